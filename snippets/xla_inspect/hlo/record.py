@@ -1,0 +1,187 @@
+"""What one compile left behind: a `Capture`, plain data that needs no JAX to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.hlo.module import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One level of a call chain: a range of a Python file, lines and columns counted from one."""
+
+    file: str
+    function: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassRun:
+    """One run of one pass, in the order in which the compiler ran them."""
+
+    pipeline: str
+    name: str
+    changed: bool
+
+
+@dataclass(frozen=True)
+class PassChange:
+    """A pass that changed the module, and the module after it.
+
+    Attributes:
+        pipeline: The pipeline that ran the pass, such as `simplification`.
+        name: The pass, such as `algsimp`.
+        text: The whole module after the pass, as the compiler dumped it, without the stack-frame tables.
+    """
+
+    pipeline: str
+    name: str
+    text: str
+
+    @cached_property
+    def module(self) -> Module:
+        """The parsed module after the pass."""
+        from xla_inspect.hlo.parser import parse
+
+        return parse(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that the executable needs, per device (`CompiledMemoryStats` of the executable)."""
+
+    arguments: int
+    outputs: int
+    aliased: int
+    temporaries: int
+    generated_code: int
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Work that the optimized module does, counted by a cost model and not measured.
+
+    Attributes:
+        flops: Floating-point operations.
+        bytes_accessed: Bytes read and written.
+        transcendentals: Calls of exp, tanh and the like.
+        source: Who counted: `executable` or `jaxlib HLO cost analysis`.
+        details: Every property that the source gave, by its own name.
+    """
+
+    flops: float
+    bytes_accessed: float
+    transcendentals: float
+    source: str
+    details: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One launch, in order: on a GPU a line of the thunk sequence, elsewhere an instruction of ENTRY that does work.
+
+    Attributes:
+        name: The instruction that is launched.
+        kind: The thunk's kind on a GPU (`kCustomKernel`), the opcode elsewhere.
+        fusion_kind: `kLoop`, `kInput`, `kOutput`, `kCustom`, or None when it is not a fusion.
+        grid: Blocks in x, y and z (GPU only).
+        threads: Threads per block in x, y and z (GPU only).
+        shared_memory: Bytes of shared memory per block (GPU only).
+    """
+
+    name: str
+    kind: str
+    fusion_kind: str | None
+    grid: tuple[int, int, int] | None = None
+    threads: tuple[int, int, int] | None = None
+    shared_memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A piece of generated code.
+
+    Attributes:
+        kernel: The kernel it belongs to, or the file's own short name.
+        language: `llvm`, `llvm-unoptimized`, `asm`, `triton`, `ptx`, `sass` or `hlo` (a TPU's scheduled module).
+        text: The code.
+    """
+
+    kernel: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Capture:
+    """One program compiled for one target: every stage, and what the compiler said about it.
+
+    Attributes:
+        program: The name of the function.
+        target: The short name of the target.
+        versions: The packages that made it, name to version.
+        options: The compiler options that were set, name to value.
+        source_file: The project-relative file that holds the function, or an empty string.
+        source: The text of the function's file, or an empty string when it has none.
+        jaxpr: The traced program as JAX prints it.
+        stablehlo: The lowered program, without locations.
+        stablehlo_locations: The same with `loc(...)` on each operation.
+        before: HLO as the compiler got it (`before_optimizations`), without the stack-frame tables.
+        after: Optimized HLO, without the stack-frame tables.
+        runs: Every run of a pass, in order.
+        passes: The passes that changed the module, in order, each with the module after it.
+        buffers: The text of `buffer-assignment.txt`.
+        live_ranges: The text of `live-range.txt`.
+        memory: Bytes needed.
+        cost: Work counted.
+        kernels: What is launched, in order.
+        fusion_log: The GPU fusion cost model's steps, sorted since their order varies; empty elsewhere.
+        code: Generated code.
+        frames: Stack-frame id to call chain, innermost frame first; metadata of an instruction names the id.
+    """
+
+    program: str
+    target: str
+    versions: Mapping[str, str]
+    options: Mapping[str, str | int | bool]
+    source_file: str
+    source: str
+    jaxpr: str
+    stablehlo: str
+    stablehlo_locations: str
+    before: str
+    after: str
+    runs: tuple[PassRun, ...]
+    passes: tuple[PassChange, ...]
+    buffers: str
+    live_ranges: str
+    memory: Memory
+    cost: Cost
+    kernels: tuple[Kernel, ...]
+    fusion_log: tuple[str, ...] = ()
+    code: tuple[Code, ...] = ()
+    frames: Mapping[int, tuple[Frame, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def unoptimized_module(self) -> Module:
+        """The parsed HLO that the compiler got."""
+        from xla_inspect.hlo.parser import parse
+
+        return parse(self.before)
+
+    @cached_property
+    def module(self) -> Module:
+        """The parsed optimized HLO."""
+        from xla_inspect.hlo.parser import parse
+
+        return parse(self.after)
