@@ -1,0 +1,78 @@
+"""The Markdown that views are made of: fences, folds, tabs, tables and stamps."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_CELL_BREAKS = str.maketrans({"|": "&#124;", "\n": " "})
+
+
+def fence(text: str, language: str, *, title: str = "") -> str:
+    """Return `text` as a fenced block, safe against fences inside it.
+
+    Args:
+        text: What to show, as it is.
+        language: The name of its Pygments lexer.
+        title: A caption above it.
+    """
+    ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
+    caption = f' title="{html.escape(title)}"' if title else ""
+    return f"{ticks}{language}{caption}\n{text.rstrip()}\n{ticks}\n"
+
+
+def fold(summary: str, body: str, *, kind: str = "listing") -> str:
+    """Return `body` folded under a line that says what opens.
+
+    Args:
+        summary: The visible line, plain text.
+        body: Markdown.
+        kind: The class of the element.
+    """
+    return f'??? {kind} "{escape(summary)}"\n\n{indent(body)}\n'
+
+
+def tabs(panes: Mapping[str, str]) -> str:
+    """Return one tab per title, in order, each with its Markdown body."""
+    return "\n".join(f'=== "{escape(title)}"\n\n{indent(body)}\n' for title, body in panes.items())
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = ()) -> str:
+    """Return a Markdown table.
+
+    Args:
+        header: Column titles.
+        rows: Cells, Markdown; an int is shown with thousands separators.
+        numbers: Indexes of the columns that are aligned to the right.
+    """
+    right = set(numbers)
+    rule = ["--:" if column in right else "---" for column in range(len(header))]
+    return "\n".join("| " + " | ".join(map(_cell, cells)) + " |" for cells in (header, rule, *rows)) + "\n"
+
+
+def code(text: str) -> str:
+    """Return `text` as inline code, safe in a table."""
+    return f"<code>{escape(text)}</code>" if text else ""
+
+
+def escape(text: str) -> str:
+    """Return `text` so that Markdown and HTML show it as it is."""
+    return re.sub(r"([\\`*_{}\[\]#!|~^])", lambda found: f"&#{ord(found[0])};", html.escape(text))
+
+
+def indent(text: str) -> str:
+    """Return Markdown one level deeper, for the body of a tab or a fold."""
+    return re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, as in `1 kernel` or `2 kernels`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _cell(value: object) -> str:
+    return (f"{value:,}" if isinstance(value, int) else str(value)).translate(_CELL_BREAKS)
