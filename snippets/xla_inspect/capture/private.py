@@ -1,0 +1,41 @@
+"""The private names of JAX and jaxlib that this package needs where nothing public serves, and nothing else.
+
+A test says which releases of JAX have them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def backends_started() -> bool:
+    """Return whether JAX has started its backends, after which their settings can no longer change."""
+    from jax._src import xla_bridge
+
+    return bool(xla_bridge.backends_are_initialized())
+
+
+def hide_frames_of(file: str) -> None:
+    """Keep the frames of a Python file out of every location that JAX records from now on."""
+    from jax._src import source_info_util
+
+    source_info_util.register_exclusion(file)
+
+
+def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to annotate with
+    """Start XLA's own profiler in this process, without Python frames; `.stop()` returns a serialized XSpace."""
+    from jaxlib import _profiler
+
+    options = _profiler.ProfileOptions()
+    options.python_tracer_level = 0
+    options.host_tracer_level = 2
+    return _profiler.ProfilerSession(options)
+
+
+def count_work(module_text: str) -> dict[str, float]:
+    """Return what XLA's HLO cost analysis counts in a module, property to number."""
+    import jax
+    from jaxlib import _jax
+
+    module = _jax.hlo_module_from_text(module_text)
+    return dict(_jax.hlo_module_cost_analysis(jax.devices("cpu")[0].client, module))
