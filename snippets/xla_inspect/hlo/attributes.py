@@ -1,0 +1,74 @@
+"""The attributes after an instruction's operands, `, key=value, ...`, as patterns and as mappings."""
+
+from __future__ import annotations
+
+import re
+
+# Every repetition is possessive: a line that does not match fails in time linear in its length.
+NAME = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
+STRING = r'"(?:[^"\\]++|\\.)*+"'
+_KEY = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
+# Deeper values take the slower path in `lines.py`.
+_DEPTH = 10
+
+
+def nest(opening: str, closing: str, depth: int = _DEPTH) -> str:
+    """A pattern for text between two brackets that may nest in themselves, with strings skipped.
+
+    Args:
+        opening: The bracket, escaped for a pattern.
+        closing: The bracket that closes it, escaped.
+        depth: How deep the brackets may nest.
+    """
+    plain = rf'[^{opening}{closing}"]++|{STRING}'
+    pattern = rf"{opening}(?:{plain})*+{closing}"
+    for _ in range(depth - 1):
+        pattern = rf"{opening}(?:{plain}|{pattern})*+{closing}"
+    return pattern
+
+
+BRACED, BRACKETED, PARENTHESISED = nest(r"\{", r"\}"), nest(r"\[", r"\]"), nest(r"\(", r"\)")
+_FIELD = rf"{_KEY}=(?:{STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)"
+METADATA = rf"\{{(?:{_FIELD}(?: {_FIELD})*+)?+\}}"
+_VALUE = rf"(?:[^,{{}}()\[\]\"\s]++| (?=[{{\[])|{BRACED}|{BRACKETED}|{PARENTHESISED}|{STRING})++"
+ATTRIBUTE = rf"(?:metadata={METADATA}|(?!metadata=){_KEY}={_VALUE})"
+
+_ATTRIBUTE = re.compile(rf", ?({_KEY})=({_VALUE})", re.ASCII)
+_METADATA = re.compile(rf"({_KEY})=({STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)", re.ASCII)
+_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
+_PLAIN_ESCAPES = {"n": 10, "r": 13, "t": 9}
+
+
+def split_attributes(text: str) -> dict[str, str]:
+    """The attributes in a text `, key=value, ...` that a pattern of this module has matched, in order."""
+    return dict(_ATTRIBUTE.findall(text))
+
+
+def split_metadata(text: str) -> dict[str, str]:
+    """The fields of `{op_name="add" stack_frame_id=2}`, in order, strings without quotes and escapes."""
+    return {key: unquote(value) for key, value in _METADATA.findall(text)}
+
+
+def unquote(text: str) -> str:
+    """The string that a quoted text stands for (the escapes of `absl::CEscape`); any other text as it is."""
+    if not text.startswith('"'):
+        return text
+    body = text[1:-1]
+    if "\\" not in body:
+        return body
+    pieces: list[bytes] = []
+    last = 0
+    for match in _ESCAPE.finditer(body):
+        pieces.append(body[last : match.start()].encode())
+        pieces.append(_unescape(match.group(1)))
+        last = match.end()
+    pieces.append(body[last:].encode())
+    return b"".join(pieces).decode(errors="replace")
+
+
+def _unescape(code: str) -> bytes:
+    if code[0] in "01234567":
+        return bytes([int(code, 8) & 255])
+    if code[0] == "x" and len(code) > 1:
+        return bytes([int(code[1:], 16)])
+    return bytes([_PLAIN_ESCAPES[code]]) if code in _PLAIN_ESCAPES else code.encode()

@@ -1,0 +1,246 @@
+"""One line of HLO text: an instruction or the header of a computation, and where exactly it is malformed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from xla_inspect.errors import HloSyntaxError
+from xla_inspect.hlo.attributes import ATTRIBUTE, BRACED, NAME, STRING, nest, split_attributes
+from xla_inspect.hlo.module import Instruction
+from xla_inspect.hlo.opcodes import resolve
+from xla_inspect.hlo.shape import ShapeProblemError, read_shape, shape_at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.hlo.shape import Shape
+
+_INDEX = r"(?:#[0-9]{1,9})"
+_REFERENCE = rf"%?{NAME}{_INDEX}*+"
+_HEAD = rf"\s*+(ROOT )?+%?({NAME}) = "
+_PARENTHESISED_SHAPE = nest(r"\(", r"\)", depth=8)
+SHAPE = rf"(?:[a-z][a-z0-9]*+\[[^\[\]\s]*+\](?:{BRACED})?+|b?{_PARENTHESISED_SHAPE})"
+_OPCODE = r"([a-z][a-z0-9\-]*+)"
+_ARGUMENTS = nest(r"\(", r"\)")[2:-2]
+# Group 5 holds plain names, group 6 anything else: literals, names with shapes or comments.
+_LINE = re.compile(
+    rf"{_HEAD}({SHAPE}) {_OPCODE}\((?:({_REFERENCE}(?:, {_REFERENCE})*+)\)|({_ARGUMENTS})\))((?:, {ATTRIBUTE})*+)\s*+",
+    re.ASCII,
+)
+_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/", re.ASCII)
+_OPERAND = re.compile(rf"\s*+(?:({SHAPE}) )?+%?({NAME})((?:{_INDEX})*+)\s*+(?:(,)|$)", re.ASCII)
+_PIECES = tuple(
+    (re.compile(pattern, re.ASCII), expected)
+    for pattern, expected in (
+        (_HEAD, "an instruction such as '%name = f32[] add(%a, %b)'"),
+        (rf" {_OPCODE}\(", "an opcode and '('"),
+        (rf", {ATTRIBUTE}", "an attribute such as ', dimensions={0}'"),
+    )
+)
+_BRACKET = re.compile(rf"[()\[\]{{}}]|{STRING}|\"", re.ASCII)
+_HEADER = re.compile(
+    rf"(ENTRY )?+%?({NAME}) (?:\(((?:[^()\"]++|{_PARENTHESISED_SHAPE})*+)\) -> ({SHAPE}) )?+\{{\s*+", re.ASCII
+)
+_CLOSING = re.compile(rf"\}}((?:, {ATTRIBUTE})*+)\s*+", re.ASCII)
+
+# Attributes that name computations, for text without `%` (xla/hlo/parser/hlo_parser.cc).
+CALLING = frozenset({
+    "calls", "to_apply", "body", "condition", "branch_computations", "true_computation", "false_computation",
+    "select", "scatter", "called_computations", "comparator",
+})  # fmt: skip
+_NO_CALLS: Mapping[str, tuple[str, ...]] = {}
+_CALLEES = re.compile(rf"%{NAME}|\{{%{NAME}(?:, ?%{NAME})*+\}}", re.ASCII)
+_BARE_CALLEES = re.compile(rf"{NAME}|\{{{NAME}(?:, ?{NAME})*+\}}", re.ASCII)
+
+
+def fail(message: str, line: int, text: str, offset: int) -> NoReturn:
+    """Raise an `HloSyntaxError` at an offset of a line, kept inside the line."""
+    raise HloSyntaxError(message, line, min(max(offset, 0), len(text)) + 1)
+
+
+def read_instruction(text: str, line: int, computation: str) -> Instruction:
+    """Read the instruction on a line.
+
+    Raises:
+        HloSyntaxError: The line holds no instruction, or one that this reader does not understand.
+    """
+    match = _LINE.fullmatch(text)
+    if match is None:
+        root, name, shape_text, written, plain, other, rest, opening = _take_apart(text, line)
+    else:
+        root, name, shape_text, written, plain, other, rest = match.groups()
+        opening = match.end(4)
+    try:
+        shape = read_shape(shape_text)
+        opcode, wrapped = _resolve(written)
+    except ShapeProblemError as problem:
+        fail(problem.message, line, text, text.index(shape_text) + problem.offset)
+    except ValueError as problem:
+        fail(str(problem), line, text, opening - len(written))
+    literal = shapes = indices = None
+    operands: tuple[str, ...] = ()
+    if opcode in _LITERAL:
+        literal = plain if other is None else other
+        if opcode == "parameter" and not (literal.isascii() and literal.isdecimal()):
+            fail(f"expected the number of a parameter, found {literal[:20]!r}", line, text, opening + 1)
+    elif plain is not None and "#" not in plain:
+        operands = tuple(plain.replace("%", "").split(", "))
+    elif plain or other:
+        operands, shapes, indices = _read_operands(plain or other or "", text, line, opening + 1)
+    calls = _calls(rest) if "%" in rest or not text.lstrip().startswith(("%", "ROOT %")) else _NO_CALLS
+    return Instruction(
+        name,
+        opcode,
+        shape,
+        operands,
+        computation,
+        line,
+        root is not None,
+        rest,
+        calls,
+        literal,
+        wrapped,
+        shapes,
+        indices,
+    )
+
+
+_LITERAL = frozenset({"parameter", "constant"})
+_resolved: dict[str, tuple[str, str | None]] = {}
+
+
+def _resolve(written: str) -> tuple[str, str | None]:
+    known = _resolved.get(written)
+    if known is None:
+        known = _resolved[written] = resolve(written)
+    return known
+
+
+def _calls(rest: str) -> Mapping[str, tuple[str, ...]]:
+    """The computations that attributes name: any value of `%names`, or the known attributes in text without `%`."""
+    calls = {}
+    for key, value in split_attributes(rest).items():
+        if key == "control-predecessors":
+            continue
+        if _CALLEES.fullmatch(value) or (key in CALLING and _BARE_CALLEES.fullmatch(value)):
+            names = value.strip("{}").replace("%", "").split(",")
+            calls[key] = tuple(name.strip() for name in names)
+    return calls or _NO_CALLS
+
+
+def _read_operands(
+    arguments: str, text: str, line: int, offset: int
+) -> tuple[tuple[str, ...], tuple[Shape, ...] | None, tuple[tuple[int, ...], ...] | None]:
+    """Read operands with shapes, comments or picked tuple elements: `f32[2]{0} %a, /*index=1*/%b#0`."""
+    if "/*" in arguments:
+        arguments = _COMMENT.sub(lambda comment: " " * len(comment.group()), arguments)
+    names: list[str] = []
+    shapes: list[Shape] = []
+    indices: list[tuple[int, ...]] = []
+    position = 0
+    while position < len(arguments) or (names and len(names) != position and arguments.endswith(",")):
+        match = _OPERAND.match(arguments, position)
+        if match is None:
+            fail(f"expected an operand, found {arguments[position : position + 20]!r}", line, text, offset + position)
+        shape_text, name, index, _ = match.groups()
+        if shape_text is not None:
+            try:
+                shapes.append(read_shape(shape_text))
+            except ShapeProblemError as problem:
+                fail(problem.message, line, text, offset + match.start(1) + problem.offset)
+        names.append(name)
+        indices.append(tuple(int(number) for number in index.split("#")[1:]))
+        position = match.end()
+    if shapes and len(shapes) != len(names):
+        fail("some operands have a shape and some have none", line, text, offset)
+    return tuple(names), tuple(shapes) or None, tuple(indices) if any(indices) else None
+
+
+def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | None, str, str, int]:
+    """Take a line apart piece by piece: slower, with any depth of brackets, and with the place of a mistake."""
+    (head, expect_head), (opcode, expect_opcode), (attribute, expect_attribute) = _PIECES
+    match = head.match(text)
+    if match is None:
+        fail(f"expected {expect_head}, found {text.strip()[:40]!r}", line, text, len(text) - len(text.lstrip()))
+    root, name = match.groups()
+    start = match.end()
+    try:
+        _, end = shape_at(text, start)
+    except ShapeProblemError as problem:
+        fail(problem.message, line, text, problem.offset)
+    match = opcode.match(text, end)
+    if match is None:
+        fail(f"expected {expect_opcode}, found {text[end : end + 20]!r}", line, text, end)
+    opening = match.end() - 1
+    closing = _closing(text, opening, line)
+    position = closing + 1
+    rest_end = len(text.rstrip())
+    while position < rest_end:
+        found = attribute.match(text, position)
+        if found is None:
+            fail(f"expected {expect_attribute}, found {text[position : position + 30]!r}", line, text, position)
+        position = found.end()
+    return (
+        root,
+        name,
+        text[start:end],
+        match.group(1),
+        None,
+        text[opening + 1 : closing],
+        text[closing + 1 : rest_end],
+        opening,
+    )
+
+
+def _closing(text: str, opening: int, line: int) -> int:
+    """The offset of the bracket that closes the one at `opening`."""
+    pairs = {")": "(", "]": "[", "}": "{"}
+    stack: list[tuple[str, int]] = []
+    for match in _BRACKET.finditer(text, opening):
+        found = match.group()
+        if found == '"':
+            fail("a string does not end on its line", line, text, match.start())
+        elif found in "([{":
+            stack.append((found, match.start()))
+        elif found in pairs:
+            if stack[-1][0] != pairs[found]:
+                fail(f"{found!r} does not close {stack[-1][0]!r}", line, text, match.start())
+            stack.pop()
+            if not stack:
+                return match.start()
+    return fail(f"{stack[-1][0]!r} is not closed on its line", line, text, stack[-1][1])
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a computation: `ENTRY %main (x: f32[8]) -> f32[8] {`."""
+
+    name: str
+    is_entry: bool
+
+
+def read_header(text: str, line: int) -> Header:
+    """Read the first line of a computation, with a signature or without.
+
+    Raises:
+        HloSyntaxError: The line starts no computation.
+    """
+    match = _HEADER.fullmatch(text)
+    if match is None:
+        fail(f"expected a computation such as '%name (x: f32[8]) -> f32[8] {{', found {text[:40]!r}", line, text, 0)
+    entry, name, _, _ = match.groups()
+    return Header(name, entry is not None)
+
+
+def read_closing(text: str, line: int) -> dict[str, str]:
+    """Read the last line of a computation, `}` and attributes such as `, execution_thread="host"`.
+
+    Raises:
+        HloSyntaxError: Something else follows the brace.
+    """
+    match = _CLOSING.fullmatch(text)
+    if match is None:
+        fail(f"expected the computation to end here, found {text[1:30]!r}", line, text, 1)
+    return split_attributes(match.group(1))

@@ -1,0 +1,297 @@
+"""HLO as data: a module of computations, each a list of instructions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from xla_inspect.errors import InspectError
+from xla_inspect.hlo.attributes import split_attributes, split_metadata, unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from xla_inspect.hlo.record import Frame
+    from xla_inspect.hlo.shape import Shape
+
+
+class HloLookupError(InspectError, LookupError):
+    """A name that a module does not hold, or holds more than once."""
+
+
+@dataclass(slots=True, eq=False)
+class Instruction:
+    """One instruction, equal to itself only.
+
+    Attributes:
+        name: Its name, without `%`.
+        opcode: Its opcode, one of `opcodes.OPCODES`.
+        shape: The shape of its result.
+        operands: The names of its operands, in order; none for a parameter or a constant.
+        computation: The name of the computation that holds it.
+        line: Its one-based line in the text.
+        is_root: Whether its result is its computation's.
+        attribute_text: All attributes as written, from the first comma.
+        calls: The computations that it calls, attribute to names; most instructions have none.
+        literal: What stands between the parentheses of a parameter or a constant, as written.
+        wrapped: The opcode that an asynchronous instruction wraps where the text says so (`slice-start`).
+        operand_shapes: The operands' shapes when the text has them, else None.
+        operand_indices: For each operand the tuple elements picked from it (`%x#1` is `(1,)`), when any is picked.
+    """
+
+    name: str
+    opcode: str
+    shape: Shape
+    operands: tuple[str, ...]
+    computation: str
+    line: int
+    is_root: bool
+    attribute_text: str
+    calls: Mapping[str, tuple[str, ...]]
+    literal: str | None = None
+    wrapped: str | None = None
+    operand_shapes: tuple[Shape, ...] | None = None
+    operand_indices: tuple[tuple[int, ...], ...] | None = None
+
+    def __repr__(self) -> str:
+        """A short form of the instruction's line."""
+        return f"<{self.name} = {self.shape} {self.opcode}({', '.join(self.operands)}), line {self.line}>"
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes as written, in order: `{"kind": "kLoop", "calls": "%fused_computation"}`."""
+        return split_attributes(self.attribute_text)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The fields of `metadata={...}`, in order, strings unquoted; empty when it has none."""
+        if "metadata={" not in self.attribute_text:
+            return {}
+        return split_metadata(self.attributes.get("metadata", ""))
+
+    @property
+    def op_name(self) -> str | None:
+        """What JAX called the operation, such as `jit(layer)/dot_general`, or None."""
+        return self.metadata.get("op_name")
+
+    @property
+    def stack_frame(self) -> int | None:
+        """The id of the Python frame that made it, a key of `Module.frames()`, or None."""
+        text = self.metadata.get("stack_frame_id")
+        return int(text) if text is not None and text.isdecimal() else None
+
+    @property
+    def fusion_kind(self) -> str | None:
+        """`kLoop`, `kInput`, `kOutput` or `kCustom` for a fusion, else None."""
+        return self.attributes.get("kind") if "fusion" in (self.opcode, self.wrapped) else None
+
+    @property
+    def backend_config(self) -> str | None:
+        """The text of `backend_config`, usually JSON, unquoted if it was a string; None when it has none."""
+        if "backend_config=" not in self.attribute_text:
+            return None
+        text = self.attributes.get("backend_config")
+        return None if text is None else unquote(text)
+
+    @property
+    def custom_call_target(self) -> str | None:
+        """The function that a custom call names, or None."""
+        text = self.attributes.get("custom_call_target")
+        return None if text is None else unquote(text)
+
+    @property
+    def parameter_number(self) -> int | None:
+        """The number of a parameter, from 0; None for any other instruction."""
+        return int(self.literal) if self.opcode == "parameter" and self.literal is not None else None
+
+    @property
+    def control_predecessors(self) -> tuple[str, ...]:
+        """The names of the instructions that must run before it for another reason than data."""
+        text = self.attributes.get("control-predecessors", "{}")[1:-1]
+        return tuple(name.strip().removeprefix("%") for name in text.split(",") if name.strip())
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names of the computations that it calls, in the order of its attributes."""
+        return tuple(name for names in self.calls.values() for name in names)
+
+
+@dataclass(eq=False)
+class Computation:
+    """A function of the module: instructions in the order of the text.
+
+    Attributes:
+        name: Its name, without `%`.
+        instructions: The instructions, operands before their users; the schedule when the module is scheduled.
+        root: The instruction whose result is returned.
+        is_entry: Whether the program starts here.
+        line: The one-based line of its header.
+        execution_thread: The thread that runs it when the text names one, else None.
+    """
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    root: Instruction
+    is_entry: bool
+    line: int
+    execution_thread: str | None = None
+
+    def __repr__(self) -> str:
+        """The name and the size."""
+        return f"<{'ENTRY ' if self.is_entry else ''}{self.name}: {len(self.instructions)} instructions>"
+
+    def __iter__(self) -> Iterator[Instruction]:
+        """The instructions in order."""
+        return iter(self.instructions)
+
+    def __len__(self) -> int:
+        """The number of instructions."""
+        return len(self.instructions)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Instruction]:
+        """The instructions by name."""
+        return {instruction.name: instruction for instruction in self.instructions}
+
+    @cached_property
+    def parameters(self) -> tuple[Instruction, ...]:
+        """The parameters in the order of their numbers."""
+        found = [instruction for instruction in self.instructions if instruction.opcode == "parameter"]
+        return tuple(sorted(found, key=lambda parameter: parameter.parameter_number or 0))
+
+    @cached_property
+    def _users(self) -> Mapping[str, tuple[Instruction, ...]]:
+        users: dict[str, dict[Instruction, None]] = {instruction.name: {} for instruction in self.instructions}
+        for instruction in self.instructions:
+            for operand in instruction.operands:
+                users[operand][instruction] = None
+        return {name: tuple(found) for name, found in users.items()}
+
+    def users(self, name: str) -> tuple[Instruction, ...]:
+        """The instructions that take this one as an operand, each once, in order.
+
+        Raises:
+            HloLookupError: The computation has no such instruction.
+        """
+        if name not in self._users:
+            message = f"computation {self.name} has no instruction {name!r}"
+            raise HloLookupError(message)
+        return self._users[name]
+
+    def operands(self, instruction: Instruction) -> tuple[Instruction, ...]:
+        """The instructions that an instruction of this computation takes, in order."""
+        return tuple(self.by_name[name] for name in instruction.operands)
+
+
+@dataclass(eq=False)
+class Module:
+    """A whole HLO module.
+
+    Attributes:
+        name: Its name, such as `jit_layer`.
+        attributes: What its first line says besides the name, as written, in order.
+        computations: The computations in the order of the text, callees before callers.
+        stack_frames: Stack-frame id to call chain, innermost frame first, resolved from the tables.
+    """
+
+    name: str
+    attributes: Mapping[str, str]
+    computations: tuple[Computation, ...]
+    stack_frames: Mapping[int, tuple[Frame, ...]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """The name and the size."""
+        return f"<{self.name}: {len(self.computations)} computations, {self.instruction_count()} instructions>"
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether the order of the instructions is the order in which they run."""
+        return self.attributes.get("is_scheduled") == "true"
+
+    @property
+    def num_partitions(self) -> int:
+        """Over how many devices the program is partitioned; 1 when the text does not say."""
+        return int(self.attributes.get("num_partitions", "1"))
+
+    @property
+    def entry_computation_layout(self) -> str | None:
+        """Shapes of parameters and result, with layouts, as written."""
+        return self.attributes.get("entry_computation_layout")
+
+    @property
+    def input_output_alias(self) -> str | None:
+        """Which outputs reuse a parameter's buffer, as written: `{ {0}: (0, {}, may-alias) }`."""
+        return self.attributes.get("input_output_alias")
+
+    @cached_property
+    def entry(self) -> Computation:
+        """The computation where the program starts."""
+        return next(computation for computation in self.computations if computation.is_entry)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Computation]:
+        """The computations by name."""
+        return {computation.name: computation for computation in self.computations}
+
+    @cached_property
+    def _instructions(self) -> Mapping[str, list[Instruction]]:
+        found: dict[str, list[Instruction]] = {}
+        for instruction in self.walk():
+            found.setdefault(instruction.name, []).append(instruction)
+        return found
+
+    def computation(self, name: str) -> Computation:
+        """The computation of that name.
+
+        Raises:
+            HloLookupError: The module has none.
+        """
+        if name not in self.by_name:
+            message = f"module {self.name} has no computation {name!r}; it has {', '.join(self.by_name)}"
+            raise HloLookupError(message)
+        return self.by_name[name]
+
+    def instruction(self, name: str) -> Instruction:
+        """The instruction of that name, in any computation.
+
+        Raises:
+            HloLookupError: The module has none, or more than one (ask the computation then).
+        """
+        found = self._instructions.get(name, [])
+        if len(found) != 1:
+            where = ", ".join(instruction.computation for instruction in found)
+            message = f"module {self.name} has {len(found)} instructions {name!r}" + (f", in {where}" if where else "")
+            raise HloLookupError(message)
+        return found[0]
+
+    def walk(self) -> Iterator[Instruction]:
+        """Every instruction of every computation, in the order of the text."""
+        for computation in self.computations:
+            yield from computation.instructions
+
+    def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
+        """The instructions that take this one as an operand, each once, in order."""
+        return self.computation(instruction.computation).users(instruction.name)
+
+    def operands(self, instruction: Instruction) -> tuple[Instruction, ...]:
+        """The instructions that this one takes, in order."""
+        return self.computation(instruction.computation).operands(instruction)
+
+    def called(self, instruction: Instruction) -> tuple[Computation, ...]:
+        """The computations that an instruction calls, in the order of its attributes."""
+        return tuple(self.by_name[name] for name in instruction.called)
+
+    def opcode_counts(self, *, entry_only: bool = False) -> Counter[str]:
+        """How often each opcode occurs, in the whole module or in its entry computation."""
+        instructions = self.entry if entry_only else self.walk()
+        return Counter(instruction.opcode for instruction in instructions)
+
+    def instruction_count(self, *, entry_only: bool = False) -> int:
+        """How many instructions there are, in the whole module or in its entry computation."""
+        return len(self.entry) if entry_only else sum(map(len, self.computations))
+
+    def frames(self) -> Mapping[int, tuple[Frame, ...]]:
+        """Stack-frame id to call chain, innermost frame first; empty when the text has no tables."""
+        return self.stack_frames

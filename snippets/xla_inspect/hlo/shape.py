@@ -1,0 +1,320 @@
+"""Shapes as HLO text writes them: `f32[64,128]{1,0:T(8,128)S(1)}`, tuples, tokens, and their sizes in bytes."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xla_inspect.errors import HloSyntaxError
+
+# Bits of one element, from xla/primitive_util.h; types without storage have none.
+BITS = {
+    **{"pred": 8, "token": 0, "opaque": 0, "bf16": 16, "c64": 64, "c128": 128},
+    **{f"{kind}{bits}": bits for kind in "su" for bits in (1, 2, 4, 8, 16, 32, 64)},
+    **{f"f{bits}": bits for bits in (16, 32, 64)},
+    **{f"f8{form}": 8 for form in ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
+    "f4e2m1fn": 4,
+}
+# Deeper nesting is refused: the reader recurses once per level.
+MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an array lies in memory (`Layout::Print` in xla/layout.cc).
+
+    Attributes:
+        minor_to_major: Dimension numbers, fastest varying first.
+        tiles: Tile sizes, outermost tiling first; `*` (the dimension is combined with the next) is -1.
+        memory_space: The space's number: 0 is the default (HBM), on a TPU 1 is VMEM and 2 is SMEM.
+        element_bits: Bits of one stored element, or 0 when it is the type's own size.
+        fields: Every field after the colon by its letter, as text: `{"T": "(8,128)", "S": "(1)"}`.
+    """
+
+    minor_to_major: tuple[int, ...]
+    tiles: tuple[tuple[int, ...], ...] = ()
+    memory_space: int = 0
+    element_bits: int = 0
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The type of a value: an array, a tuple, a token, an opaque or a buffer.
+
+    Attributes:
+        text: The shape as it was written.
+        dtype: The element type, such as `bf16`; `tuple` and `buffer` for those.
+        dimensions: Sizes; a bounded dynamic one has its bound, an unbounded one -1.
+        dynamic: For each dimension, whether it is dynamic (`<=` or `?`).
+        layout: The layout, or None when the text has none.
+        elements: The shapes that a tuple or buffer holds.
+    """
+
+    text: str
+    dtype: str
+    dimensions: tuple[int, ...] = ()
+    dynamic: tuple[bool, ...] = ()
+    layout: Layout | None = None
+    elements: tuple[Shape, ...] = ()
+
+    def __str__(self) -> str:
+        """The shape as it was written."""
+        return self.text
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether this is a tuple."""
+        return self.dtype == "tuple"
+
+    @property
+    def is_array(self) -> bool:
+        """Whether this is an array of numbers, scalars included."""
+        return BITS.get(self.dtype, 0) > 0
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions; 0 for scalars and for what is no array."""
+        return len(self.dimensions)
+
+    @property
+    def size(self) -> int:
+        """The number of elements, of all leaves together in a tuple; a dynamic dimension counts its bound."""
+        if self.elements:
+            return sum(element.size for element in self.elements)
+        return math.prod(max(size, 0) for size in self.dimensions) if self.is_array else 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all elements, without tile padding and without a tuple's own pointers.
+
+        A type below one byte takes a whole byte unless the layout packs it with `E(bits)`, as
+        `ShapeUtil::ByteSizeOfElements` counts.
+        """
+        if self.elements:
+            return sum(element.bytes for element in self.elements)
+        bits = BITS.get(self.dtype, 0)
+        if self.layout is not None and self.layout.element_bits:
+            return -(-self.size * self.layout.element_bits // 8)
+        return self.size * -(-bits // 8)
+
+    @property
+    def padded_bytes(self) -> int:
+        """Bytes with every dimension rounded up to its first tile, which is what a TPU buffer takes.
+
+        Without tiles this is `bytes`. Tiles that combine dimensions (`*`) are not rounded.
+        """
+        if self.elements:
+            return sum(element.padded_bytes for element in self.elements)
+        if self.layout is None or not self.layout.tiles or not self.is_array:
+            return self.bytes
+        tile = self.layout.tiles[0]
+        sizes = [self.dimensions[number] for number in reversed(self.layout.minor_to_major)]
+        sizes = [1] * (len(tile) - len(sizes)) + sizes
+        start = len(sizes) - len(tile)
+        padded = sizes[:start] + [
+            -(-size // step) * step if step > 0 else size for size, step in zip(sizes[start:], tile, strict=True)
+        ]
+        return math.prod(padded) * -(-(self.layout.element_bits or BITS[self.dtype]) // 8)
+
+    @property
+    def plain(self) -> str:
+        """The shape without layouts, as computation signatures print it."""
+        if self.dtype == "tuple":
+            return f"({', '.join(element.plain for element in self.elements)})"
+        if self.dtype == "buffer":
+            return f"b({self.elements[0].plain})"
+        sizes = (
+            ("?" if n < 0 else f"<={n}") if d else str(n) for n, d in zip(self.dimensions, self.dynamic, strict=True)
+        )
+        return f"{self.dtype}[{','.join(sizes)}]"
+
+    def leaves(self) -> list[Shape]:
+        """The arrays and tokens of a tuple, in order; an array is its own only leaf."""
+        if not self.is_tuple:
+            return [self]
+        return [leaf for element in self.elements for leaf in element.leaves()]
+
+    def at(self, index: tuple[int, ...]) -> Shape:
+        """The shape at an index into nested tuples; IndexError when there is none."""
+        shape = self
+        for number in index:
+            shape = shape.elements[number]
+        return shape
+
+
+class ShapeProblemError(ValueError):
+    """What is wrong in a shape and where: the offset in its text. Callers turn it into an `HloSyntaxError`."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        """Keep the offset beside the message."""
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+_SKIP = re.compile(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+_ARRAY = re.compile(r"([a-z][a-z0-9]*+)\[([^\[\]{}()]*+)\](?:\{((?:[^{}]++|\{[^{}]*+\})*+)\})?+", re.ASCII)
+_DIMENSION = re.compile(r"(?:(<=)?([0-9]{1,19})|\?)", re.ASCII)
+_NUMBERS = re.compile(r"[0-9]{1,9}(?:,[0-9]{1,9})*+", re.ASCII)
+_PAREN = r"\((?:[^()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\)"
+_FIELD = re.compile(rf"(T|L|#|\*|E|S|SC|P|M|D)((?:{_PAREN})++)", re.ASCII)
+_TILE = re.compile(r"\(((?:\*|[0-9]{1,9})(?:,(?:\*|[0-9]{1,9}))*+)?+\)", re.ASCII)
+_NUMBER = re.compile(r"\(([0-9]{1,9})\)", re.ASCII)
+
+
+def parse_shape(text: str) -> Shape:
+    """Read one shape, such as `f32[8,<=16]{1,0:T(8,128)}` or `(s32[], token[])`.
+
+    Raises:
+        HloSyntaxError: The text is no shape; the position counts from line 1, column 1.
+    """
+    try:
+        return read_shape(text)
+    except ShapeProblemError as problem:
+        before = text[: problem.offset]
+        line = before.count("\n") + 1
+        raise HloSyntaxError(problem.message, line, problem.offset - (before.rfind("\n") + 1) + 1) from None
+
+
+@lru_cache(maxsize=1 << 14)
+def read_shape(text: str) -> Shape:
+    """Read one shape that takes up the whole text, remembered by its text.
+
+    Raises:
+        ShapeProblemError: The text is no shape.
+    """
+    shape, position = shape_at(text, 0)
+    if position != len(text):
+        message = f"expected the shape to end here, found {text[position : position + 20]!r}"
+        raise ShapeProblemError(message, position)
+    return shape
+
+
+def shape_at(text: str, position: int, depth: int = 0) -> tuple[Shape, int]:
+    """Read the shape that starts at a position; return it and the position after it.
+
+    Raises:
+        ShapeProblemError: No shape starts there.
+    """
+    if text.startswith("(", position):
+        return _tuple_at(text, position, depth)
+    if text.startswith("b(", position):
+        element, end = shape_at(text, position + 2, _deeper(depth, position))
+        if not text.startswith(")", end):
+            message = "expected ')' after the shape of a buffer"
+            raise ShapeProblemError(message, end)
+        return Shape(text[position : end + 1], "buffer", elements=(element,)), end + 1
+    match = _ARRAY.match(text, position)
+    if match is None:
+        message = f"expected a shape, found {text[position : position + 20]!r}"
+        raise ShapeProblemError(message, position)
+    dtype, sizes, layout = match.groups()
+    if dtype not in BITS:
+        message = f"unknown element type {dtype!r}"
+        raise ShapeProblemError(message, position)
+    dimensions, dynamic = _dimensions(sizes, match.start(2))
+    return (
+        Shape(match.group(), dtype, dimensions, dynamic, _layout(layout, match.start(3), len(dimensions))),
+        match.end(),
+    )
+
+
+def _deeper(depth: int, position: int) -> int:
+    if depth >= MAX_DEPTH:
+        message = f"shapes nest deeper than {MAX_DEPTH} levels"
+        raise ShapeProblemError(message, position)
+    return depth + 1
+
+
+def _tuple_at(text: str, start: int, depth: int) -> tuple[Shape, int]:
+    deeper = _deeper(depth, start)
+    elements: list[Shape] = []
+    position = _skip(text, start + 1)
+    while not text.startswith(")", position):
+        if elements:
+            if not text.startswith(",", position):
+                message = "expected ',' or ')' in a tuple shape"
+                raise ShapeProblemError(message, position)
+            position = _skip(text, position + 1)
+        element, position = shape_at(text, position, deeper)
+        elements.append(element)
+        position = _skip(text, position)
+    return Shape(text[start : position + 1], "tuple", elements=tuple(elements)), position + 1
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SKIP.match(text, position)
+    return match.end() if match else position
+
+
+def _dimensions(text: str, offset: int) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    if not text:
+        return (), ()
+    sizes, dynamic = [], []
+    for part in text.split(","):
+        match = _DIMENSION.fullmatch(part)
+        if match is None:
+            message = f"expected the size of a dimension, found {part!r}"
+            raise ShapeProblemError(message, offset)
+        sizes.append(int(match.group(2)) if match.group(2) else -1)
+        dynamic.append(part[0] in "<?")
+        offset += len(part) + 1
+    return tuple(sizes), tuple(dynamic)
+
+
+def _layout(text: str | None, offset: int, rank: int) -> Layout | None:
+    if text is None:
+        return None
+    order, colon, rest = text.partition(":")
+    if order and not _NUMBERS.fullmatch(order):
+        message = f"expected dimension numbers in a layout, found {order!r}"
+        raise ShapeProblemError(message, offset)
+    minor_to_major = tuple(int(number) for number in order.split(",")) if order else ()
+    if sorted(minor_to_major) != list(range(rank)):
+        message = f"the layout {{{order}}} does not order {rank} dimensions"
+        raise ShapeProblemError(message, offset)
+    fields: list[tuple[str, str]] = []
+    position = 0
+    while position < len(rest) or (colon and not fields):
+        match = _FIELD.match(rest, position)
+        if match is None:
+            message = f"unknown field of a layout: {rest[position : position + 20]!r}"
+            raise ShapeProblemError(message, offset + len(order) + 1 + position)
+        fields.append((match.group(1), match.group(2)))
+        position = match.end()
+    known = dict(fields)
+    where = offset + len(order) + 1
+    return Layout(
+        minor_to_major,
+        _tiles(known["T"], where) if "T" in known else (),
+        _number(known.get("S"), where),
+        _number(known.get("E"), where),
+        tuple(fields),
+    )
+
+
+def _tiles(text: str, offset: int) -> tuple[tuple[int, ...], ...]:
+    tiles = []
+    position = 0
+    while position < len(text):
+        match = _TILE.match(text, position)
+        if match is None:
+            message = f"expected a tile such as (8,128), found {text[position : position + 20]!r}"
+            raise ShapeProblemError(message, offset)
+        sizes = match.group(1).split(",") if match.group(1) else []
+        tiles.append(tuple(-1 if size == "*" else int(size) for size in sizes))
+        position = match.end()
+    return tuple(tiles)
+
+
+def _number(text: str | None, offset: int) -> int:
+    if text is None:
+        return 0
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        message = f"expected a number in parentheses, found {text!r}"
+        raise ShapeProblemError(message, offset)
+    return int(match.group(1))
