@@ -1,0 +1,156 @@
+"""Keep what the pages came to, so that an edit runs again only what it can change.
+
+A page runs again when the code of one of its pieces changed, or a file that this code imports or opens.
+Nothing outlives the process.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livepage import session
+from livepage.pages import project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from livepage.blocks import Source
+    from livepage.session import Outcome
+
+type Stamp = tuple[int, int] | None
+
+_SKIPPED = {".cache", ".git", ".venv", "__pycache__", "site"}
+
+_kept: dict[str, tuple[object, dict[str, Stamp], list[Outcome]]] = {}
+_loaded: dict[str, Stamp] = {}
+_opened: set[str] = set()
+_watching = False
+
+
+def outcomes(source: Source) -> tuple[list[Outcome], bool]:
+    """Return what the pieces of a page come to, and whether they had to run for it."""
+    key = [(piece.kind, piece.code) for piece in source.pieces]
+    kept = _kept.pop(source.name, None)
+    if kept and kept[0] == key and all(_stamp(file) == stamp for file, stamp in kept[1].items()):
+        _kept[source.name] = kept
+        return kept[2], False
+    drop_changed_modules()
+    with _Watch() as opened:
+        results = session.run(source)
+    _remember_modules()
+    if not any(outcome.failure for outcome in results):
+        files = opened | set(imported_files([piece.code for piece in source.pieces]))
+        _kept[source.name] = (key, {file: _stamp(file) for file in files}, results)
+    return results, True
+
+
+def forget() -> None:
+    """Forget every page, as at the start of a process."""
+    _kept.clear()
+
+
+def imported_files(codes: Iterable[str]) -> Iterator[str]:
+    """Yield the files under `snippets/` that these sources import, and those that these import in turn.
+
+    A package counts whole, since it may import its modules when they are first used.
+    """
+    snippets = project.root / "snippets"
+    waiting, seen = list(codes), set[Path]()
+    while waiting:
+        for name in _imported_names(waiting.pop()):
+            top = snippets / name.partition(".")[0]
+            if (top / "__init__.py").is_file():
+                files = [path for path in top.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+            else:
+                files = [path for path in [snippets.joinpath(*name.split(".")).with_suffix(".py")] if path.is_file()]
+                waiting += [path.read_text(encoding="utf-8") for path in files if path not in seen]
+            seen.update(files)
+    yield from map(str, seen)
+
+
+def drop_changed_modules() -> None:
+    """Drop from `sys.modules` what was imported from `snippets/` and changed since, so that it is read again.
+
+    With a module goes its whole top-level package, and each package that imports this one.
+    """
+    modules = dict(_snippet_modules())
+    stale = {
+        name.partition(".")[0] for name, file in modules.items() if _loaded.get(file, _stamp(file)) != _stamp(file)
+    }
+    while stale:
+        users = {name.partition(".")[0] for name, file in modules.items() if _imports_any(file, stale)}
+        if users <= stale:
+            break
+        stale |= users
+    for name, file in modules.items():
+        if name.partition(".")[0] in stale:
+            sys.modules.pop(name, None)
+            _loaded.pop(file, None)
+
+
+def _imported_names(code: str) -> Iterator[str]:
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _imports_any(file: str, tops: set[str]) -> bool:
+    text = Path(file).read_text(encoding="utf-8") if Path(file).is_file() else ""
+    return any(re.search(rf"^\s*(?:import|from) {re.escape(top)}\b", text, re.MULTILINE) for top in tops)
+
+
+def _snippet_modules() -> Iterator[tuple[str, str]]:
+    folder = str(project.root / "snippets") + os.sep
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and file.startswith(folder):
+            yield name, file
+
+
+def _remember_modules() -> None:
+    for _, file in _snippet_modules():
+        _loaded.setdefault(file, _stamp(file))
+
+
+def _stamp(file: str) -> Stamp:
+    try:
+        status = os.stat(file)  # noqa: PTH116 - called for hundreds of files on each rebuild
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+class _Watch:
+    """Collects the project's files that are opened meanwhile (through Python's audit events)."""
+
+    def __enter__(self) -> set[str]:
+        global _watching  # noqa: PLW0603 - an audit hook is one per process and cannot be removed
+        if not _watching:
+            sys.addaudithook(_on_event)
+            _watching = True
+        _opened.clear()
+        return _opened
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _on_event(event: str, details: tuple[Any, ...]) -> None:
+    if event != "open" or not isinstance(details[0], str):
+        return
+    path = os.path.abspath(details[0])  # noqa: PTH100 - called for every file that the process opens
+    root = str(project.root) + os.sep
+    if path.startswith(root) and not _SKIPPED.intersection(path[len(root) :].split(os.sep)):
+        _opened.add(path)

@@ -1,0 +1,90 @@
+"""The thin MkDocs hook: failures become warnings with page and line, and listings stay out of the search index."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mkdocs.plugins import CombinedEvent, event_priority
+
+from livepage.links import LineOfLink
+from livepage.pages import log, project
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+    from livepage.session import Failure
+
+# Compiler text is no prose to search; the indexer would spend most of a rebuild on its markup.
+_LISTING = re.compile(r'<div class="language-(?:hlo|stablehlo|jaxpr|llvm|ptx|asm|text) highlight">.*?</div>', re.DOTALL)
+_PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Say where the project lies and who hears of failures, and date the build by its commit."""
+    project.root = Path(config.config_file_path).resolve().parent
+    project.docs = Path(config.docs_dir).relative_to(project.root)
+    project.report = _warn
+    project.clear()
+    project.started = time.perf_counter()
+    if not any(isinstance(known, LineOfLink) for known in _PAGES_LOG.filters):
+        _PAGES_LOG.addFilter(LineOfLink())
+    if "SOURCE_DATE_EPOCH" not in os.environ:
+        commit = ["git", "-C", str(project.root), "log", "-1", "--format=%ct"]
+        try:
+            date = subprocess.run(commit, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+        except OSError:
+            return
+        if date:
+            os.environ["SOURCE_DATE_EPOCH"] = date
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Say which page comes."""
+    project.current = Path(page.file.abs_src_path or page.file.src_uri)
+    return markdown
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Say that the page is over."""
+    project.current = None
+    return html
+
+
+@event_priority(100)
+def _hide_listings(context: dict[str, Any], page: Page, **_: Any) -> dict[str, Any]:
+    page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
+    page.content = _LISTING.sub("", page.content or "")
+    return context
+
+
+@event_priority(-100)
+def _show_listings(context: dict[str, Any], page: Page, **_: Any) -> dict[str, Any]:
+    page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
+    return context
+
+
+# The search plugin indexes pages at this event.
+on_page_context = CombinedEvent(_hide_listings, _show_listings)
+
+
+def on_post_build(**_: Any) -> None:
+    """Sum up the build in the log."""
+    totals = project.totals
+    log.info(
+        "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",
+        *(totals[name] for name in ("pages", "pages run", "blocks", "values", "checks")),
+        time.perf_counter() - project.started,
+    )
+    for target, reason in sorted(project.missing.items()):
+        log.info("target %s is missing, marked on the pages: %s", target, reason)
+
+
+def _warn(failure: Failure) -> None:
+    log.warning("%s", failure)

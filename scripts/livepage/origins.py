@@ -1,0 +1,86 @@
+"""Where a line of a page really stands: in the page's own file, or in a file that it includes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pymdownx.snippets import SnippetPreprocessor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A line of a file, counted from one; the file relative to the project."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Return `file:line`."""
+        return f"{self.file}:{self.line}"
+
+
+class _Placed(str):  # noqa: FURB189 - the snippet reader builds lines with `space + line`, which must stay a str
+    """A line that remembers where it stands when white space is put in front of it."""
+
+    origin: Origin
+
+    def __new__(cls, text: str, origin: Origin) -> Self:
+        line = super().__new__(cls, text)
+        line.origin = origin
+        return line
+
+    def __radd__(self, lead: str) -> _Placed:
+        return _Placed(str(lead) + str(self), self.origin)
+
+    def replace(self, old: str, new: str, count: Any = -1, /) -> _Placed:
+        return _Placed(super().replace(old, new, count), self.origin)
+
+
+class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no type hints
+    """Expands `--8<-- "file"` lines as `pymdownx.snippets` does, and keeps where each line came from."""
+
+    root = Path()
+
+    def read_lines(self, path: str) -> list[str]:
+        """Read an included file."""
+        return place(super().read_lines(path), relative(Path(path), self.root))
+
+    def expand(self, lines: Sequence[str], name: str, first: int) -> tuple[list[str], list[Origin]]:
+        """Expand the includes of a page.
+
+        Args:
+            lines: The page's text.
+            name: The page's file, relative to the project.
+            first: The line of the file on which `lines` begin.
+
+        Returns:
+            The lines, and where each stands.
+
+        Raises:
+            SnippetMissingError: An included file or section does not exist.
+        """
+        expanded: list[str] = super().run(place(lines, name, first))
+        origins: list[Origin] = []
+        for line in expanded:
+            fallback = origins[-1] if origins else Origin(name, first)
+            origins.append(line.origin if isinstance(line, _Placed) else fallback)
+        return [str(line) for line in expanded], origins
+
+
+def place(lines: Sequence[str], name: str, first: int = 1) -> list[str]:
+    """Return the lines of a file such that each knows where it stands."""
+    return [_Placed(line, Origin(name, first + index)) for index, line in enumerate(lines)]
+
+
+def relative(path: Path, root: Path) -> str:
+    """Return a path relative to the project when it lies in it, with forward slashes."""
+    try:
+        return path.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return path.as_posix()
