@@ -11,7 +11,12 @@ from xla_inspect.errors import HloSyntaxError
 
 # Bits of one element, from xla/primitive_util.h; types without storage have none.
 BITS = {
-    **{"pred": 8, "token": 0, "opaque": 0, "bf16": 16, "c64": 64, "c128": 128},
+    "token": 0,
+    "opaque": 0,
+    "pred": 8,
+    "bf16": 16,
+    "c64": 64,
+    "c128": 128,
     **{f"{kind}{bits}": bits for kind in "su" for bits in (1, 2, 4, 8, 16, 32, 64)},
     **{f"f{bits}": bits for bits in (16, 32, 64)},
     **{f"f8{form}": 8 for form in ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
