@@ -1,0 +1,158 @@
+"""Pygments lexers for what XLA and JAX print: HLO, StableHLO (and other MLIR), jaxprs and machine code.
+
+Brackets and commas stay plain text, since each marked token is one more element on a page.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pygments.lexer import RegexLexer, bygroups, default
+from pygments.token import (
+    Comment,
+    Keyword,
+    Name,
+    Number,
+    String,
+    Text,
+)
+
+_STRING = (r'"(?:\\.|[^"\\\n])*"', String)
+_NUMBER = (r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)", Number)
+
+
+class HloLexer(RegexLexer):
+    """HLO text, of any target and after any pass."""
+
+    name = "HLO"
+    aliases: ClassVar[list[str]] = ["hlo"]
+    filenames: ClassVar[list[str]] = ["*.hlo"]
+    url = "https://openxla.org/xla/operation_semantics"
+
+    tokens: ClassVar[dict[str, list[object]]] = {
+        "root": [
+            (r"\s+", Text),
+            (r"/\*.*?\*/", Comment.Multiline),
+            (r"//.*", Comment.Single),
+            (r"^(HloModule)( +)([\w.$<>-]+)", bygroups(Keyword.Declaration, Text, Name.Namespace)),
+            (r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)$", Keyword.Declaration),
+            (r"(?:ENTRY|ROOT)\b", Keyword),
+            # What an instruction carries along is dimmed as a whole.
+            (r"(?:metadata|backend_config|frontend_attributes|origin)=(?=\{)", Comment, "carried"),
+            _STRING,
+            (r"%[\w.$-]+", Name.Variable),
+            # A shape with its layout, tiling and memory space: f32[8,128]{1,0:T(8,128)S(1)}.
+            (
+                r"\b(?:pred|token|opaque|[suf]\d+\w*|bf16|c64|c128)\[[\d,<=? ]*\](?:\{[\d,]*(?::[^{}\n]*)?\})?",
+                Keyword.Type,
+            ),
+            (r"(?:true|false|inf|nan|-inf|-nan)\b", Keyword.Constant),
+            (r"[A-Za-z_]\w*(?==)", Name.Attribute),
+            (r"[a-z][\w-]*(?=\()", Name.Function),
+            (r"k[A-Z]\w*", Name.Constant),
+            (r"->|=>", Text),
+            _NUMBER,
+            (r"[A-Za-z_][\w.$/-]*", Text),
+            (r"[()\[\]{},:;=<>*+\-/?|.#&@!'^~$]", Text),
+        ],
+        "carried": [
+            (r"\{", Comment, "braces"),
+            default("#pop"),
+        ],
+        "braces": [
+            (r'"(?:\\.|[^"\\])*"', Comment),
+            (r"\{", Comment, "#push"),
+            (r"\}", Comment, "#pop"),
+            (r'[^"{}]+', Comment),
+        ],
+    }
+
+
+class StablehloLexer(RegexLexer):
+    """StableHLO, and the other MLIR that XLA prints, such as Triton's."""
+
+    name = "StableHLO"
+    aliases: ClassVar[list[str]] = ["stablehlo", "mlir"]
+    filenames: ClassVar[list[str]] = ["*.mlir"]
+    url = "https://openxla.org/stablehlo/spec"
+
+    tokens: ClassVar[dict[str, list[object]]] = {
+        "root": [
+            (r"\s+", Text),
+            (r"//.*", Comment.Single),
+            (r"loc\(#loc\d*\)", Comment),
+            (r"\{-#.*?#-\}", Comment.Multiline),
+            _STRING,
+            (r'@(?:[\w.$-]+|"[^"\n]*")', Name.Function),
+            (r"%[\w.$-]+(?:#\d+)?", Name.Variable),
+            (r"\^\w+", Name.Label),
+            (r"(?:tensor|memref|vector|tuple|complex)<(?:[^<>\n]|<(?:[^<>\n]|<[^<>\n]*>)*>)*>", Keyword.Type),
+            (r"![\w.$]+", Keyword.Type),
+            (r"#[\w.$]+", Name.Constant),
+            (r"(?:[suf]?i\d+|[suf]\d+\w*|bf16|index|none|tf32)\b", Keyword.Type),
+            (r"[a-zA-Z_]\w*(?:\.[\w$]+)+", Name.Function),
+            (
+                r"(?:module|func|return|attributes|private|public|cond|do|applies|across|dims|true|false|unit)\b",
+                Keyword,
+            ),
+            (r"[a-zA-Z_][\w$]*(?= ?=)", Name.Attribute),
+            (r"->", Text),
+            (r"0x[0-9A-Fa-f]+", Number),
+            _NUMBER,
+            (r"[a-zA-Z_][\w$-]*", Text),
+            (r"[()\[\]{},:;=<>*+\-/?|.&@!'^~#]", Text),
+        ],
+    }
+
+
+class JaxprLexer(RegexLexer):
+    """A jaxpr, as JAX prints it."""
+
+    name = "jaxpr"
+    aliases: ClassVar[list[str]] = ["jaxpr"]
+    filenames: ClassVar[list[str]] = ["*.jaxpr"]
+    url = "https://docs.jax.dev/en/latest/jaxpr.html"
+
+    tokens: ClassVar[dict[str, list[object]]] = {
+        "root": [
+            (r"\s+", Text),
+            (r"# .*", Comment.Single),
+            (r"(?:lambda|let|in)\b", Keyword),
+            _STRING,
+            (r"'(?:\\.|[^'\\\n])*'", String),
+            (r"(?:[A-Z]\w*\{)?[a-z]+\d*\w*(?:<[\w,]+>)?\[[^\]\[=]*\]\}?(?=[\s.)};,]|$)", Keyword.Type),
+            (r"(?<== )[a-z_][\w-]*(?=\[|\s|$)", Name.Function),
+            (r"(?<=\n)(\s*)([a-z_][\w-]*)(?=\[)", bygroups(Text, Name.Function)),
+            (r"[a-zA-Z_]\w*(?==)", Name.Attribute),
+            (r"(?:True|False|None|inf|nan|-inf)\b", Keyword.Constant),
+            _NUMBER,
+            (r"<[\w .]+ at 0x[0-9a-f]+>", Comment),
+            (r"[^\W\d][\w.]*", Text),
+            (r"[()\[\]{},:;=<>*+\-/?|.&@!'^~#$%\\`]", Text),
+        ],
+    }
+
+
+class MachineCodeLexer(RegexLexer):
+    """Assembly of a CPU or GPU as disassemblers print it; a plain fallback where Pygments' own lexers mark errors."""
+
+    name = "machine code"
+    aliases: ClassVar[list[str]] = ["machine-code"]
+    filenames: ClassVar[list[str]] = ["*.sass"]
+    url = "https://docs.nvidia.com/cuda/cuda-binary-utilities/"
+
+    tokens: ClassVar[dict[str, list[object]]] = {
+        "root": [
+            (r"\s+", Text),
+            (r"/\*.*?\*/", Comment.Multiline),
+            (r"//.*|(?<=\s)#.*|^#.*|(?<=\s);.*", Comment.Single),
+            (r"^(\s*)([.$\w]+)(:)", bygroups(Text, Name.Label, Text)),
+            (r"^(\s*)(\.[\w.]+)", bygroups(Text, Name.Attribute)),
+            _STRING,
+            (r"[%@!]*\b(?:U?R|U?P|B|SR_?|[re][a-z]?[a-z0-9]{1,2}|[xyz]mm)\d*[a-z]?\b", Name.Variable),
+            (r"[A-Z][A-Z0-9]*(?:\.\w+)*\b", Name.Function),
+            _NUMBER,
+            (r"[.$@%A-Za-z_][\w.$@]*", Text),
+            (r"[^\w\s]", Text),
+        ],
+    }
