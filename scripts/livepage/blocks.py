@@ -13,10 +13,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from livepage.headers import read_header
-from livepage.origins import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from livepage.origins import Origin
 
 # A fence opens as in `pymdownx.superfences`: after white space and block quote marks; a backtick later in the
 # line makes it inline code.
@@ -30,6 +31,7 @@ _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
 _EXPLICIT_ID = re.compile(r"\{:?[^}\n]*#[\w:.-]+[^}\n]*\}[ \t]*$")
 
 VALUE_MARK = "livepage-value-"
+FENCE_MARK = "livepage"
 
 
 class Kind(StrEnum):
@@ -154,14 +156,14 @@ class _Reader:
             kind, options = read_header(opens["header"])
         except ValueError as error:
             self._fault(at, str(error))
-            self.out.extend(self.lines[at : end + 1])
+            self.out += [f"{opens['lead']}{opens['fence']}text", *self.lines[at + 1 : end + 1]]
             return end + 1
         if kind is None:
             self.out.extend(self.lines[at : end + 1])
             return end + 1
         lead, fence = opens["lead"], opens["fence"]
         code = "\n".join(_dedent(line, len(lead)) for line in self.lines[at + 1 : end])
-        self.out += [f'{lead}{fence}python livepage="{len(self.pieces)}"', f"{lead}{fence}"]
+        self.out += [f'{lead}{fence}python {FENCE_MARK}="{len(self.pieces)}"', f"{lead}{fence}"]
         self.pieces.append(Piece(Kind(kind), code, self.origins[at], tuple(self.origins[at + 1 : end]), options))
         return end + 1
 

@@ -6,7 +6,7 @@ import logging
 import re
 
 from livepage.origins import Origin
-from livepage.pages import project
+from livepage.project import project
 
 _MESSAGE = re.compile(r"Doc file '(?P<page>[^']+)' contains an? (?:[a-z]+ )*(?:link|image|anchor)? ?'(?P<link>[^']*)'")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livepage import session
-from livepage.pages import project
+from livepage.project import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -152,5 +152,5 @@ def _on_event(event: str, details: tuple[Any, ...]) -> None:
         return
     path = os.path.abspath(details[0])  # noqa: PTH100 - called for every file that the process opens
     root = str(project.root) + os.sep
-    if path.startswith(root) and not _SKIPPED.intersection(path[len(root) :].split(os.sep)):
+    if path.startswith(root) and not _SKIPPED.intersection(Path(path[len(root) :]).parts):
         _opened.add(path)

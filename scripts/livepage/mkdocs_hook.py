@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.plugins import CombinedEvent, event_priority
 
 from livepage.links import LineOfLink
-from livepage.pages import log, project
+from livepage.project import log, project
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from livepage.session import Failure
 
 # Compiler text is no prose to search; the indexer would spend most of a rebuild on its markup.
-_LISTING = re.compile(r'<div class="language-(?:hlo|stablehlo|jaxpr|llvm|ptx|asm|text) highlight">.*?</div>', re.DOTALL)
+_LISTING = re.compile(
+    r'<div class="language-(?:hlo|stablehlo|mlir|jaxpr|llvm|ptx|sass|asm|machine-code|text) highlight">.*?</div>',
+    re.DOTALL,
+)
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
 
@@ -38,34 +41,34 @@ def on_config(config: MkDocsConfig) -> None:
     if "SOURCE_DATE_EPOCH" not in os.environ:
         commit = ["git", "-C", str(project.root), "log", "-1", "--format=%ct"]
         try:
-            date = subprocess.run(commit, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+            date = subprocess.run(commit, capture_output=True, text=True, check=False).stdout.strip()
         except OSError:
             return
         if date:
             os.environ["SOURCE_DATE_EPOCH"] = date
 
 
-def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Say which page comes."""
     project.current = Path(page.file.abs_src_path or page.file.src_uri)
     return markdown
 
 
-def on_page_content(html: str, **_: Any) -> str:
+def on_page_content(html: str, **_: object) -> str:
     """Say that the page is over."""
     project.current = None
     return html
 
 
 @event_priority(100)
-def _hide_listings(context: dict[str, Any], page: Page, **_: Any) -> dict[str, Any]:
+def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
     page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
     page.content = _LISTING.sub("", page.content or "")
     return context
 
 
 @event_priority(-100)
-def _show_listings(context: dict[str, Any], page: Page, **_: Any) -> dict[str, Any]:
+def _show_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
     return context
 
@@ -74,7 +77,7 @@ def _show_listings(context: dict[str, Any], page: Page, **_: Any) -> dict[str, A
 on_page_context = CombinedEvent(_hide_listings, _show_listings)
 
 
-def on_post_build(**_: Any) -> None:
+def on_post_build(**_: object) -> None:
     """Sum up the build in the log."""
     totals = project.totals
     log.info(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsIndex
 
-from pymdownx.snippets import SnippetPreprocessor
+from pymdownx.snippets import SnippetExtension, SnippetPreprocessor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,10 @@ class Origin:
         return f"{self.file}:{self.line}"
 
 
-class _Placed(str):  # noqa: FURB189 - the snippet reader builds lines with `space + line`, which must stay a str
+class _Placed(str):
     """A line that remembers where it stands when white space is put in front of it."""
 
+    __slots__ = ("origin",)
     origin: Origin
 
     def __new__(cls, text: str, origin: Origin) -> Self:
@@ -38,13 +39,14 @@ class _Placed(str):  # noqa: FURB189 - the snippet reader builds lines with `spa
     def __radd__(self, lead: str) -> _Placed:
         return _Placed(str(lead) + str(self), self.origin)
 
-    def replace(self, old: str, new: str, count: Any = -1, /) -> _Placed:
+    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> _Placed:
         return _Placed(super().replace(old, new, count), self.origin)
 
 
 class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no type hints
     """Expands `--8<-- "file"` lines as `pymdownx.snippets` does, and keeps where each line came from."""
 
+    DEFAULTS = SnippetExtension().getConfigs()
     root = Path()
 
     def read_lines(self, path: str) -> list[str]:

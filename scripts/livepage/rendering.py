@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markdown_exec import IdPrependingTreeprocessor, MarkdownConverter, base_format
@@ -12,7 +10,6 @@ from markdown_exec import validator as read_options
 from pymdownx.highlight import Highlight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from xml.etree.ElementTree import Element
 
     from markdown import Markdown
@@ -20,9 +17,10 @@ if TYPE_CHECKING:
     from livepage.blocks import Piece
     from livepage.session import Outcome
 
-_pieces: list[Piece] = []
-_highlighted: dict[tuple[object, ...], str] = {}
 _MOST_HIGHLIGHTED = 4000
+
+_rendering: list[Piece] = []
+_highlighted: dict[tuple[object, ...], str] = {}
 
 
 def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
@@ -31,65 +29,52 @@ def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
     read_options("python", dict(piece.options), options, {}, md)
     if options["id_prefix"] is None and not options["id"]:
         options["id_prefix"] = f"block-{index + 1}-"
+    _rendering.append(piece)
+    try:
+        shown = base_format(language="python", run=lambda *_, **__: outcome.text, code=piece.code, md=md, **options)
+    finally:
+        _rendering.pop()
     note = ""
     if outcome.gap:
-        note = f'<p class="gap" title="{html.escape(outcome.gap)}">Not run here: {html.escape(outcome.gap)}</p>'
+        note = f'<p class="gap">Not run here: {html.escape(outcome.gap)}</p>'
     elif outcome.failure:
         note = '<p class="failed">This part did not run in this build.</p>'
-    if options["html"] or not outcome.text:
-        shown = str(
-            base_format(language="python", run=lambda *_, **__: outcome.text, code=piece.code, md=md, **options)
-        )
-        return shown + note
-    return (
-        str(base_format(language="python", run=lambda *_, **__: outcome.text, code=piece.code, md=md, **options)) + note
-    )
+    return shown + type(shown)(note) if note else shown
 
 
 def show_check(md: Markdown, piece: Piece, outcome: Outcome) -> str:
     """Return the HTML of a check: one folded line that opens to its source."""
     claim = html.escape(piece.options["check"])
-    summary = f"Checked in this build: {claim}"
-    kind = "check"
+    kind, summary = "check", f"Checked in this build: {claim}"
     if outcome.gap:
-        summary, kind = f"{claim} (not run here: {html.escape(outcome.gap)})", "check gap"
+        kind, summary = "check gap", f"{claim} (not run here: {html.escape(outcome.gap)})"
     elif outcome.failure:
-        summary, kind = f"{claim} (not shown)", "check failed"
+        kind, summary = "check failed", f"{claim} (not shown)"
     code = MarkdownConverter(md, update_toc=False).convert(f"````````python\n{piece.code}\n````````")
     return f'<details class="{kind}"><summary>{summary}</summary>{code}</details>'
 
 
-@contextmanager
-def block(_md: Markdown, piece: Piece) -> Iterator[None]:
-    """Say whose output is being rendered meanwhile."""
-    _pieces.append(piece)
-    try:
-        yield
-    finally:
-        _pieces.pop()
-
-
 def current_piece() -> Piece | None:
     """Return the block whose output is being rendered, if any."""
-    return _pieces[-1] if _pieces else None
+    return _rendering[-1] if _rendering else None
 
 
-def outer_page(md: Markdown) -> Any:
-    """Return the page that a block's output is rendered for."""
-    return getattr(getattr(md, "_original_md", None), "livepage", None)
+def outer(md: Markdown) -> Markdown | None:
+    """Return what renders the page, when this renders the output of one of its blocks."""
+    return getattr(md, "_original_md", None)
 
 
 def adopt(md: Markdown) -> None:
-    """Let the output of a block share what MkDocs adds to the page: links checked and rewritten, anchors known.
-
-    Ids in the output carry the block's prefix; a link to an id of the page itself must not.
-    """
-    outer: Markdown = md._original_md  # type: ignore[attr-defined]  # noqa: SLF001 - markdown-exec's only way back
-    prefixer = md.treeprocessors[IdPrependingTreeprocessor.name]
-    md.treeprocessors.register(_OwnIds(md, prefixer.id_prefix), IdPrependingTreeprocessor.name, 4)  # type: ignore[attr-defined]
+    """Let the output of a block share what MkDocs adds to the page: links checked and rewritten, anchors known."""
+    page = outer(md)
+    if page is None:
+        return
     for name, priority in (("mkdocs_extract_anchors", 2), ("relpath", 0)):
-        if name in outer.treeprocessors:
-            md.treeprocessors.register(outer.treeprocessors[name], name, priority)
+        if name in page.treeprocessors:
+            md.treeprocessors.register(page.treeprocessors[name], name, priority)
+    prefixer = md.treeprocessors[IdPrependingTreeprocessor.name]
+    prefix = getattr(prefixer, "id_prefix", "")
+    md.treeprocessors.register(_OwnIds(md, prefix), IdPrependingTreeprocessor.name, 4)
 
 
 class _OwnIds(IdPrependingTreeprocessor):
@@ -104,15 +89,16 @@ class _OwnIds(IdPrependingTreeprocessor):
                 element.set("href", href)
 
 
-class _Remembering(Highlight):  # type: ignore[misc]  # pymdownx has no type hints
+class _Remembering(Highlight):  # type: ignore[misc]  # pymdownx ships no types
     """The highlighter of pymdownx, which highlights the same code with the same options only once."""
 
-    def highlight(self, src: str, language: str, *arguments: Any, **options: Any) -> Any:
+    def highlight(self, src: str, language: str, *arguments: object, **options: object) -> object:
         if options.get("inline") or self.title_mode != "text":
             return super().highlight(src, language, *arguments, **options)
-        varying = {**options, "code_block_count": 0} if not (self.line_spans or self.line_anchors) else options
-        settings = {key: value for key, value in vars(self).items() if key != "md"}
-        key = (src, language, repr(arguments), repr(varying), repr(settings))
+        if not (self.line_spans or self.line_anchors):
+            options["code_block_count"] = 0
+        settings = {name: value for name, value in vars(self).items() if name != "md"}
+        key = (src, language, repr(arguments), repr(options), repr(settings))
         if key not in _highlighted:
             if len(_highlighted) >= _MOST_HIGHLIGHTED:
                 _highlighted.clear()

@@ -1,7 +1,6 @@
 """Run the pieces of one page, in reading order, in one namespace that is the page's own."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast

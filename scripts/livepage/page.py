@@ -1,0 +1,142 @@
+"""One page on its way through Python-Markdown: read, run, shown, and at its end held against what was read."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import re
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
+
+from markdown.util import AtomicString
+
+from livepage import memo, rendering
+from livepage.blocks import Kind, read
+from livepage.origins import Origin
+from livepage.project import PageError, project
+from livepage.session import Failure, remember
+
+if TYPE_CHECKING:
+    from markdown import Markdown
+
+    from livepage.blocks import Source
+    from livepage.origins import Includes
+    from livepage.session import Outcome
+
+_ID = re.compile(r'<[a-zA-Z][^<>]*?\sid="([^"]+)"')
+
+
+class Page:
+    """A page while it is rendered, or the output of one of its blocks."""
+
+    def __init__(self, md: Markdown) -> None:
+        """Begin with nothing read."""
+        self.md = md
+        self.complete = False
+        self._source: Source | None = None
+        self._outcomes: list[Outcome] = []
+        self._shown: set[int] = set()
+        self._failures: list[Failure] = []
+        self._whole = ""
+
+    @property
+    def inner(self) -> bool:
+        """Whether this is the output of a block."""
+        return rendering.outer(self.md) is not None
+
+    @property
+    def source(self) -> Source:
+        """The page as read."""
+        if self._source is None:
+            message = "the page has not been read: is `livepage.extension` listed in the configuration?"
+            raise PageError(message)
+        return self._source
+
+    def start(self, lines: list[str], includes: Includes) -> list[str]:
+        """Read and run the page, and return its lines with marks in place of what ran."""
+        name, first, self._whole = project.find("\n".join(lines))
+        self._shown, self._failures, self.complete = set(), [], False
+        includes.root = project.root
+        text, origins = includes.expand(lines, name, first)
+        self._source = source = read(name, text, origins)
+        for file in {name, *(origin.file for origin in origins)}:
+            path = project.root / file
+            remember(file, path.read_text(encoding="utf-8-sig") if path.is_file() else self._whole)
+        with contextlib.suppress(io.UnsupportedOperation, AttributeError, ValueError):
+            # A compiler that aborts the process still leaves page and line on stderr.
+            faulthandler.enable()
+        self._outcomes, ran = memo.outcomes(source)
+        project.record(source, self._outcomes, ran=ran)
+        self._failures += [Failure(fault.origin, fault.message) for fault in source.faults]
+        self._failures += [outcome.failure for outcome in self._outcomes if outcome.failure and not outcome.follows]
+        return list(source.lines)
+
+    def show_fence(self, index: int) -> str:
+        """Return the HTML of a block or check."""
+        self._shown.add(index)
+        piece, outcome = self.source.pieces[index], self._outcomes[index]
+        try:
+            if piece.kind is Kind.CHECK:
+                return rendering.show_check(self.md, piece, outcome)
+            return rendering.show_block(self.md, piece, outcome, index)
+        except Exception as error:  # noqa: BLE001 - superfences drops what a formatter raises without a word
+            self.complain(f"{type(error).__name__}: {error}", piece.origin)
+            return ""
+
+    def show_value(self, index: int) -> Element:
+        """Return the element of a value."""
+        self._shown.add(index)
+        outcome = self._outcomes[index]
+        element = Element("span", {"class": "value"})
+        element.text = AtomicString(outcome.text)
+        if outcome.gap:
+            element.attrib = {"class": "gap", "title": outcome.gap}
+            element.text = AtomicString(f"(needs {outcome.target})")
+        elif outcome.failure:
+            element.attrib = {"class": "failed"}
+            element.text = AtomicString("(not shown)")
+        return element
+
+    def complain(self, message: str, origin: Origin | None = None) -> None:
+        """Add a failure, at the block whose output is being rendered unless an origin is given."""
+        outer = rendering.outer(self.md)
+        page: Page = getattr(outer, "livepage", self) if outer else self
+        piece = rendering.current_piece()
+        where = origin or (piece.origin if piece else Origin(page.source.name, 1))
+        page._failures.append(Failure(where, message))
+
+    def finish(self, html: str) -> None:
+        """Report what failed, what did not render and which ids stand twice.
+
+        Raises:
+            PageError: Something failed, and no one is there to hear of it.
+        """
+        for index, piece in enumerate(self.source.pieces):
+            if index not in self._shown:
+                message = f"this {piece.kind} is not on the page: it stands inside code or raw HTML"
+                self.complain(message, piece.origin)
+        for name in _twice(_ID.findall(html)):
+            self.complain(f'two elements have the id "{name}"', self._line_of(name))
+        self._failures.sort(key=lambda failure: (failure.origin.file, failure.origin.line))
+        if project.report:
+            for failure in self._failures:
+                project.report(failure)
+        elif self._failures:
+            raise PageError("\n".join(map(str, self._failures)))
+
+    def _line_of(self, name: str) -> Origin:
+        """Return the last line that gives an id, or the block that printed it, or the page's first line."""
+        given = re.compile(rf'#{re.escape(name)}(?![\w-])|id=["\']{re.escape(name)}["\']')
+        lines = [at for at, line in enumerate(self._whole.split("\n"), 1) if given.search(line)]
+        if lines:
+            return Origin(self.source.name, lines[-1])
+        for piece, outcome in zip(reversed(self.source.pieces), reversed(self._outcomes), strict=True):
+            if given.search(outcome.text) or name.startswith(f"{piece.options.get('id')}-"):
+                return piece.origin
+        return Origin(self.source.name, 1)
+
+
+def _twice(names: list[str]) -> list[str]:
+    seen = set[str]()
+    return list(dict.fromkeys(name for name in names if name in seen or seen.add(name)))  # type: ignore[func-returns-value]  # the usual idiom
