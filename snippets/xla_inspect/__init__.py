@@ -1,0 +1,21 @@
+"""Compile one JAX program for CPU, NVIDIA GPU and TPU with no accelerator present, and read every stage.
+
+Importing this package imports no JAX. It does set the environment that JAX has to find when it is imported
+(see `xla_inspect.capture.targets`), so import it before JAX where JAX has not been imported yet.
+"""
+
+from xla_inspect.capture.capture import capture
+from xla_inspect.capture.targets import TARGETS, Target, available
+from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
+from xla_inspect.hlo.record import Capture
+
+__all__ = [
+    "TARGETS",
+    "Capture",
+    "HloSyntaxError",
+    "InspectError",
+    "Target",
+    "TargetUnavailableError",
+    "available",
+    "capture",
+]

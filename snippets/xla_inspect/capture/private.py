@@ -15,6 +15,20 @@ def backends_started() -> bool:
     return bool(xla_bridge.backends_are_initialized())
 
 
+def set_option(name: str, value: object) -> None:
+    """Set one of JAX's process-wide options (`jax.config.update` is public but carries no types)."""
+    import jax
+
+    jax.config.update(name, value)  # type: ignore[no-untyped-call]
+
+
+def thread_settings() -> object:
+    """Return what the `with` statements of this thread set of JAX's options, to compare with another thread's."""
+    from jax._src import config
+
+    return config.trace_context()
+
+
 def hide_frames_of(file: str) -> None:
     """Keep the frames of a Python file out of every location that JAX records from now on."""
     from jax._src import source_info_util
@@ -35,7 +49,7 @@ def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to a
 def count_work(module_text: str) -> dict[str, float]:
     """Return what XLA's HLO cost analysis counts in a module, property to number."""
     import jax
-    from jaxlib import _jax
+    from jaxlib import _hlo, _jax
 
-    module = _jax.hlo_module_from_text(module_text)
+    module = _hlo.hlo_module_from_text(module_text)
     return dict(_jax.hlo_module_cost_analysis(jax.devices("cpu")[0].client, module))

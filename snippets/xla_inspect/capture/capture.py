@@ -1,0 +1,58 @@
+"""The one call that compiles a function for a target and returns every stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.capture import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from xla_inspect.hlo.record import Capture
+
+
+def capture(
+    fn: Callable[..., Any],
+    *example_args: Any,
+    target: str = "cpu",
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    options: Mapping[str, str | int | bool] | None = None,
+    **example_kwargs: Any,
+) -> Capture:
+    """Compile a function for a target, and return every stage from jaxpr to generated code as plain data.
+
+    The function runs nowhere: only the shapes and dtypes of the examples matter (and the values of static ones), so
+    `jax.ShapeDtypeStruct` serves as well as an array. Nothing of the result depends on this machine.
+
+    Args:
+        fn: Any function that `jax.jit` takes. One that is jitted already keeps its own options.
+        *example_args: Positional arguments: arrays, `jax.ShapeDtypeStruct`s, or pytrees of them.
+        target: A short name from `available()`, with a topology where wanted (`h100:8`, `tpu-v5e:2x4`).
+        static_argnums: As in `jax.jit`.
+        static_argnames: As in `jax.jit`.
+        donate_argnums: As in `jax.jit`.
+        donate_argnames: As in `jax.jit`.
+        options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
+        **example_kwargs: Keyword arguments of the function.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: No such target or option, or arguments that do not go together.
+    """
+    chosen = targets.find(target)
+    chosen.devices()
+    from xla_inspect.capture import lowering, pipeline
+
+    given = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+    }
+    jit_options = {name: value for name, value in given.items() if value is not None}
+    program = lowering.describe(fn, example_args, example_kwargs, jit_options)
+    return pipeline.capture_program(program, chosen, options or {})

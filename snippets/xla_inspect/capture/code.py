@@ -1,0 +1,54 @@
+"""Collect the code that the compiler generated, by kernel and language."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from xla_inspect.hlo.record import Code
+
+if TYPE_CHECKING:
+    from xla_inspect.capture.dumps import Dumps
+
+PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
+LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
+CPU_MODULE = re.compile(r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.(?P<stage>ir-(?:no|with)-opt)\.ll")
+LIBRARY = re.compile(r'libpath = "[^"]*/([^"/]+)"')
+
+
+def collect_gpu(dumps: Dumps) -> tuple[Code, ...]:
+    """Return Triton IR, LLVM IR before and after optimization, and PTX of each kernel."""
+    found = []
+    for name, text in dumps.files.items():
+        if name.endswith(".ttir.txt") and "before_validation" not in name:
+            # The path of the device library is this machine's.
+            found.append(Code(name.removesuffix(".ttir.txt"), "triton", LIBRARY.sub(r'libpath = "\1"', text)))
+        elif name.endswith(".ptx"):
+            found.extend(Code(kernel, "ptx", text) for kernel in PTX_ENTRY.findall(text)[:1])
+        elif name.endswith(".ll"):
+            language = "llvm" if "with-opt" in name else "llvm-unoptimized"
+            found.extend(Code(kernel, language, text) for kernel in LLVM_KERNEL.findall(text)[:1])
+    return sort(found)
+
+
+def collect_cpu(dumps: Dumps) -> tuple[Code, ...]:
+    """Return LLVM IR before and after optimization, and assembly of each kernel."""
+    found = []
+    for name, text in dumps.files.items():
+        if match := CPU_MODULE.fullmatch(name):
+            language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
+            found.append(Code(match["kernel"], language, text))
+    return sort(found)
+
+
+def collect_tpu(dumps: Dumps) -> tuple[Code, ...]:
+    """Return the scheduled module that the code generator worked from: libtpu shows no instructions below it."""
+    from xla_inspect.capture.modules import clean
+
+    text = dumps.find("after_codegen.txt")
+    return (Code("module", "hlo", clean(text)),) if text else ()
+
+
+def sort(found: list[Code]) -> tuple[Code, ...]:
+    """Return the pieces by kernel, then language."""
+    return tuple(sorted(found, key=lambda code: (code.kernel, code.language, code.text)))

@@ -1,0 +1,111 @@
+"""Compile a lowered program, and read the files that the compiler leaves in its dump folder."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import jax
+
+    from xla_inspect.capture.targets import Target
+
+# What each kind of compiler is told, so that the result does not depend on the machine.
+PINNED: Mapping[str, Mapping[str, str | int | bool]] = {
+    "cpu": {
+        # The pass that splits work over cores writes the core count into the module.
+        "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
+        # Instructions that every x86-64 machine of the last decade has; other kinds of machine ignore it.
+        "xla_cpu_max_isa": "AVX2",
+        "xla_cpu_prefer_vector_width": 256,
+    },
+    # There is no device to time candidates on.
+    "gpu": {"xla_gpu_autotune_level": 0},
+    "tpu": {},
+}
+
+# Emitters other than these dump megabytes a kernel (`triton-to-llvm`), and on the CPU the MLIR log is written by two
+# threads at once and can crash the process.
+EMITTERS = {"cpu": "^llvm$", "gpu": "^(llvm|ptx|triton-fusion)$", "tpu": "^none$"}
+
+DUMPED = re.compile(r"module_\d+\.[^.]*\.(?P<rest>.*)")
+
+
+@dataclass
+class Dumps:
+    """The dump folder's files by what they are.
+
+    Attributes:
+        files: The part of a file's name after module number and module name, with its text (or bytes for `.o`).
+        passes: File names of the modules dumped between passes, in order, with their text.
+        metadata: The text of the record of pass runs, or an empty string (a CPU compile writes none).
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, bytes] = field(default_factory=dict)
+    passes: list[tuple[str, str]] = field(default_factory=list)
+    metadata: str = ""
+
+    def find(self, ending: str) -> str:
+        """Return the text of the file whose name ends so, or an empty string."""
+        return next((text for name, text in self.files.items() if name.endswith(ending)), "")
+
+
+def compile_with_dumps(
+    stage: jax.stages.Lowered, target: Target, options: Mapping[str, str | int | bool], folder: Path
+) -> jax.stages.Compiled:
+    """Compile for a target with every dump on, into a folder.
+
+    Raises:
+        InspectError: The compiler does not know an option, or refuses its value.
+    """
+    asked: dict[str, Any] = {
+        **options,
+        "xla_dump_to": str(folder),
+        "xla_dump_hlo_as_text": True,
+        "xla_dump_hlo_pass_re": ".*",
+        "xla_dump_hlo_module_re": ".*",
+        "xla_dump_compact_gte": False,
+        "xla_dump_module_metadata": True,
+        "xla_dump_emitter_re": EMITTERS[target.kind],
+    }
+    try:
+        return stage.compile(asked)
+    except RuntimeError as error:
+        found = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
+        if not found:
+            raise
+        message = f"target {target.name!r}: the compiler refuses an option ({error}); see xla.proto of the XLA it is of"
+        raise InspectError(message) from error
+
+
+def make_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a private folder for dumps, removed when its `with` statement ends."""
+    return tempfile.TemporaryDirectory(prefix="xla_inspect_", ignore_cleanup_errors=True)
+
+
+def read(folder: Path) -> Dumps:
+    """Return the dumps of the one program module in a folder, which other small modules may share."""
+    dumps = Dumps()
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith(".metadata.textproto"):
+            dumps.metadata = max(dumps.metadata, path.read_text(encoding="utf-8"), key=len)
+            continue
+        found = DUMPED.fullmatch(path.name)
+        if not found or not path.is_file():
+            continue
+        rest = re.sub(r"^cl_\d+\.", "", found["rest"])
+        if path.suffix == ".o":
+            dumps.objects[rest] = path.read_bytes()
+        elif re.match(r"\d{4,}\.", rest):
+            dumps.passes.append((rest, path.read_text(encoding="utf-8")))
+        elif path.suffix in {".txt", ".ll", ".ptx"}:
+            dumps.files[rest] = path.read_text(encoding="utf-8")
+    return dumps

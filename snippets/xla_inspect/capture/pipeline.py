@@ -1,0 +1,112 @@
+"""Run one program through one compiler, and collect every stage."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.capture import code, dumps, kernels, lowering, modules, private, runs
+from xla_inspect.errors import InspectError
+from xla_inspect.hlo.record import Capture, Cost, Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import jax
+
+    from xla_inspect.capture.targets import Target
+    from xla_inspect.hlo.record import PassRun
+
+
+def capture_program(
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
+) -> Capture:
+    """Return the capture of one program for one target, compiled here and now."""
+    asked = {**dumps.PINNED[target.kind], **options}
+    with lowering.settled():
+        lowered = lowering.lower(program, target)
+        return compile_lowered(program, lowered, target, asked)
+
+
+def compile_lowered(
+    program: lowering.Program, lowered: lowering.Lowered, target: Target, options: Mapping[str, str | int | bool]
+) -> Capture:
+    """Compile a lowered program, and collect what the compiler left."""
+    with dumps.make_folder() as folder:
+        with runs.recorded() if target.kind == "cpu" else nullcontext([]) as profile:
+            compiled = dumps.compile_with_dumps(lowered.stage, target, options, Path(folder))
+        found = dumps.read(Path(folder))
+    unoptimized, optimized = found.find("before_optimizations.txt"), found.find("after_optimizations.txt")
+    if not (unoptimized and optimized):
+        message = f"target {target.name!r}: the compiler left no dump of {program.name!r}; is dumping off in XLA_FLAGS?"
+        raise InspectError(message)
+    before, after = modules.clean(unoptimized), modules.clean(optimized)
+    passes = list_runs(found, profile, before)
+    return Capture(
+        program=program.name,
+        target=target.name,
+        versions=dict(target.versions),
+        options=dict(options),
+        source_file=program.source_file,
+        source=program.source,
+        jaxpr=lowered.jaxpr,
+        stablehlo=lowered.stablehlo,
+        stablehlo_locations=lowered.stablehlo_locations,
+        before=before,
+        after=after,
+        runs=passes,
+        passes=modules.find_changes(found.passes, before, passes),
+        buffers=found.find("after_optimizations-buffer-assignment.txt"),
+        live_ranges=found.find("after_optimizations-live-range.txt"),
+        memory=measure_memory(compiled),
+        cost=measure_cost(compiled, optimized),
+        kernels=(
+            kernels.read_thunks(found.find("thunk_sequence.txt"), after)
+            if target.kind == "gpu"
+            else kernels.list_entry(after)
+        ),
+        fusion_log=kernels.read_fusion_log(found.find("priority_fusion_dump.txt")),
+        code=COLLECT[target.kind](found),
+        frames={**modules.read_frames(unoptimized), **modules.read_frames(optimized)},
+    )
+
+
+COLLECT = {"cpu": code.collect_cpu, "gpu": code.collect_gpu, "tpu": code.collect_tpu}
+
+
+def list_runs(found: dumps.Dumps, profile: list[bytes], before: str) -> tuple[PassRun, ...]:
+    """Return every run of a pass: from the compiler's record, or from a profile where there is one."""
+    if not profile:
+        return runs.read_metadata(found.metadata)
+    name = re.match(r"HloModule ([^\s,]+)", before)
+    return runs.read_profile(profile[0], name[1] if name else "")
+
+
+def measure_memory(compiled: jax.stages.Compiled) -> Memory:
+    """Return the bytes that the executable needs on one device."""
+    stats = compiled.memory_analysis()
+    return Memory(
+        arguments=stats.argument_size_in_bytes,
+        outputs=stats.output_size_in_bytes,
+        aliased=stats.alias_size_in_bytes,
+        temporaries=stats.temp_size_in_bytes,
+        generated_code=stats.generated_code_size_in_bytes,
+        peak=getattr(stats, "peak_memory_in_bytes", 0),
+    )
+
+
+def measure_cost(compiled: jax.stages.Compiled, optimized: str) -> Cost:
+    """Return the executable's own cost analysis or, where it has none, jaxlib's of the optimized module."""
+    counted, source = compiled.cost_analysis(), "executable"
+    if not counted:
+        counted, source = private.count_work(optimized), "jaxlib HLO cost analysis"
+    details = {name: float(value) for name, value in sorted(counted.items())}
+    return Cost(
+        flops=details.get("flops", 0.0),
+        bytes_accessed=details.get("bytes accessed", 0.0),
+        transcendentals=details.get("transcendentals", 0.0),
+        source=source,
+        details=details,
+    )
