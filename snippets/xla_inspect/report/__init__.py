@@ -1,0 +1,1 @@
+"""Captures shown as Markdown, HTML and SVG."""

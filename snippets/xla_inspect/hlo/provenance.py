@@ -1,0 +1,101 @@
+"""Where operations come from: the Python expression behind each StableHLO operation and each HLO instruction."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.hlo.record import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.hlo.module import Instruction, Module
+    from xla_inspect.hlo.record import Capture
+
+_OPERATION = re.compile(r'^\s*(?:%[^=]+= )?"?([a-z_]+\.[\w.]+|call)\b.* loc\((#loc\d*)\)$', re.MULTILINE)
+_LOCATION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
+_NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"\((#loc\d*)\)')
+_PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)(?: to (\d*):(\d+))?')
+_CALL = re.compile(r"callsite\((#loc\d*) at #loc\d*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A StableHLO operation and what it came from.
+
+    Attributes:
+        name: The operation, such as `stablehlo.add` or `call`.
+        op_name: What JAX called it, such as `jit(layer)/add`; the same name stands in the metadata of HLO.
+        frame: The innermost Python expression, or None when the text names none.
+    """
+
+    name: str
+    op_name: str
+    frame: Frame | None
+
+
+def read_operations(stablehlo: str) -> list[Operation]:
+    """Return the operations of a StableHLO module printed with locations, in order.
+
+    The forms of locations are those of MLIR's builtin dialect: a name around another, a place in a file, a call site.
+    """
+    locations = dict(_LOCATION.findall(stablehlo))
+    found = []
+    for name, alias in _OPERATION.findall(stablehlo):
+        if name.endswith("return") or name == "func.func":
+            continue
+        named = _NAMED.fullmatch(locations.get(alias, ""))
+        op_name, inner = (named[1], named[2]) if named else ("", alias)
+        found.append(Operation(name, op_name, _resolve(locations, inner, "")))
+    return found
+
+
+def _resolve(locations: Mapping[str, str], alias: str, function: str) -> Frame | None:
+    """Follow a location inwards to the first place in a file. Aliases only refer to earlier ones, so this ends."""
+    text = locations.get(alias, "")
+    if named := _NAMED.fullmatch(text):
+        return _resolve(locations, named[2], named[1])
+    if call := _CALL.fullmatch(text):
+        return _resolve(locations, call[1], function)
+    place = _PLACE.fullmatch(text)
+    if place is None:
+        return None
+    file, line, column, end_line, end_column = place.groups()
+    # MLIR prints the columns that Python counts, from zero.
+    return Frame(file, function, int(line), int(column) + 1, int(end_line or line), int(end_column or column) + 1)
+
+
+def find_instructions(module: Module, op_name: str) -> list[Instruction]:
+    """Return the instructions that came from an operation: those with its name, or with one inside it."""
+    return [
+        instruction
+        for instruction in module.walk()
+        if (name := instruction.op_name) is not None and (name == op_name or name.startswith(f"{op_name}/"))
+    ]
+
+
+def find_line(capture: Capture, text: str) -> int:
+    """Return the number, from one, of the first line of the program's file that contains `text`.
+
+    Raises:
+        ValueError: No line contains it.
+    """
+    for number, line in enumerate(capture.source.splitlines(), 1):
+        if text in line:
+            return number
+    message = f"no line of {capture.source_file} contains {text!r}"
+    raise ValueError(message)
+
+
+def find_expression(capture: Capture, frame: Frame) -> str:
+    """Return the Python text of a frame, on one line, or an empty string when it is in another file."""
+    if frame.file != capture.source_file:
+        return ""
+    lines = capture.source.splitlines()[frame.line - 1 : frame.end_line]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][: frame.end_column - 1]
+    lines[0] = lines[0][frame.column - 1 :]
+    return " ".join(line.strip() for line in lines)

@@ -1,0 +1,49 @@
+"""HLO as a reader wants it: the part that matters first, without the attributes that nobody reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from xla_inspect.hlo.module import Computation, Instruction
+
+# Kept by the full listing; left out of the short one, where they hide the shapes.
+NOISE = frozenset({"metadata", "backend_config", "frontend_attributes", "sharding"})
+
+
+def print_computation(computation: Computation, hidden: Collection[str] = NOISE, *, layouts: bool = True) -> str:
+    """Return a computation as HLO text without some attributes.
+
+    Args:
+        computation: What to print.
+        hidden: The attributes to leave out.
+        layouts: Whether shapes keep their layouts.
+    """
+    lines = (f"  {print_instruction(instruction, hidden, layouts=layouts)}" for instruction in computation)
+    head = f"{'ENTRY ' if computation.is_entry else ''}%{computation.name}"
+    return "\n".join((f"{head} {{", *lines, "}"))
+
+
+def print_instruction(instruction: Instruction, hidden: Collection[str] = NOISE, *, layouts: bool = True) -> str:
+    """Return an instruction as HLO text without some attributes.
+
+    Args:
+        instruction: What to print.
+        hidden: The attributes to leave out.
+        layouts: Whether the shape keeps its layout.
+    """
+    shape = instruction.shape.text if layouts else instruction.shape.plain
+    inside = (
+        ", ".join(f"%{name}" for name in instruction.operands) if instruction.literal is None else instruction.literal
+    )
+    shown = (f", {name}={text}" for name, text in instruction.attributes.items() if name not in hidden)
+    root = "ROOT " if instruction.is_root else ""
+    return f"{root}%{instruction.name} = {shape} {_opcode(instruction)}({inside}){''.join(shown)}"
+
+
+def _opcode(instruction: Instruction) -> str:
+    if instruction.wrapped and instruction.opcode.startswith("async-"):
+        return f"{instruction.wrapped}-{instruction.opcode.removeprefix('async-')}"
+    return instruction.opcode

@@ -1,0 +1,30 @@
+"""A capture in few words: counts over the texts that JAX prints, and the launches by name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.record import Capture
+
+_EQUATION = re.compile(r"^\s+(?:let )?\s*\S+:\S+(?: \S+:\S+)* = ", re.MULTILINE)
+_OPERATION = re.compile(
+    r"^\s+(?:%\S+(?:, %\S+)* = )?\"?((?:stablehlo|chlo|func|sdy)\.[\w.]+|call|return)\b", re.MULTILINE
+)
+_STRUCTURE = {"func.func", "func.return", "return", "stablehlo.return"}
+
+
+def equations(jaxpr: str) -> int:
+    """Return how many equations a printed jaxpr holds, those of inner jaxprs counted with it."""
+    return len(_EQUATION.findall(jaxpr))
+
+
+def operations(stablehlo: str) -> int:
+    """Return how many operations a printed StableHLO module holds, calls counted, functions and returns not."""
+    return sum(name not in _STRUCTURE for name in _OPERATION.findall(stablehlo))
+
+
+def launches(capture: Capture) -> str:
+    """Return the names of what is launched, in order, as in `fusion.1, then fusion.2`."""
+    return ", then ".join(kernel.name for kernel in capture.kernels)

@@ -1,0 +1,64 @@
+"""The memory plan as a picture: program order across, bytes up, one box per value."""
+
+from __future__ import annotations
+
+import html
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from xla_inspect.hlo.buffers import parse_buffers, parse_live_ranges, place
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.buffers import Placement
+    from xla_inspect.hlo.record import Capture
+
+WIDTH, HEIGHT, GAP = 360, 200, 3
+# A label needs this much room, in CSS pixels: the height of its line, and the width of each letter.
+LINE, LETTER = 11, 5.6
+
+
+def timeline(capture: Capture) -> str:
+    """Return the memory plan as HTML: boxes over the values' live ranges, allocations stacked, the peak marked."""
+    assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
+    allocations = [allocation for allocation in assignment.allocations if allocation.kind != "thread-local"]
+    total = sum(allocation.size for allocation in allocations) or 1
+    heights = [max(4.0, HEIGHT * allocation.size / total) for allocation in allocations]
+    starts = accumulate(heights[:-1], lambda top, height: top + height + GAP, initial=0.0)
+    numbers = [allocation.number for allocation in allocations]
+    tops = dict(zip(numbers, starts, strict=bool(numbers)))
+    scales = {a.number: height / max(a.size, 1) for a, height in zip(allocations, heights, strict=True)}
+    step = WIDTH / max(ranges.end, 1)
+    bottom = sum(heights) + GAP * len(heights)
+    boxes = [
+        _box(placement, tops[placement.allocation], scales[placement.allocation], step, ranges.end)
+        for placement in place(assignment, ranges)
+        if placement.allocation in tops
+    ]
+    peak = ranges.peak_position * step
+    where = title(capture.target)
+    label = (
+        f"Memory plan on {where}: {len(allocations)} allocations of {total:,} bytes in all, "
+        f"over {len(ranges.sequence)} instructions; {ranges.peak:,} bytes are live at the peak"
+    )
+    return (
+        f'<figure class="timeline"><svg viewBox="0 0 {WIDTH} {bottom:.0f}" role="img"'
+        f' aria-label="{html.escape(label)}">{"".join(boxes)}'
+        f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/></svg>'
+        f"<figcaption>{html.escape(label)} (dashed).</figcaption></figure>\n"
+    )
+
+
+def _box(placement: Placement, top: float, scale: float, step: float, end: int) -> str:
+    first, last = placement.start or 0, end if placement.end is None else placement.end
+    x, y = first * step, top + placement.offset * scale
+    width, height = max((last - first) * step - 1, 2), max(placement.size * scale, 3)
+    name = html.escape(placement.instruction)
+    text = ""
+    if height >= LINE and width >= LETTER * len(placement.instruction):
+        text = f'<text x="{x + 3:.1f}" y="{y + min(height / 2 + 4, height - 2):.1f}">{name}</text>'
+    described = f"{name}: {placement.size:,} bytes, {placement.kind}, positions {first} to {last}"
+    return (
+        f'<g class="{placement.kind}"><title>{described}</title>'
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>{text}</g>'
+    )
