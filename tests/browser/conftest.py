@@ -1,0 +1,172 @@
+"""The built site, behind a small server that compresses, in one Chromium that all of these tests share.
+
+The site is built once, into a temporary folder, unless SITE_DIR names one that is built already.
+Each test takes a page of its own by the name `page_path`, so a chapter that is added is covered without a new test.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from mimetypes import guess_type
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+WIDE, PHONE = 1280, 390
+# A browser that talks to nobody but the page.
+QUIET = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+)
+COMPRESSED = ("text/", "application/json", "image/svg+xml")
+
+
+@dataclass
+class Site:
+    """A served site.
+
+    Attributes:
+        folder: Where its files lie.
+        address: Where it is served, without a slash at the end.
+        sent: Path and size in bytes of every answer, in order, headers not counted.
+    """
+
+    folder: Path
+    address: str = ""
+    sent: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def html(self) -> list[str]:
+        """Every page, as its path below the site's root."""
+        return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.html"))
+
+
+class Opener(Protocol):
+    """Opens a page of the site in a new window, by its path."""
+
+    def __call__(self, path: str, **options: object) -> Page: ...
+
+
+def sources() -> dict[str, Path]:
+    """Return the Markdown file of each page, by the page's path in the built site."""
+    found = {}
+    for path in sorted(DOCS.rglob("*.md")):
+        below = path.relative_to(DOCS)
+        plain = below.with_suffix("") if below.stem != "index" else below.parent
+        found[(plain / "index.html").as_posix()] = path
+    return found
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that takes `page_path` each page of the site, or those that `--page` named."""
+    if "page_path" in metafunc.fixturenames:
+        chosen = [Path(page).resolve() for page in metafunc.config.getoption("--page")]
+        pages = [path for path, source in sources().items() if not chosen or source in chosen]
+        metafunc.parametrize("page_path", pages if chosen else [*pages, "404.html"])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep these tests together where several processes share the work: the site is built for each process."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def page_paths() -> list[str]:
+    """Every page that the site must have."""
+    return [*sources(), "404.html"]
+
+
+@pytest.fixture(scope="session")
+def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
+    """The built site, served on this machine; fails with the build's own words when the strict build fails."""
+    folder = Path(os.environ["SITE_DIR"]).resolve() if "SITE_DIR" in os.environ else tmp_path_factory.mktemp("site")
+    if "SITE_DIR" not in os.environ:
+        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+        build = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        if build.returncode:
+            pytest.fail(f"mkdocs build --strict failed:\n{build.stderr[-4000:]}", pytrace=False)
+    served = Site(folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(served)) as server:
+        served.address = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield served
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Generator[Browser]:
+    """One Chromium for the whole run."""
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def open_page(site: Site, browser: Browser) -> Generator[Opener]:
+    """Open pages, each in a context of its own that is closed after the test."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(path: str, **options: object) -> Page:
+        context = browser.new_context(**{"viewport": {"width": WIDE, "height": 900}, **options})  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(f"{site.address}/{path}", wait_until="load")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
+    packed: dict[Path, bytes] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            path = site.folder / self.path.partition("?")[0].lstrip("/")
+            path = path / "index.html" if path.is_dir() else path
+            status = HTTPStatus.OK if path.is_file() else HTTPStatus.NOT_FOUND
+            if status == HTTPStatus.NOT_FOUND:
+                path = site.folder / "404.html"
+            kind = guess_type(path)[0] or "application/octet-stream"
+            compress = kind.startswith(COMPRESSED)
+            if path not in packed:
+                content = path.read_bytes()
+                packed[path] = gzip.compress(content, 9) if compress else content
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8" if compress else kind)
+            self.send_header("Content-Length", str(len(packed[path])))
+            if compress:
+                self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            self.wfile.write(packed[path])
+            site.sent.append((self.path, len(packed[path])))
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing: the tests say what matters."""
+
+    return Handler

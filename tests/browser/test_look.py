@@ -1,0 +1,108 @@
+"""The look follows the reader: the scheme of the system, a chosen tab everywhere, folds that say what they hold."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from .conftest import Opener, Site
+
+PHONE = 390
+DARK_BELOW = 0.2
+
+
+def brightness(page: Page) -> float:
+    """Return how bright the page's ground is, from 0 to 1."""
+    color: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return sum(map(int, re.findall(r"\d+", color)[:3])) / (3 * 255)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_first_visit_follows_the_system(open_page: Opener, scheme: str) -> None:
+    assert (brightness(open_page("", color_scheme=scheme)) < DARK_BELOW) == (scheme == "dark")
+
+
+def test_a_dark_page_is_dark_before_the_theme_script_runs(open_page: Opener, site: Site) -> None:
+    page = open_page("404.html", color_scheme="dark")
+    page.context.route("**/bundle.*.js", lambda route: route.abort())
+    page.goto(site.address)
+    assert brightness(page) < DARK_BELOW
+
+
+def test_the_toggle_chooses_a_scheme_and_a_reload_keeps_it(open_page: Opener) -> None:
+    page = open_page("", color_scheme="dark")
+    page.locator("label[for^=__palette]:visible").click()
+    assert brightness(page) > DARK_BELOW
+    page.reload()
+    assert brightness(page) > DARK_BELOW
+
+
+def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_page: Opener, page_path: str) -> None:
+    page = open_page(page_path)
+    labels = page.locator("article .tabbed-set:not(details .tabbed-set) > .tabbed-labels > label")
+    names = [name.strip() for name in labels.all_inner_texts()]
+    shared = next((name for name in dict.fromkeys(names) if names.count(name) > 1 and names.index(name)), None)
+    if shared is None:
+        pytest.skip("no two sets of tabs on this page share a tab")
+    labels.nth(names.index(shared)).click()
+    chosen = """name => [...document.querySelectorAll("article .tabbed-set")]
+      .map(set => [...set.querySelectorAll(":scope > .tabbed-labels > label")]
+        .find(label => label.innerText.trim() === name))
+      .filter(label => label?.checkVisibility())
+      .map(label => document.getElementById(label.htmlFor).checked)"""
+    page.wait_for_timeout(200)
+    assert set(page.evaluate(chosen, shared)) == {True}
+    page.reload()
+    assert set(page.evaluate(chosen, shared)) == {True}
+
+
+def test_a_folded_listing_says_what_it_holds(open_page: Opener, page_path: str) -> None:
+    page = open_page(page_path)
+    bars = page.evaluate(
+        """[...document.querySelectorAll("details.listing > summary")].filter(bar => bar.checkVisibility())
+        .map(bar => [bar.innerText.trim().length > 3, getComputedStyle(bar).cursor,
+                     getComputedStyle(bar, "::before").content])"""
+    )
+    assert [bar for bar in bars if bar != [True, "pointer", '"+"']] == []
+
+
+def test_no_listing_is_cut_off_without_a_fold(open_page: Opener, page_path: str) -> None:
+    page = open_page(page_path)
+    cut = page.evaluate(
+        """[...document.querySelectorAll("article pre, article .highlight")].filter(box => box.checkVisibility())
+        .filter(box => box.scrollHeight > box.clientHeight + 1).map(box => box.innerText.slice(0, 80))"""
+    )
+    assert cut == []
+
+
+def test_on_a_phone_hlo_wraps_inside_its_listing(open_page: Opener, page_path: str) -> None:
+    page = open_page(page_path, viewport={"width": PHONE, "height": 800})
+    wide = page.evaluate(
+        """[...document.querySelectorAll("article .language-hlo pre")].filter(box => box.checkVisibility())
+        .filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText.slice(0, 80))"""
+    )
+    assert wide == []
+
+
+def test_the_fonts_come_from_the_site(open_page: Opener) -> None:
+    page = open_page("")
+    page.evaluate("document.fonts.ready")
+    loaded = page.evaluate("[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family)")
+    assert {name.strip('"') for name in loaded} == {"Source Serif 4", "IBM Plex Mono"}
+
+
+def test_the_copy_button_copies_the_listing(open_page: Opener, page_path: str) -> None:
+    page = open_page(page_path)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    listing = page.locator("article .highlight:visible").first
+    if not listing.count():
+        pytest.skip("no listing on this page")
+    listing.hover()
+    listing.locator("> .copy").click()
+    assert listing.locator("> .copy").inner_text() == "Copied"
+    assert page.evaluate("navigator.clipboard.readText()") == listing.locator("pre code").text_content()

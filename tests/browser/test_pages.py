@@ -1,0 +1,142 @@
+"""What every page must be: self-contained, valid, no wider than the screen, light, and whole without JavaScript."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ConsoleMessage, Page
+
+    from .conftest import Opener, Site
+
+PHONE, WIDE = 390, 1280
+MOST_BYTES = 200_000
+REVEAL = """() => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true
+  for (const pane of document.querySelectorAll(".tabbed-block")) pane.style.display = "block"
+}"""
+
+
+class Ids(HTMLParser):
+    """Collects the ids and the heading levels of a page as it lies on disk."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        super().__init__()
+        self.ids: list[str] = []
+        self.levels: list[int] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what a tag tells."""
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
+            self.levels.append(int(tag[1]))
+
+
+def read(site: Site, page_path: str) -> Ids:
+    """Return the ids and headings of a page."""
+    found = Ids()
+    found.feed((site.folder / page_path).read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_built_page_is_tested(site: Site, page_paths: list[str]) -> None:
+    assert site.html == sorted(page_paths)
+
+
+def test_a_page_asks_no_other_host_and_logs_no_error(site: Site, open_page: Opener, page_path: str) -> None:
+    page = open_page("404.html")  # a first page, so that listening starts before the one that counts
+    elsewhere: list[str] = []
+    complaints: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            complaints.append(message.text)
+
+    page.context.on("request", lambda request: elsewhere.append(request.url))
+    page.on("console", hear)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{site.address}/{page_path}", wait_until="load")
+    page.keyboard.press("/")  # opens the search, which loads its index
+    page.keyboard.type("fusion")
+    page.wait_for_load_state("networkidle")
+    assert [url for url in elsewhere if not url.startswith((f"{site.address}/", "data:", "blob:"))] == []
+    assert complaints == []
+
+
+def test_no_id_occurs_twice(site: Site, open_page: Opener, page_path: str) -> None:
+    written = read(site, page_path).ids
+    shown = open_page(page_path).evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)")
+    assert [name for ids in (written, shown) for name, count in Counter(ids).items() if count > 1] == []
+
+
+def test_headings_go_down_one_level_at_a_time(site: Site, page_path: str) -> None:
+    levels = read(site, page_path).levels
+    assert levels[0] == 1
+    assert [pair for pair in pairwise(levels) if pair[1] > pair[0] + 1] == []
+
+
+@pytest.mark.parametrize("width", [PHONE, WIDE])
+def test_a_page_never_scrolls_sideways(open_page: Opener, page_path: str, width: int) -> None:
+    page = open_page(page_path, viewport={"width": width, "height": 900})
+    folded = page.evaluate("document.documentElement.scrollWidth")
+    page.evaluate(REVEAL)
+    assert (folded, page.evaluate("document.documentElement.scrollWidth")) == (width, width), widest(page, width)
+
+
+def widest(page: Page, width: int) -> list[str]:
+    """Return what stands out of the page, for the message of a failure."""
+    found: list[str] = page.evaluate(
+        """width => [...document.querySelectorAll("body *")]
+        .filter(element => !element.closest("pre") && element.getBoundingClientRect().right > width + 1)
+        .map(element => element.outerHTML.slice(0, 120))""",
+        width,
+    )
+    return found[:5]
+
+
+def test_a_page_is_light_to_load(
+    site: Site, open_page: Opener, page_path: str, record_property: pytest.RecordProperty
+) -> None:
+    site.sent.clear()
+    open_page(page_path).wait_for_load_state("networkidle")
+    sizes = sorted(site.sent, key=lambda answer: -answer[1])
+    total = sum(size for _, size in sizes)
+    print(f"\n{page_path}: {total:,} of {MOST_BYTES:,} bytes")  # noqa: T201 - the budget, shown with -s or on failure
+    print("\n".join(f"{size:9,}  {path}" for path, size in sizes))  # noqa: T201
+    record_property("bytes", total)
+    assert total <= MOST_BYTES
+
+
+def test_without_javascript_a_page_shows_its_text_and_its_tabs(open_page: Opener, page_path: str) -> None:
+    page = open_page(page_path, java_script_enabled=False)
+    article = page.locator("article")
+    assert page.locator("h1").is_visible()
+    assert article.locator("p").first.is_visible()
+    for tabs in article.locator(".tabbed-set:not(details .tabbed-set):not(.tabbed-set .tabbed-set)").all():
+        labels = tabs.locator("> .tabbed-labels > label")
+        panes = tabs.locator("> .tabbed-content > .tabbed-block")
+        labels.last.click()
+        assert [pane.is_visible() for pane in panes.all()] == [False] * (labels.count() - 1) + [True]
+
+
+def test_a_page_says_what_it_is(open_page: Opener, page_path: str) -> None:
+    page = open_page(page_path)
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.locator("meta[name=description]").get_attribute("content")
+    assert page.locator("meta[name=theme-color]").count() == 1
+    assert page.locator("h1").count() == 1
+
+
+def test_an_unknown_address_leads_home(open_page: Opener) -> None:
+    page = open_page("nowhere/at-all/")
+    assert page.locator("h1").inner_text() == "There is no page here"
+    page.locator("article a").first.click()
+    page.wait_for_load_state()
+    assert page.locator("h1").count() == 1
+    assert "nowhere" not in page.url
