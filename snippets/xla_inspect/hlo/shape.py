@@ -22,6 +22,8 @@ BITS = {
     **{f"f8{form}": 8 for form in ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
     "f4e2m1fn": 4,
 }
+# A TPU's scalar memory, whose buffers are not tiled.
+SCALAR_MEMORY = 2
 # Deeper nesting is refused: the reader recurses once per level.
 MAX_DEPTH = 64
 
@@ -107,22 +109,24 @@ class Shape:
 
     @property
     def padded_bytes(self) -> int:
-        """Bytes with every dimension rounded up to its first tile, which is what a TPU buffer takes.
+        """Bytes with every dimension rounded up to its first tile, which is what a TPU's buffer of an array takes.
 
-        Without tiles this is `bytes`. Tiles that combine dimensions (`*`) are not rounded.
+        Without tiles, and in a TPU's scalar memory (space 2), this is `bytes`. Tiles that combine dimensions (`*`)
+        are not rounded. A test compares it with the sizes in buffer assignments.
         """
         if self.elements:
             return sum(element.padded_bytes for element in self.elements)
-        if self.layout is None or not self.layout.tiles or not self.is_array:
+        layout = self.layout
+        if layout is None or not layout.tiles or layout.memory_space == SCALAR_MEMORY or not self.is_array:
             return self.bytes
-        tile = self.layout.tiles[0]
-        sizes = [self.dimensions[number] for number in reversed(self.layout.minor_to_major)]
+        tile = layout.tiles[0]
+        sizes = [self.dimensions[number] for number in reversed(layout.minor_to_major)]
         sizes = [1] * (len(tile) - len(sizes)) + sizes
         start = len(sizes) - len(tile)
         padded = sizes[:start] + [
             -(-size // step) * step if step > 0 else size for size, step in zip(sizes[start:], tile, strict=True)
         ]
-        return math.prod(padded) * -(-(self.layout.element_bits or BITS[self.dtype]) // 8)
+        return -(-math.prod(padded) * (layout.element_bits or BITS[self.dtype]) // 8)
 
     @property
     def plain(self) -> str:
