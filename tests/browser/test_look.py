@@ -93,7 +93,7 @@ def test_the_fonts_come_from_the_site(open_page: Opener) -> None:
     page = open_page("")
     page.evaluate("document.fonts.ready")
     loaded = page.evaluate("[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family)")
-    assert {name.strip('"') for name in loaded} == {"Source Serif 4", "IBM Plex Mono"}
+    assert {name.strip('"') for name in loaded} == {"Notebook Serif", "Notebook Mono"}
 
 
 def test_the_copy_button_copies_the_listing(open_page: Opener, page_path: str) -> None:

@@ -64,9 +64,23 @@ def test_a_page_asks_no_other_host_and_logs_no_error(site: Site, open_page: Open
     page.goto(f"{site.address}/{page_path}", wait_until="load")
     page.keyboard.press("/")  # opens the search, which loads its index
     page.keyboard.type("fusion")
+    page.locator(".md-search-result__meta:not(:text('Type to'))").wait_for()
     page.wait_for_load_state("networkidle")
     assert [url for url in elsewhere if not url.startswith((f"{site.address}/", "data:", "blob:"))] == []
     assert complaints == []
+
+
+def test_the_search_loads_when_somebody_searches_and_finds(site: Site, open_page: Opener) -> None:
+    site.sent.clear()
+    page = open_page("")
+    page.wait_for_load_state("networkidle")
+    assert [path for path, _ in site.sent if "search" in path] == []
+    page.keyboard.press("/")
+    page.keyboard.type("pipeline")
+    page.locator(".md-search-result__item a").first.wait_for()
+    assert len([path for path, _ in site.sent if "search" in path]) == 2
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/pipeline/**")
 
 
 def test_no_id_occurs_twice(site: Site, open_page: Opener, page_path: str) -> None:
