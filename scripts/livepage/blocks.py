@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # line makes it inline code.
 _OPENS = re.compile(r"(?P<lead>[ \t>]*)(?P<fence>`{3,}|~{3,})(?P<header>[^`\n]*)$")
 # A list item may open with a fence, which superfences leaves alone.
-_ITEM_OPENS = re.compile(r"[ \t>]*(?:[-+*]|\d+[.)])[ \t]+(?:`{3,}|~{3,})[^`\n]*$")
+_ITEM_OPENS = re.compile(r"[ \t>]*(?:[-+*]|\d+[.)])[ \t]+(?P<fence>`{3,}|~{3,})[^`\n]*$")
 # An inline code span, as Python-Markdown finds it.
 _SPAN = re.compile(r"(?<!\\)(?P<ticks>`+)(?P<body>.+?)(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]?")
@@ -129,11 +129,20 @@ class _Reader:
                 self.out.append(line)
                 at += 1
             else:
-                if _ITEM_OPENS.match(line):
-                    self._fault(at, "a fence cannot open on the line of a list item: put it on a line of its own")
                 prose.append(at)
+                if opens := _ITEM_OPENS.match(line):
+                    self._fault(at, "a fence cannot open on the line of a list item: put it on a line of its own")
+                    at = self._past(opens["fence"], at, prose)
                 at += 1
         self._prose(prose)
+
+    def _past(self, fence: str, at: int, prose: list[int]) -> int:
+        """Return the line on which a fence that does not count would close, or `at`, its own."""
+        for end in range(at + 1, len(self.lines)):
+            if self.lines[end].strip(" \t>") == fence:
+                prose += range(at + 1, end + 1)
+                return end
+        return at
 
     def _fault(self, at: int, message: str) -> None:
         self.faults.append(Fault(self.origins[at], message))

@@ -89,8 +89,9 @@ class _Read(Includes):
     """Expands includes, then reads and runs the page; in the output of a block it only expands includes."""
 
     def __init__(self, options: dict[str, Any], md: Markdown, page: Page) -> None:
-        defaults = {"base_path": [str(project.root)], "check_paths": True}
-        super().__init__({**Includes.DEFAULTS, **(options or defaults)}, md)
+        options = {**Includes.DEFAULTS, "check_paths": True, **options}
+        bases = options["base_path"] if isinstance(options["base_path"], list) else [options["base_path"]]
+        super().__init__({**options, "base_path": [str(project.root / base) for base in bases]}, md)
         self.md, self.page = md, page
 
     def run(self, lines: list[str]) -> list[str]:
@@ -126,6 +127,7 @@ class _LastTree(Treeprocessor):
 
     def run(self, root: Element) -> None:
         self.page.complete = True
+        self.page.note_links(element.get("href", "") for element in root.iter("a"))
         for paragraph in root.iter("p"):
             # markdown-exec leaves a line break beside output that holds headings, and a `<p>` would stay around it.
             if not len(paragraph) and HTML_PLACEHOLDER_RE.fullmatch((paragraph.text or "").strip()):

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs.plugins import CombinedEvent, event_priority
 
+from livepage import notebooks
 from livepage.links import LineOfLink
 from livepage.project import log, project
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
     from livepage.session import Failure
@@ -36,6 +38,7 @@ def on_config(config: MkDocsConfig) -> None:
     project.report = _warn
     project.clear()
     project.started = time.perf_counter()
+    notebooks.add_plugin(config)
     if not any(isinstance(known, LineOfLink) for known in _PAGES_LOG.filters):
         _PAGES_LOG.addFilter(LineOfLink())
     if "SOURCE_DATE_EPOCH" not in os.environ:
@@ -54,10 +57,18 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     return markdown
 
 
-def on_page_content(html: str, **_: object) -> str:
-    """Say that the page is over."""
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Say that the page is over, and treat a notebook's links as a page's."""
     project.current = None
-    return html
+    return notebooks.clean(html, page, config, files) if notebooks.is_notebook(page) else html
+
+
+@event_priority(-100)
+def on_pre_page(page: Page, **_: object) -> Page:
+    """Guard a notebook, after mkdocs-jupyter has taken it over."""
+    if notebooks.is_notebook(page):
+        notebooks.guard(page, _warn)
+    return page
 
 
 @event_priority(100)

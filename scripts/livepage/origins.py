@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsIndex
 
-from pymdownx.snippets import SnippetExtension, SnippetPreprocessor
+from pymdownx.snippets import SnippetExtension, SnippetMissingError, SnippetPreprocessor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
+
+_MARKER = re.compile(r"[ \t]*-+8<-+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,11 @@ class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no ty
 
     def read_lines(self, path: str) -> list[str]:
         """Read an included file."""
-        return place(super().read_lines(path), relative(Path(path), self.root))
+        return [*place(super().read_lines(path), relative(Path(path), self.root))]
 
-    def expand(self, lines: Sequence[str], name: str, first: int) -> tuple[list[str], list[Origin]]:
+    def expand(
+        self, lines: Sequence[str], name: str, first: int
+    ) -> tuple[list[str], list[Origin], list[tuple[Origin, str]]]:
         """Expand the includes of a page.
 
         Args:
@@ -62,20 +67,35 @@ class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no ty
             first: The line of the file on which `lines` begin.
 
         Returns:
-            The lines, and where each stands.
-
-        Raises:
-            SnippetMissingError: An included file or section does not exist.
+            The lines, where each stands, and where something was to be included that does not exist.
         """
-        expanded: list[str] = super().run(place(lines, name, first))
+        placed = place(lines, name, first)
+        lost: list[tuple[Origin, str]] = []
+        try:
+            expanded: list[str] = super().run(placed)
+        except SnippetMissingError as error:
+            lost = [(line.origin, _say(alone)) for line in placed if (alone := self._fails(line))]
+            lost = lost or [(Origin(name, first), _say(error))]
+            expanded = [line for line in placed if not _MARKER.match(line)]
         origins: list[Origin] = []
         for line in expanded:
             fallback = origins[-1] if origins else Origin(name, first)
             origins.append(line.origin if isinstance(line, _Placed) else fallback)
-        return [str(line) for line in expanded], origins
+        return [str(line) for line in expanded], origins, lost
+
+    def _fails(self, line: str) -> SnippetMissingError | None:
+        try:
+            super().run([line])
+        except SnippetMissingError as error:
+            return error
+        return None
 
 
-def place(lines: Sequence[str], name: str, first: int = 1) -> list[str]:
+def _say(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def place(lines: Sequence[str], name: str, first: int = 1) -> list[_Placed]:
     """Return the lines of a file such that each knows where it stands."""
     return [_Placed(line, Origin(name, first + index)) for index, line in enumerate(lines)]
 

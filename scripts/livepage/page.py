@@ -7,6 +7,7 @@ import faulthandler
 import io
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 from markdown.util import AtomicString
@@ -18,6 +19,8 @@ from livepage.project import PageError, project
 from livepage.session import Failure, remember
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from markdown import Markdown
 
     from livepage.blocks import Source
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from livepage.session import Outcome
 
 _ID = re.compile(r'<[a-zA-Z][^<>]*?\sid="([^"]+)"')
+_SOURCE_LINK = re.compile(r"(?![a-z]+:|/)[^?#]*\.(?:md|ipynb)(?:#|$)")
+_LINK = re.compile(r'<[a-zA-Z][^<>]*?\shref="([^"]*)"')
 
 
 class Page:
@@ -39,6 +44,7 @@ class Page:
         self._shown: set[int] = set()
         self._failures: list[Failure] = []
         self._whole = ""
+        self._links: set[str] = set()
 
     @property
     def inner(self) -> bool:
@@ -57,14 +63,16 @@ class Page:
         """Read and run the page, and return its lines with marks in place of what ran."""
         name, first, self._whole = project.find("\n".join(lines))
         self._shown, self._failures, self.complete = set(), [], False
+        self._links = set()
         includes.root = project.root
-        text, origins = includes.expand(lines, name, first)
+        text, origins, lost = includes.expand(lines, name, first)
         self._source = source = read(name, text, origins)
+        self._failures += [Failure(origin, message) for origin, message in lost]
         for file in {name, *(origin.file for origin in origins)}:
             path = project.root / file
             remember(file, path.read_text(encoding="utf-8-sig") if path.is_file() else self._whole)
         with contextlib.suppress(io.UnsupportedOperation, AttributeError, ValueError):
-            # A compiler that aborts the process still leaves page and line on stderr.
+            # What a signal ends still leaves its Python lines on stderr.
             faulthandler.enable()
         self._outcomes, ran = memo.outcomes(source)
         project.record(source, self._outcomes, ran=ran)
@@ -98,13 +106,16 @@ class Page:
             element.text = AtomicString("(not shown)")
         return element
 
+    def note_links(self, links: Iterable[str]) -> None:
+        """Remember the links that Markdown made, which MkDocs checks itself."""
+        self._outer()._links.update(links)  # noqa: SLF001 - its own class
+
     def complain(self, message: str, origin: Origin | None = None) -> None:
         """Add a failure, at the block whose output is being rendered unless an origin is given."""
-        outer = rendering.outer(self.md)
-        page: Page = getattr(outer, "livepage", self) if outer else self
+        page = self._outer()
         piece = rendering.current_piece()
         where = origin or (piece.origin if piece else Origin(page.source.name, 1))
-        page._failures.append(Failure(where, message))
+        page._failures.append(Failure(where, message))  # noqa: SLF001 - its own class
 
     def finish(self, html: str) -> None:
         """Report what failed, what did not render and which ids stand twice.
@@ -116,8 +127,12 @@ class Page:
             if index not in self._shown:
                 message = f"this {piece.kind} is not on the page: it stands inside code or raw HTML"
                 self.complain(message, piece.origin)
-        for name in _twice(_ID.findall(html)):
-            self.complain(f'two elements have the id "{name}"', self._line_of(name))
+        ids = _ID.findall(html)
+        for name in _twice(ids):
+            self.complain(f'two elements have the id "{name}"', self._line_of(f"#{name}"))
+        for link in dict.fromkeys(_LINK.findall(html)):
+            if self._is_dead(link, ids):
+                self.complain(f'the link "{link}" leads nowhere', self._line_of(link))
         self._failures.sort(key=lambda failure: (failure.origin.file, failure.origin.line))
         if project.report:
             for failure in self._failures:
@@ -125,14 +140,30 @@ class Page:
         elif self._failures:
             raise PageError("\n".join(map(str, self._failures)))
 
-    def _line_of(self, name: str) -> Origin:
-        """Return the last line that gives an id, or the block that printed it, or the page's first line."""
-        given = re.compile(rf'#{re.escape(name)}(?![\w-])|id=["\']{re.escape(name)}["\']')
-        lines = [at for at, line in enumerate(self._whole.split("\n"), 1) if given.search(line)]
+    def _outer(self) -> Page:
+        outer = rendering.outer(self.md)
+        return getattr(outer, "livepage", self) if outer else self
+
+    def _is_dead(self, link: str, ids: list[str]) -> bool:
+        """Whether a link misses its id on the page, or names a source file that nobody turned into an address.
+
+        MkDocs checks and rewrites the links that Markdown made, but not those in raw HTML.
+        """
+        checked = "relpath" in self.md.treeprocessors
+        if checked and link in self._links:
+            return False
+        if link.startswith("#"):
+            return len(link) > 1 and unquote(link[1:]) not in ids
+        return checked and _SOURCE_LINK.match(link) is not None
+
+    def _line_of(self, text: str) -> Origin:
+        """Return the last line that holds a text such as `#id`, or the block that printed it, or the first line."""
+        found = re.compile(rf"{re.escape(text)}(?![\w-])|id=[\"']{re.escape(text[1:])}[\"']")
+        lines = [at for at, line in enumerate(self._whole.split("\n"), 1) if found.search(line)]
         if lines:
             return Origin(self.source.name, lines[-1])
         for piece, outcome in zip(reversed(self.source.pieces), reversed(self._outcomes), strict=True):
-            if given.search(outcome.text) or name.startswith(f"{piece.options.get('id')}-"):
+            if found.search(outcome.text) or text.startswith(f"#{piece.options.get('id')}-"):
                 return piece.origin
         return Origin(self.source.name, 1)
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from livepage import witness
 from livepage.asserts import HELPER, explain, explain_asserts
 from livepage.blocks import Kind, Piece, Source
 from livepage.origins import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +88,18 @@ class _Session:
             raise
         except BaseException as error:  # noqa: BLE001 - a block that calls sys.exit must not end the build
             return self._judge(piece, error, printed.getvalue())
+        finally:
+            witness.note(None)
         return Outcome(shown if piece.kind is Kind.VALUE else printed.getvalue())
 
     def _evaluate(self, piece: Piece) -> str:
         if piece.kind is Kind.VALUE:
+            witness.note(piece.origin)
             tree = ast.parse(piece.code, str(piece.origin.file), mode="eval")
             ast.increment_lineno(tree, piece.origin.line - 1)
             return show(eval(compile(tree, piece.origin.file, "eval"), self.namespace))  # noqa: S307 - the page's own code
-        for code in compile_piece(piece):
+        for origin, code in compile_piece(piece):
+            witness.note(origin)
             exec(code, self.namespace)  # noqa: S102 - the page's own code
         return ""
 
@@ -118,32 +123,30 @@ def show(value: object) -> str:
     return str(value)
 
 
-def compile_piece(piece: Piece) -> Iterator[CodeType]:
-    """Compile a block or check so that each line carries the file and line on which it stands.
+def compile_piece(piece: Piece) -> list[tuple[Origin, CodeType]]:
+    """Compile a block or check, statement by statement, each line with the file and line on which it stands.
 
-    Statements are grouped by file, since a block may include another file; `from __future__` imports hold for all.
+    A block may include another file, so that its statements stand in more than one. `from __future__` imports hold
+    for the whole piece.
 
     Raises:
         SyntaxError: With the line counted within the piece.
     """
-    first = piece.lines[0].file if piece.lines else piece.origin.file
-    tree = ast.parse(piece.code, first)
+    tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
     explain_asserts(tree)
     flags = 0
-    groups: list[tuple[str, list[ast.stmt]]] = []
+    compiled: list[tuple[Origin, CodeType]] = []
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             for alias in statement.names:
                 flags |= getattr(__future__, alias.name).compiler_flag
-        origin = piece.lines[_first_line(statement) - 1]
-        ast.increment_lineno(statement, origin.line - _first_line(statement))
-        if groups and groups[-1][0] == origin.file:
-            groups[-1][1].append(statement)
-        else:
-            groups.append((origin.file, [statement]))
-    for file, statements in groups:
-        module = ast.Module(statements, [])
-        yield compile(module, file, "exec", flags=flags, dont_inherit=True, optimize=0)
+        first = _first_line(statement)
+        origin = piece.lines[first - 1]
+        ast.increment_lineno(statement, origin.line - first)
+        module = ast.Module([statement], [])
+        code = compile(module, origin.file, "exec", flags=flags, dont_inherit=True, optimize=0)
+        compiled.append((origin, code))
+    return compiled
 
 
 def _first_line(statement: ast.stmt) -> int:

@@ -5,7 +5,7 @@ Brackets and commas stay plain text, since each marked token is one more element
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pygments.lexer import RegexLexer, bygroups, default
 from pygments.token import (
@@ -17,6 +17,10 @@ from pygments.token import (
     Text,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_groups: Callable[..., object] = bygroups  # the stubs leave it untyped
 _STRING = (r'"(?:\\.|[^"\\\n])*"', String)
 _NUMBER = (r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)", Number)
 
@@ -34,7 +38,7 @@ class HloLexer(RegexLexer):
             (r"\s+", Text),
             (r"/\*.*?\*/", Comment.Multiline),
             (r"//.*", Comment.Single),
-            (r"^(HloModule)( +)([\w.$<>-]+)", bygroups(Keyword.Declaration, Text, Name.Namespace)),
+            (r"^(HloModule)( +)([\w.$<>-]+)", _groups(Keyword.Declaration, Text, Name.Namespace)),
             (r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)$", Keyword.Declaration),
             (r"(?:ENTRY|ROOT)\b", Keyword),
             # What an instruction carries along is dimmed as a whole.
@@ -122,7 +126,7 @@ class JaxprLexer(RegexLexer):
             (r"'(?:\\.|[^'\\\n])*'", String),
             (r"(?:[A-Z]\w*\{)?[a-z]+\d*\w*(?:<[\w,]+>)?\[[^\]\[=]*\]\}?(?=[\s.)};,]|$)", Keyword.Type),
             (r"(?<== )[a-z_][\w-]*(?=\[|\s|$)", Name.Function),
-            (r"(?<=\n)(\s*)([a-z_][\w-]*)(?=\[)", bygroups(Text, Name.Function)),
+            (r"(?<=\n)(\s*)([a-z_][\w-]*)(?=\[)", _groups(Text, Name.Function)),
             (r"[a-zA-Z_]\w*(?==)", Name.Attribute),
             (r"(?:True|False|None|inf|nan|-inf)\b", Keyword.Constant),
             _NUMBER,
@@ -146,8 +150,8 @@ class MachineCodeLexer(RegexLexer):
             (r"\s+", Text),
             (r"/\*.*?\*/", Comment.Multiline),
             (r"//.*|(?<=\s)#.*|^#.*|(?<=\s);.*", Comment.Single),
-            (r"^(\s*)([.$\w]+)(:)", bygroups(Text, Name.Label, Text)),
-            (r"^(\s*)(\.[\w.]+)", bygroups(Text, Name.Attribute)),
+            (r"^(\s*)([.$\w]+)(:)", _groups(Text, Name.Label, Text)),
+            (r"^(\s*)(\.[\w.]+)", _groups(Text, Name.Attribute)),
             _STRING,
             (r"[%@!]*\b(?:U?R|U?P|B|SR_?|[re][a-z]?[a-z0-9]{1,2}|[xyz]mm)\d*[a-z]?\b", Name.Variable),
             (r"[A-Z][A-Z0-9]*(?:\.\w+)*\b", Name.Function),
