@@ -13,7 +13,8 @@ def loss(p: forward.Parameters, x: jax.Array) -> jax.Array:
 
 def transformer_block_grad(p: forward.Parameters, x: jax.Array) -> forward.Parameters:
     """Return the gradient of the loss by each parameter, in the parameters' shapes."""
-    return jax.grad(loss)(p, x)
+    gradient: forward.Parameters = jax.grad(loss)(p, x)
+    return gradient
 
 
 EXAMPLE = forward.EXAMPLE[::-1]

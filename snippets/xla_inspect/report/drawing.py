@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.record import Capture, Captures
 
 _LANGUAGES = {
+    "triton": "Triton IR",
     "llvm": "LLVM IR",
     "asm": "assembly",
-    "triton": "Triton IR",
     "ptx": "PTX",
     "sass": "SASS",
     "hlo": "scheduled HLO",

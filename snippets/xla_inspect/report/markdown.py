@@ -61,7 +61,7 @@ def code(text: str) -> str:
 
 def escape(text: str) -> str:
     """Return `text` so that Markdown and HTML show it as it is."""
-    return re.sub(r"([\\`*_{}\[\]#!|~^])", lambda found: f"&#{ord(found[0])};", html.escape(text))
+    return re.sub(r"""[\\`*_{}\[\]#!|~^&<>"']""", lambda found: f"&#{ord(found[0])};", text)
 
 
 def indent(text: str) -> str:

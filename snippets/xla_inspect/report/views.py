@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.changes import summarise
-from xla_inspect.hlo.fusions import entry_kernels
+from xla_inspect.hlo.changes import compare
+from xla_inspect.hlo.fusions import entry_kernels, list_fusions
 from xla_inspect.report import markdown
 from xla_inspect.report.listing import print_computation, print_instruction
+from xla_inspect.report.timeline import timeline
 from xla_inspect.report.titles import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from xla_inspect.hlo.fusions import Fusion
     from xla_inspect.hlo.module import Module
-    from xla_inspect.hlo.record import Capture, Captures
+    from xla_inspect.hlo.record import Capture, Captures, Code
 
 SHORT = 24
+# What a piece of code is called and which lexer reads it, the nearest to HLO first.
+_LANGUAGES = {
+    "triton": ("Triton IR", "stablehlo"),
+    "llvm-unoptimized": ("LLVM IR before LLVM's own passes", "llvm"),
+    "llvm": ("LLVM IR", "llvm"),
+    "asm": ("assembly", "gas"),
+    "ptx": ("PTX", "ptx"),
+    "sass": ("SASS", "text"),
+    "hlo": ("scheduled HLO", "hlo"),
+}
+_FUNCTION = re.compile(r"^(?:ENTRY|define|module|\.visible|\s*tt\.func|\s*xtile\.entry_func)", re.MULTILINE)
 
 
 def by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
@@ -67,24 +82,32 @@ def optimized(capture: Capture) -> str:
 
 def passes(capture: Capture) -> str:
     """Return the passes that changed the module: what each did, and the instructions left after it."""
-    rows, module = [], capture.unoptimized_module
+    rows, silent, module = [], [], capture.unoptimized_module
     for step in capture.passes:
         after = step.module
-        name = f"{markdown.code(step.name)}<br><small>{markdown.escape(step.pipeline)}</small>"
-        rows.append((name, markdown.escape(summarise(module, after)), after.instruction_count()))
+        change = compare(module, after)
+        name = "the start of" if step.name == "pipeline-start" else markdown.code(step.name)
+        if change.is_visible:
+            where = f"{name}<br><small>{markdown.escape(step.pipeline)}</small>"
+            rows.append((where, markdown.escape(change.summary), after.instruction_count()))
+        else:
+            silent.append(name)
         module = after
     listing = markdown.table(["pass", "what it did", "instructions"], rows, numbers=[2])
-    if len(rows) <= SHORT:
-        return listing
-    return markdown.fold(f"All {len(rows)} passes that changed the module", listing)
+    if len(rows) > SHORT:
+        listing = markdown.fold(f"All {len(rows)} passes that changed the text of the module", listing)
+    if silent:
+        listing += f"\n{len(silent)} more reported a change that the text does not show: {', '.join(silent)}.\n"
+    return listing
 
 
 def kernels(capture: Capture) -> str:
     """Return what is launched, in order."""
+    fusions = {fusion.name: fusion for fusion in list_fusions(capture.module, entry_only=True)}
     rows = [
         (
             markdown.code(kernel.name),
-            kernel.fusion_kind or kernel.kind,
+            _kind(fusions[kernel.name]) if kernel.name in fusions else markdown.code(kernel.kind),
             " x ".join(map(str, kernel.grid)) if kernel.grid else "",
             " x ".join(map(str, kernel.threads)) if kernel.threads else "",
             "" if kernel.shared_memory is None else kernel.shared_memory,
@@ -101,24 +124,30 @@ def kernels(capture: Capture) -> str:
 
 
 def code(capture: Capture) -> str:
-    """Return the generated code, each piece folded."""
-    lexers = {"llvm-unoptimized": "llvm", "triton": "stablehlo", "sass": "text", "asm": "gas"}
-    titles = {
-        "llvm-unoptimized": "LLVM IR before LLVM's own passes",
-        "llvm": "LLVM IR",
-        "asm": "assembly",
-        "triton": "Triton IR",
-        "ptx": "PTX",
-        "sass": "SASS",
-        "hlo": "scheduled HLO",
+    """Return the generated code: the piece nearest to HLO from its first function on, every piece folded."""
+    pieces = sorted(capture.code, key=lambda piece: list(_LANGUAGES).index(piece.language))
+    if not pieces:
+        return ""
+    lead = pieces[0]
+    start = _FUNCTION.search(lead.text)
+    lines = lead.text[start.start() if start else 0 :].splitlines()
+    name, lexer = _LANGUAGES[lead.language]
+    shown = markdown.fence("\n".join(lines[:SHORT]), lexer, title=f"{name} of {lead.kernel}")
+    return "\n".join((shown, *map(_folded_code, pieces)))
+
+
+def kinds(captures: Captures) -> str:
+    """Return how many launches of each kind each target makes."""
+    counts = {
+        target: Counter(kernel.fusion_kind or kernel.kind for kernel in capture.kernels)
+        for target, capture in captures.items()
     }
-    return "\n".join(
-        markdown.fold(
-            f"{titles[piece.language]} of {piece.kernel}: {markdown.count(len(piece.text.splitlines()), 'line')}",
-            markdown.fence(piece.text, lexers.get(piece.language, piece.language)),
-        )
-        for piece in capture.code
-    )
+    names = sorted({kind for count in counts.values() for kind in count}, key=lambda kind: (kind[0] != "k", kind))
+    rows: list[tuple[object, ...]] = [
+        (markdown.code(kind), *(count[kind] for count in counts.values())) for kind in names
+    ]
+    rows.append(("all", *(count.total() for count in counts.values())))
+    return markdown.table(["launches", *map(title, counts)], rows, numbers=range(1, len(counts) + 1))
 
 
 def launches(captures: Captures) -> str:
@@ -136,6 +165,24 @@ def launches(captures: Captures) -> str:
         lines = [print_instruction(kernel, hidden, layouts=False) for kernel in entry_kernels(capture.module)]
         blocks.append("\n".join((f"// {title(target)}", *lines)))
     return markdown.fence("\n\n".join(blocks), "hlo")
+
+
+def memory(capture: Capture) -> str:
+    """Return the memory plan as a picture, and the compiler's own text of it folded."""
+    lines = markdown.count(len(capture.buffers.splitlines()), "line")
+    text = markdown.fence(capture.buffers, "text")
+    return timeline(capture) + "\n" + markdown.fold(f"The compiler's buffer assignment, {lines}", text)
+
+
+def _folded_code(piece: Code) -> str:
+    name, lexer = _LANGUAGES[piece.language]
+    size = markdown.count(len(piece.text.splitlines()), "line")
+    return markdown.fold(f"{name} of {piece.kernel}, {size}", markdown.fence(piece.text, lexer))
+
+
+def _kind(fusion: Fusion) -> str:
+    emitter = f" by {markdown.code(fusion.custom_kind)}" if fusion.custom_kind else ""
+    return f"{fusion.kind}{emitter}, {markdown.count(len(fusion.opcodes), 'instruction')} inside"
 
 
 def _module(module: Module, text: str) -> str:

@@ -1,0 +1,228 @@
+"""What the site costs beside the least that it could cost, both measured in the same run.
+
+Each figure is the median of paired runs: the thing, then its floor, over and over, so that a machine whose speed
+drifts slows both. A cold build's floor is a bare script that makes the same compiles, and a plain MkDocs build of the
+text that the blocks printed. A warm build's floor is that plain build, and a bare script that lowers the same programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from livepage.blocks import Piece, Source
+    from livepage.session import Outcome
+    from xla_inspect.capture.lowering import Program
+    from xla_inspect.capture.targets import Target
+    from xla_inspect.hlo.record import Capture
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = [sys.executable, "-m", "mkdocs", "build", "--quiet"]
+LIVE = ("livepage", "hooks:", "watch:", "markdown-exec")
+
+
+def main() -> None:
+    """Measure and print what was asked for."""
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("what", nargs="*", help="cold, warm, edit, parser; all of them by default")
+    parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
+    asked = parser.parse_args()
+    known = {"cold": cold, "warm": warm, "edit": edit, "parser": parse}
+    if unknown := [name for name in asked.what if name not in known]:
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}")
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        say(f"reading the site once, for its programs and its text ({asked.runs} paired runs follow)")
+        prepare(place)
+        for name in asked.what or known:
+            known[name](place, asked.runs)
+
+
+def cold(place: Path, runs: int) -> None:
+    """Build with an empty cache, beside the same compiles and a plain build."""
+    cache = place / "cold"
+
+    def build() -> None:
+        shutil.rmtree(cache, ignore_errors=True)
+        call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(cache))
+
+    floor = {"bare compiles": lambda: bare(place, "compile"), "plain MkDocs": lambda: plain(place)}
+    compare("cold build", runs, 1.25, build, floor)
+
+
+def warm(place: Path, runs: int) -> None:
+    """Build with a full cache, beside lowering the same programs and a plain build."""
+
+    def build() -> None:
+        call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(place / "cache"))
+
+    floor = {"import and lower": lambda: bare(place, "lower"), "plain MkDocs": lambda: plain(place)}
+    compare("warm build", runs, 1.5, build, floor)
+
+
+def edit(place: Path, runs: int) -> None:
+    """Rebuild a synthetic site of 14 pages and 90 listings after an edit of one sentence."""
+    say("14 pages, 90 listings, one sentence edited")
+    call([sys.executable, "tests/site/synthetic.py", "--runs", str(runs)], quiet=False)
+    del place
+
+
+def parse(place: Path, runs: int) -> None:
+    """Read every captured module of the site."""
+    from xla_inspect.hlo.parser import parse as read
+
+    texts = json.loads((place / "texts").read_text(encoding="utf-8"))
+    instructions = sum(read(text).instruction_count() for text in texts)
+    rates = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        for text in texts:
+            read(text)
+        rates.append(instructions / (time.perf_counter() - start))
+    rate = statistics.median(rates)
+    say(f"parser: {rate:,.0f} instructions a second over {instructions:,} (at least 60,000)")
+
+
+def compare(
+    name: str, runs: int, limit: float, build: Callable[[], None], floor: dict[str, Callable[[], None]]
+) -> None:
+    """Time a build beside the sum of its floor's parts, and print the medians and the median ratio."""
+    ratios, builds = [], []
+    parts: dict[str, list[float]] = {part: [] for part in floor}
+    for turn in range(runs):
+        builds.append(seconds(build))
+        for part, work in floor.items():
+            parts[part].append(seconds(work))
+        ratios.append(builds[-1] / sum(times[-1] for times in parts.values()))
+        say(f"{name}, pair {turn + 1}: {builds[-1]:.2f} s, ratio {ratios[-1]:.2f}")
+    of = " + ".join(f"{part} {statistics.median(times):.2f} s" for part, times in parts.items())
+    ratio = statistics.median(ratios)
+    say(f"{name}: {statistics.median(builds):.2f} s beside {of}: {ratio:.2f} times the floor (at most {limit})")
+
+
+def seconds(work: Callable[[], None]) -> float:
+    """Return the wall-clock seconds that a call takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def bare(place: Path, how: str) -> None:
+    """Compile, or only lower, every program of the site in a fresh process."""
+    call([sys.executable, __file__, f"--{how}", str(place / "jobs")])
+
+
+def plain(place: Path) -> None:
+    """Build the site's text with MkDocs alone."""
+    call([*BUILD, "--config-file", str(place / "plain.yml"), "--site-dir", str(place / "plain-site")])
+
+
+def call(command: list[str], *, quiet: bool = True, **environment: str) -> None:
+    """Run a command of the project to its end, or stop with what it printed."""
+    result = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=quiet, text=True, check=False
+    )
+    if result.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{result.stdout or ''}{result.stderr or ''}")
+
+
+def prepare(place: Path) -> None:
+    """Build once with a cache of its own; note its programs, its modules, and its text as the blocks printed it."""
+    os.environ["XLA_INSPECT_CACHE"] = str(place / "cache")
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    from livepage.project import project
+    from xla_inspect.capture import pipeline
+
+    jobs: dict[bytes, Any] = {}
+    texts: set[str] = set()
+    work = pipeline.capture_program
+
+    def note(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
+        capture = work(program, target, options)
+        function = program.function.__wrapped__
+        job = (function, program.args, dict(program.kwargs), target.name, dict(capture.options))
+        jobs[pickle.dumps(job)] = job
+        texts.update((capture.before, capture.after, *(step.text for step in capture.passes)))
+        return capture
+
+    pipeline.capture_program = note
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site")))
+    (place / "jobs").write_bytes(pickle.dumps(list(jobs.values())))
+    (place / "texts").write_text(json.dumps(sorted(texts)), encoding="utf-8")
+    write_plain(place, project.sources.values())
+    say(f"{len(jobs)} compiles, {len(texts)} modules")
+
+
+def write_plain(place: Path, pages: Iterable[tuple[Source, list[Outcome]]]) -> None:
+    """Write a copy of the site that runs nothing: each block replaced by what it printed."""
+    docs = place / "docs"
+    shutil.copytree(ROOT / "docs", docs)
+    for source, outcomes in pages:
+        path = docs / Path(source.name).relative_to("docs")
+        lines = path.read_text(encoding="utf-8").split("\n")
+        path.write_text("\n".join(expand(lines, source.pieces, outcomes)), encoding="utf-8")
+    lines = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if not any(word in line for word in LIVE)]
+    text = "\n".join(kept).replace("docs/overrides", str(docs / "overrides"))
+    (place / "plain.yml").write_text(f"docs_dir: {docs}\n{text}\n", encoding="utf-8")
+
+
+def expand(lines: list[str], pieces: tuple[Piece, ...], outcomes: list[Outcome]) -> Iterator[str]:
+    """Yield the lines of a page with the outcomes in place of what made them."""
+    replaced: dict[int, list[str]] = {}
+    for piece, outcome in zip(pieces, outcomes, strict=True):
+        at = piece.origin.line - 1
+        if piece.kind == "value":
+            lines[at] = re.sub(r"`= [^`]*`", re.escape(outcome.text), lines[at], count=1)
+            continue
+        lead = re.match(r"\s*", lines[at])
+        shown = f'??? check "{piece.options.get("check")}"\n\n    ```python\n    {piece.code!r}\n    ```'
+        text = outcome.text if piece.kind == "block" else shown
+        replaced[at] = [(lead[0] if lead else "") + line if line else "" for line in text.split("\n")]
+        for number in range(at + 1, at + len(piece.lines) + 2):
+            replaced[number] = []
+    for number, line in enumerate(lines):
+        yield from replaced.get(number, [line])
+
+
+def work_through(path: str, *, compiles: bool) -> None:
+    """Do with plain JAX what the site's captures need, and keep nothing."""
+    import jax
+
+    from xla_inspect.capture import targets
+
+    jobs = pickle.loads(Path(path).read_bytes())  # noqa: S301 - written by `prepare` a moment ago
+    for function, args, kwargs, target, options in jobs:
+        with jax.default_device(targets.find(target).devices()[0]):
+            lowered = jax.jit(function).trace(*args, **kwargs).lower()
+        if compiles:
+            lowered.compile(compiler_options=options)
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] and sys.argv[1] in {"--compile", "--lower"}:
+        work_through(sys.argv[2], compiles=sys.argv[1] == "--compile")
+    else:
+        main()
