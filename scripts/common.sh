@@ -18,6 +18,12 @@ die() {
   exit 1
 }
 
+# help: print the comment that opens the script, and stop.
+help() {
+  sed -n '2,/^set /s/^# \{0,1\}//p' "scripts/$NAME"
+  exit
+}
+
 # A program on PATH may be a shim that only says 'command not found', and a uv may be older than pyproject.toml asks for:
 # what counts is whether it runs here.
 runs_here() {
