@@ -1,0 +1,78 @@
+"""Targets that this machine cannot compile for leave marked gaps, unless all targets are required."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Site
+
+PAGE = """
+    # A
+
+    ```python exec="on"
+    from xla_inspect.errors import TargetUnavailableError
+
+    def need(target):
+        raise TargetUnavailableError(target, "install <it>")
+
+    print("shown before")
+    tpu = need("tpu-v5e")
+    never = 1
+    ```
+
+    Value `= never` and `= need("h100")` and `= 1 + 1`.
+
+    ```python check="It needs a GPU"
+    need("h100")
+    ```
+
+    ```python check="It needs what was cut off"
+    assert never == 1
+    ```
+
+    ```python exec="on"
+    print(never)
+    ```
+    """
+
+
+@pytest.fixture(autouse=True)
+def _anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REQUIRE_TARGETS", raising=False)
+
+
+def test_a_missing_target_leaves_marked_gaps(site: Site) -> None:
+    """The build succeeds, the page says what is missing, and so does the log."""
+    site.write({"docs/gaps.md": PAGE})
+    assert site.build() == []
+    html = site.html("gaps")
+    assert "<p>shown before</p>" in html
+    assert html.count('<p class="gap">Not run here: install &lt;it&gt;</p>') == 2
+    assert '<span class="gap" title="install &lt;it&gt;">(needs tpu-v5e)</span>' in html
+    assert '<span class="gap" title="install &lt;it&gt;">(needs h100)</span>' in html
+    assert '<span class="value">2</span>' in html
+    assert "It needs a GPU (not run here: install &lt;it&gt;)" in html
+    assert html.count('<details class="check gap">') == 2
+    missing = [line for line in site.log if line.startswith("target ")]
+    assert missing == [
+        "target h100 is missing, marked on the pages: install <it>",
+        "target tpu-v5e is missing, marked on the pages: install <it>",
+    ]
+
+
+def test_a_missing_target_is_an_error_where_all_are_required(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in continuous integration."""
+    monkeypatch.setenv("REQUIRE_TARGETS", "all")
+    site.write({"docs/gaps.md": PAGE})
+    first, *_ = site.build()
+    assert first.startswith("docs/gaps.md:7: xla_inspect.errors.TargetUnavailableError: target 'tpu-v5e'")
+
+
+def test_an_unknown_name_is_no_gap_where_nothing_is_missing(site: Site) -> None:
+    """Only a block that a missing target cut short excuses what it would have defined."""
+    page = PAGE.replace('tpu = need("tpu-v5e")', "tpu = 1").replace("never = 1", "pass", 1)
+    site.write({"docs/gaps.md": page})
+    assert "docs/gaps.md:14: NameError: name 'never' is not defined" in site.build()
