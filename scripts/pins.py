@@ -87,7 +87,10 @@ def resolve(text: str, known: Mapping[str, str], *, build: bool = False) -> dict
         groups = [option for group in project["dependency-groups"] for option in ("--group", group)]
         command = [os.environ.get("UV", "uv"), "pip", "compile", "--quiet", "--universal", "--fork-strategy=fewest"]
         command += ["--no-annotate", "--no-header", f"--output-file={output}"]
-        command += [f"--python-version={project['project']['requires-python'].removeprefix('>=')}"]
+        command += [
+            f"--python={sys.executable}",
+            f"--python-version={project['project']['requires-python'].removeprefix('>=')}",
+        ]
         command += ["-"] if build else ["pyproject.toml", *groups]
         requires = "\n".join(project["build-system"]["requires"])
         subprocess.run(command, cwd=folder, check=True, text=True, input=requires if build else "")
