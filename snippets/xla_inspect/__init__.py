@@ -4,18 +4,20 @@ Importing this package imports no JAX. It does set the environment that JAX has 
 (see `xla_inspect.capture.targets`), so import it before JAX where JAX has not been imported yet.
 """
 
-from xla_inspect.capture.capture import capture
+from xla_inspect.capture.capture import capture, capture_all
 from xla_inspect.capture.targets import TARGETS, Target, available
 from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
-from xla_inspect.hlo.record import Capture
+from xla_inspect.hlo.record import Capture, Captures
 
 __all__ = [
     "TARGETS",
     "Capture",
+    "Captures",
     "HloSyntaxError",
     "InspectError",
     "Target",
     "TargetUnavailableError",
     "available",
     "capture",
+    "capture_all",
 ]

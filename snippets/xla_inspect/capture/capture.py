@@ -1,15 +1,20 @@
-"""The one call that compiles a function for a target and returns every stage."""
+"""The two calls that compile a function for one target or for several, and return every stage."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.capture import targets
+from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.hlo.record import Captures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from xla_inspect.hlo.record import Capture
+
+USUAL = ("cpu", "h100", "tpu-v5e")
+"""The targets that pages show unless they say otherwise."""
 
 
 def capture(
@@ -17,16 +22,18 @@ def capture(
     *example_args: Any,
     target: str = "cpu",
     static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Sequence[str] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
-    donate_argnames: str | Sequence[str] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
     options: Mapping[str, str | int | bool] | None = None,
+    sass: bool = False,
     **example_kwargs: Any,
 ) -> Capture:
     """Compile a function for a target, and return every stage from jaxpr to generated code as plain data.
 
     The function runs nowhere: only the shapes and dtypes of the examples matter (and the values of static ones), so
     `jax.ShapeDtypeStruct` serves as well as an array. Nothing of the result depends on this machine.
+    Captures are cached on disk by content (see `xla_inspect.capture.cache`).
 
     Args:
         fn: Any function that `jax.jit` takes. One that is jitted already keeps its own options.
@@ -37,6 +44,7 @@ def capture(
         donate_argnums: As in `jax.jit`.
         donate_argnames: As in `jax.jit`.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
+        sass: Also disassemble what `ptxas` makes of a GPU's kernels; costs a process each.
         **example_kwargs: Keyword arguments of the function.
 
     Raises:
@@ -44,7 +52,7 @@ def capture(
         InspectError: No such target or option, or arguments that do not go together.
     """
     chosen = targets.find(target)
-    chosen.devices()
+    targets.settle()
     from xla_inspect.capture import lowering, pipeline
 
     given = {
@@ -55,4 +63,36 @@ def capture(
     }
     jit_options = {name: value for name, value in given.items() if value is not None}
     program = lowering.describe(fn, example_args, example_kwargs, jit_options)
-    return pipeline.capture_program(program, chosen, options or {})
+    return pipeline.capture_program(program, chosen, options or {}, sass=sass)
+
+
+def capture_all(
+    fn: Callable[..., Any],
+    *example_args: Any,
+    targets: Sequence[str] = USUAL,
+    options: Mapping[str, Mapping[str, str | int | bool]] | None = None,
+    **arguments: Any,
+) -> Captures:
+    """Compile a function for several targets; one that this machine cannot compile for stays as a gap.
+
+    The targets are compiled one after the other: a GPU compile takes most of the time, and all cores by itself.
+
+    Args:
+        fn: As in `capture`.
+        *example_args: As in `capture`.
+        targets: Short names.
+        options: XLA options by target.
+        **arguments: Any other argument of `capture`, and keyword arguments of the function.
+
+    Raises:
+        InspectError: No such target or option, or arguments that do not go together.
+    """
+    found: dict[str, Capture] = {}
+    missing: dict[str, str] = {}
+    for target in targets:
+        try:
+            chosen = (options or {}).get(target)
+            found[target] = capture(fn, *example_args, target=target, options=chosen, **arguments)
+        except TargetUnavailableError as error:
+            missing[target] = error.reason
+    return Captures(found, missing, tuple(targets))

@@ -35,24 +35,42 @@ class Program:
         name: The name of the Python function.
         args: Positional examples; arrays are reduced to shape and dtype, so that no value can matter.
         kwargs: Keyword examples, likewise.
-        source_file: The file that holds the function, relative to the project, or an empty string.
-        source: The text of that file, or an empty string.
+        file: The file that holds the function, or None where there is none.
     """
 
     function: Any
     name: str
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
-    source_file: str
-    source: str
+    file: Path | None
+
+    @property
+    def project(self) -> Path:
+        """The folder that files are named from: the nearest project around the program's file, else its folder."""
+        folder = self.file.parent if self.file else Path.cwd()
+        return folders.find_project(folder) or folder
+
+    @property
+    def source_file(self) -> str:
+        """The program's file as locations name it, or an empty string."""
+        return re.sub(prefix_pattern(self.project), "", str(self.file)).replace("\\", "/") if self.file else ""
+
+    @property
+    def source(self) -> str:
+        """The text of the program's file, or an empty string."""
+        return self.file.read_text(encoding="utf-8") if self.file else ""
+
+
+PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
+"""The kind of a target, and the platform whose lowering rules JAX uses for it."""
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program traced and lowered for one target.
+    """A program traced and lowered for one kind of target.
 
     Attributes:
-        stage: JAX's own `Lowered`, ready to compile.
+        stage: JAX's own `Lowered`.
         jaxpr: The traced program as JAX prints it.
         stablehlo: The lowered program without locations.
         stablehlo_locations: The same with `loc(...)` on each operation.
@@ -83,9 +101,8 @@ def describe(
         )
         raise InspectError(message)
     function = fn if jitted else jax.jit(fn, **jit_options)
-    file, text = find_source(fn)
     shapes, named = jax.tree.map(abstract, (tuple(args), dict(kwargs)))
-    return Program(function, name_of(fn), shapes, named, file, text)
+    return Program(function, name_of(fn), shapes, named, find_file(fn))
 
 
 def abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed
@@ -104,32 +121,35 @@ def name_of(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__name__", type(fn).__name__)
 
 
-def find_source(fn: Callable[..., Any]) -> tuple[str, str]:
-    """Return the project-relative file of a function and its text; both empty where there is none."""
+def find_file(fn: Callable[..., Any]) -> Path | None:
+    """Return the file that holds a function, or None where there is none on disk."""
     while hasattr(fn, "func"):
         fn = fn.func
     try:
-        file = inspect.getsourcefile(inspect.unwrap(fn)) or ""
-        text = Path(file).read_text(encoding="utf-8") if file else ""
-    except (TypeError, OSError):
-        return "", ""
-    return re.sub(prefix_pattern(), "", str(Path(file).resolve())) if text else "", text
+        file = Path(inspect.getsourcefile(inspect.unwrap(fn)) or "")
+    except TypeError:
+        return None
+    return file.absolute() if file.is_file() else None
 
 
-def prefix_pattern() -> str:
+def prefix_pattern(project: Path) -> str:
     """Return the pattern of what is dropped from the front of a source file's path.
 
     A library's file keeps its path below `site-packages`, a project's its path below the project, any other its name.
     """
-    project = folders.find_project() or Path.cwd()
-    return rf"^(?:.*/(?:site|dist)-packages/|{re.escape(project.as_posix())}/|.*[/\\])"
+    root = r"[/\\]".join(map(re.escape, str(project).rstrip("/\\").replace("\\", "/").split("/")))
+    return rf"^(?:.*[/\\](?:site|dist)-packages[/\\]|{root}[/\\]|.*[/\\])"
 
 
 @contextmanager
-def settled() -> Iterator[None]:
-    """Hold JAX's process-wide settings as a capture needs them, and give the reader's back."""
+def settled(project: Path) -> Iterator[None]:
+    """Hold JAX's process-wide settings as a capture needs them, and give the reader's back.
+
+    Args:
+        project: The folder that source files are named from.
+    """
     wanted = {
-        "jax_hlo_source_file_canonicalization_regex": prefix_pattern(),
+        "jax_hlo_source_file_canonicalization_regex": prefix_pattern(project),
         # A compile that JAX finds in its persistent cache writes no dumps.
         "jax_enable_compilation_cache": False,
     }
@@ -144,16 +164,23 @@ def settled() -> Iterator[None]:
                 private.set_option(name, value)
 
 
-def lower(program: Program, target: Target) -> Lowered:
-    """Trace and lower a program for the first device of a target, or for those its examples are sharded over.
+def lower(program: Program, target: Target, *, to_compile: bool) -> Lowered:
+    """Trace and lower a program for a target.
 
     The work is done in a fresh thread, whose stack starts at the program: otherwise the frames of whoever called
     would be part of the lowered program's locations. What the program raises is raised here, unchanged.
 
+    Args:
+        program: The program.
+        target: The target, whose first device it is lowered for unless the examples are sharded over several.
+        to_compile: Lower for the target's devices, which loads its compiler. Without it the text is the same, and
+            what there is to read is had in a few milliseconds.
+
     Raises:
         InspectError: A `with` statement around the call sets JAX options, which do not reach another thread.
     """
-    device = target.devices()[0]
+    sharded = any(getattr(leaf, "sharding", None) for leaf in jax.tree.leaves((program.args, program.kwargs)))
+    device = target.devices()[0] if to_compile else None
     settings = private.thread_settings()
     outcome: list[Lowered | BaseException] = []
 
@@ -165,12 +192,15 @@ def lower(program: Program, target: Target) -> Lowered:
                     "move it into the program, or use jax.config.update"
                 )
                 raise InspectError(message)  # noqa: TRY301 - it crosses threads with all others
-            with jax.default_device(device):
-                traced = program.function.trace(*program.args, **program.kwargs)
+            traced = program.function.trace(*program.args, **program.kwargs)
+            if sharded:
                 stage = traced.lower()
-                plain = stage.as_text()
-                located = stage.as_text(debug_info=True)
-            outcome.append(Lowered(stage, str(traced.jaxpr), plain, located))
+            elif device is None:
+                stage = traced.lower(lowering_platforms=(PLATFORMS[target.kind],))
+            else:
+                with jax.default_device(device):
+                    stage = traced.lower()
+            outcome.append(Lowered(stage, str(traced.jaxpr), stage.as_text(), stage.as_text(debug_info=True)))
         except BaseException as error:  # noqa: BLE001 - the caller gets it, whatever it is
             outcome.append(error)
 

@@ -27,6 +27,7 @@ FINGERPRINT = re.compile(r',?\s*fingerprint_before_lhs="[0-9a-f]*"')
 EMPTY_ATTRIBUTES = re.compile(r",?\s*frontend_attributes=\{\}")
 
 DUMP_NAME = re.compile(r"\d{4,}\.(?P<pipeline>.*?)\.(?:after_(?P<name>.*?)(?:\.before_.*)?|(?P<before>before_.*))\.txt")
+NUMBERED = re.compile(r"^(apply-xla-transforms)-\d+$")
 PLAIN = re.compile(r"[^a-zA-Z0-9_.+-]")
 
 

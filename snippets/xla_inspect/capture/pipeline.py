@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect.capture import code, dumps, kernels, lowering, modules, private, runs
-from xla_inspect.errors import InspectError
+from xla_inspect.capture import cache, code, dumps, kernels, lowering, modules, private, runs
+from xla_inspect.capture.targets import settle
+from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.hlo.record import Capture, Cost, Memory
 
 if TYPE_CHECKING:
@@ -21,21 +23,41 @@ if TYPE_CHECKING:
 
 
 def capture_program(
-    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False
 ) -> Capture:
-    """Return the capture of one program for one target, compiled here and now."""
+    """Return the capture of one program for one target: from the cache, or compiled now.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: The compiler does not know an option, or left no dump.
+    """
+    if target.obstacle:
+        raise TargetUnavailableError(target.name, target.obstacle)
+    settle()
     asked = {**dumps.PINNED[target.kind], **options}
-    with lowering.settled():
-        lowered = lowering.lower(program, target)
-        return compile_lowered(program, lowered, target, asked)
+    with lowering.settled(program.project):
+        lowered = lowering.lower(program, target, to_compile=False)
+        key = cache.make_key(lowered, target, asked, sass=sass)
+        found = cache.load(key)
+        if found is None:
+            lowered = lowering.lower(program, target, to_compile=True)
+            found = compile_lowered(program, lowered, target, asked, sass=sass)
+            cache.store(key, found)
+    # What the key leaves out: the file may have changed where the program in it did not.
+    return replace(found, program=program.name, source_file=program.source_file, source=program.source)
 
 
 def compile_lowered(
-    program: lowering.Program, lowered: lowering.Lowered, target: Target, options: Mapping[str, str | int | bool]
+    program: lowering.Program,
+    lowered: lowering.Lowered,
+    target: Target,
+    options: Mapping[str, str | int | bool],
+    *,
+    sass: bool = False,
 ) -> Capture:
     """Compile a lowered program, and collect what the compiler left."""
     with dumps.make_folder() as folder:
-        with runs.recorded() if target.kind == "cpu" else nullcontext([]) as profile:
+        with nullcontext() if target.kind == "tpu" else runs.recorded() as recording:
             compiled = dumps.compile_with_dumps(lowered.stage, target, options, Path(folder))
         found = dumps.read(Path(folder))
     unoptimized, optimized = found.find("before_optimizations.txt"), found.find("after_optimizations.txt")
@@ -43,7 +65,7 @@ def compile_lowered(
         message = f"target {target.name!r}: the compiler left no dump of {program.name!r}; is dumping off in XLA_FLAGS?"
         raise InspectError(message)
     before, after = modules.clean(unoptimized), modules.clean(optimized)
-    passes = list_runs(found, profile, before)
+    passes = list_runs(found, recording, before)
     return Capture(
         program=program.name,
         target=target.name,
@@ -68,7 +90,7 @@ def compile_lowered(
             else kernels.list_entry(after)
         ),
         fusion_log=kernels.read_fusion_log(found.find("priority_fusion_dump.txt")),
-        code=COLLECT[target.kind](found),
+        code=COLLECT[target.kind](found),  # sass
         frames={**modules.read_frames(unoptimized), **modules.read_frames(optimized)},
     )
 
@@ -76,12 +98,16 @@ def compile_lowered(
 COLLECT = {"cpu": code.collect_cpu, "gpu": code.collect_gpu, "tpu": code.collect_tpu}
 
 
-def list_runs(found: dumps.Dumps, profile: list[bytes], before: str) -> tuple[PassRun, ...]:
-    """Return every run of a pass: from the compiler's record, or from a profile where there is one."""
-    if not profile:
+def list_runs(found: dumps.Dumps, recording: runs.Recording | None, before: str) -> tuple[PassRun, ...]:
+    """Return every run of a pass.
+
+    A TPU compile writes a complete record of them and is not seen by XLA's profiler; a CPU compile writes none, and
+    that of a GPU compile ends where scheduling begins.
+    """
+    if recording is None:
         return runs.read_metadata(found.metadata)
     name = re.match(r"HloModule ([^\s,]+)", before)
-    return runs.read_profile(profile[0], name[1] if name else "")
+    return runs.read_recording(recording, name[1] if name else "")
 
 
 def measure_memory(compiled: jax.stages.Compiled) -> Memory:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
+
+from xla_inspect.errors import InspectError, TargetUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from xla_inspect.hlo.module import Module
 
@@ -57,7 +60,7 @@ class PassChange:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that the executable needs, per device (`CompiledMemoryStats` of the executable)."""
+    """Bytes that the executable needs, per device (`CompiledMemoryStats` of the executable; `peak` is the compiler's own)."""
 
     arguments: int
     outputs: int
@@ -185,3 +188,73 @@ class Capture:
         from xla_inspect.hlo.parser import parse
 
         return parse(self.after)
+
+    def to_json(self) -> str:
+        """Return the capture as one line of JSON, from which `from_json` makes an equal one."""
+        from xla_inspect.hlo.storage import dump
+
+        return dump(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Capture:
+        """Return the capture that `to_json` wrote.
+
+        Raises:
+            InspectError: The text is no capture, or one of another format.
+        """
+        from xla_inspect.hlo.storage import load
+
+        return load(text)
+
+
+class Captures(Mapping[str, Capture]):
+    """One program's captures by target; a target that this machine cannot compile for is kept as a gap.
+
+    Iterating gives the targets that were compiled. Looking up one that was asked for and could not be compiled
+    raises `TargetUnavailableError`, so that a page that needs it shows a gap there.
+
+    Args:
+        captures: The captures by target.
+        missing: Why each of the other targets could not be compiled.
+        targets: All targets that were asked for, in order.
+    """
+
+    def __init__(self, captures: Mapping[str, Capture], missing: Mapping[str, str], targets: tuple[str, ...]) -> None:
+        """Keep the captures in the order in which the targets were asked for."""
+        self.targets = targets
+        self.missing = dict(missing)
+        self._captures = {target: captures[target] for target in targets if target in captures}
+
+    def __getitem__(self, target: str) -> Capture:
+        """Return the capture for a target.
+
+        Raises:
+            TargetUnavailableError: The target was asked for, and this machine cannot compile for it.
+            InspectError: The target was not asked for.
+        """
+        if target in self._captures:
+            return self._captures[target]
+        if target in self.missing:
+            raise TargetUnavailableError(target, self.missing[target])
+        message = f"no capture for target {target!r}; there are {', '.join(self.targets) or 'none'}"
+        raise InspectError(message)
+
+    @overload
+    def get(self, key: str, /) -> Capture | None: ...
+    @overload
+    def get[T](self, key: str, default: T, /) -> Capture | T: ...
+    def get(self, key: str, default: object = None, /) -> object:
+        """Return the capture for a target, or the default where there is none."""
+        return self._captures.get(key, default)
+
+    def __contains__(self, target: object) -> bool:
+        """Return whether there is a capture for a target."""
+        return target in self._captures
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the targets that were compiled."""
+        return iter(self._captures)
+
+    def __len__(self) -> int:
+        """Return how many targets were compiled."""
+        return len(self._captures)

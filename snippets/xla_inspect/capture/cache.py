@@ -1,0 +1,134 @@
+"""Keep captures on disk by content: what goes into a compile is the key to what comes out of it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import logging
+import os
+import re
+import tempfile
+import time
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.capture import folders
+from xla_inspect.errors import InspectError
+from xla_inspect.hlo.record import Capture
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.capture.lowering import Lowered
+    from xla_inspect.capture.targets import Target
+
+LIMIT = 512 * 2**20
+"""Bytes that the cache may take on disk."""
+
+ABANDONED = 3600
+"""Seconds after which an unfinished file is taken for that of a process that died."""
+
+SUFFIX = ".json.gz"
+
+# Flags of the environment that a capture sets itself, or that say where to dump and how many devices to simulate.
+OVERRULED = re.compile(r"--xla_(?:dump_\w+|force_host_platform_device_count)(?:=|$)")
+
+log = logging.getLogger(__name__)
+
+
+def make_key(
+    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False
+) -> str:
+    """Return the key of a compile: a hash of all that its result depends on, and of nothing else."""
+    content = {
+        "stablehlo": lowered.stablehlo_locations,
+        "jaxpr": lowered.jaxpr,
+        "target": target.name,
+        "options": dict(sorted(options.items())),
+        "flags": ambient_flags(options),
+        "versions": dict(sorted(target.versions.items())),
+        "code": hash_code(),
+        "sass": sass,
+    }
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def ambient_flags(options: Mapping[str, str | int | bool]) -> list[str]:
+    """Return the XLA flags of the environment that reach the compile, those left out that an option overrules."""
+    given = (os.environ.get("XLA_FLAGS", "") + " " + os.environ.get("LIBTPU_INIT_ARGS", "")).split()
+    named = {flag: flag.lstrip("-").partition("=")[0] for flag in given}
+    return sorted(flag for flag, name in named.items() if name not in options and not OVERRULED.match(flag))
+
+
+@cache
+def hash_code() -> str:
+    """Return a hash of the code and data that turn a compile into a capture."""
+    package = Path(__file__).parent.parent
+    files = [
+        *sorted((package / "capture").rglob("*.py")),
+        *sorted((package / "capture").rglob("*.txtpb")),
+        *(package / "hlo" / name for name in ("record.py", "storage.py", "opcodes.py")),
+    ]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def load(key: str) -> Capture | None:
+    """Return the capture of a key, or None where there is none that is whole."""
+    folder = folders.find_cache()
+    if folder is None:
+        return None
+    path = folder / f"{key}{SUFFIX}"
+    try:
+        found = Capture.from_json(gzip.decompress(path.read_bytes()).decode())
+        os.utime(path)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, InspectError):
+        return None
+    return found
+
+
+def store(key: str, capture: Capture) -> None:
+    """Keep a capture under a key: the whole file or none, whoever else writes and whenever this process ends."""
+    folder = folders.find_cache()
+    if folder is None:
+        return
+    data = gzip.compress(capture.to_json().encode(), compresslevel=6, mtime=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(unfinished).replace(folder / f"{key}{SUFFIX}")
+        except BaseException:
+            Path(unfinished).unlink(missing_ok=True)
+            raise
+        evict(folder, LIMIT)
+    except OSError as error:
+        log.warning("the capture cache cannot be written (%s); set XLA_INSPECT_CACHE to another folder, or `off`", error)
+
+
+def evict(folder: Path, limit: int) -> None:
+    """Remove what was not used for longest until the cache takes at most `limit` bytes, and what died unfinished."""
+    entries = []
+    for path in folder.iterdir():
+        try:
+            status = path.stat()
+        except OSError:
+            # Another process removed it.
+            continue
+        if path.name.endswith(SUFFIX):
+            entries.append((status.st_mtime, status.st_size, path))
+        elif path.name.endswith(".tmp") and time.time() - status.st_mtime > ABANDONED:
+            path.unlink(missing_ok=True)
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in sorted(entries, key=lambda entry: (entry[0], entry[2].name)):
+        if total <= limit:
+            break
+        path.unlink(missing_ok=True)
+        total -= size
