@@ -31,7 +31,7 @@ class _Comparison:
         self._left_out = {
             self._computations[self._instruction(instruction).called_computation_ids[0]].name
             for instruction in module.walk()
-            if instruction.wrapped
+            if instruction.wrapped and instruction.opcode == "async-start"
         }
 
     def _instruction(self, instruction: Instruction) -> Proto:
@@ -61,12 +61,13 @@ class _Comparison:
 
     def _computation(self, proto: Proto) -> Iterator[str]:
         computation = self._module.computation(proto.name)
-        names = [instruction.name for instruction in proto.instructions]
-        yield from _unequal(f"{proto.name}: names", sorted(computation.by_name), sorted(names))
+        names = {instruction.name for instruction in proto.instructions} - self._shortened(proto)
+        yield from _unequal(f"{proto.name}: names", set(computation.by_name), names)
         yield from _unequal(f"{proto.name}: root", computation.root.name, self._instructions[proto.root_id].name)
         sequence = self._proto.schedule.sequences.get(proto.id)
         if sequence is not None and proto.id in self._proto.schedule.sequences:
             scheduled = [self._instructions[number].name for number in sequence.instruction_ids]
+            scheduled = [name for name in scheduled if name in names]
             yield from _unequal(f"{proto.name}: order", [instruction.name for instruction in computation], scheduled)
         for instruction in proto.instructions:
             if instruction.name in computation.by_name:
@@ -75,8 +76,10 @@ class _Comparison:
 
     def _one(self, instruction: Instruction, proto: Proto, where: str) -> Iterator[str]:
         yield from _unequal(f"{where}opcode", instruction.opcode, proto.opcode)
-        operands = tuple(self._instructions[number].name for number in proto.operand_ids)
-        yield from _unequal(f"{where}operands", instruction.operands, operands)
+        indices = instruction.operand_indices or ((),) * len(instruction.operands)
+        found = list(zip(instruction.operands, indices, strict=True))
+        operands = [self._operand(number, instruction.computation) for number in proto.operand_ids]
+        yield from _unequal(f"{where}operands", found, operands)
         before = {self._instructions[number].name for number in proto.control_predecessor_ids}
         yield from _unequal(f"{where}control predecessors", set(instruction.control_predecessors), before)
         yield from _unequal(f"{where}shape", _facts(instruction.shape), _proto_facts(proto.shape))
@@ -95,9 +98,25 @@ class _Comparison:
         if proto.opcode == "parameter":
             yield from _unequal(f"{where}number", instruction.parameter_number, proto.parameter_number)
 
+    def _shortened(self, proto: Proto) -> set[str]:
+        """The get-tuple-elements that compact text leaves out; it writes `%x#1` where they are used."""
+        if not any(instruction.operand_indices for instruction in self._module.computation(proto.name)):
+            return set()
+        written = self._module.computation(proto.name).by_name
+        return {i.name for i in proto.instructions if i.opcode == "get-tuple-element" and i.name not in written}
+
+    def _operand(self, number: int, computation: str) -> tuple[str, tuple[int, ...]]:
+        """The operand as text writes it: an instruction, and the elements that left-out instructions pick from it."""
+        written = self._module.computation(computation).by_name
+        proto, index = self._instructions[number], ()
+        while proto.opcode == "get-tuple-element" and proto.name not in written:
+            index = (proto.tuple_index, *index)
+            proto = self._instructions[proto.operand_ids[0]]
+        return proto.name, index
+
     def _called(self, instruction: Instruction, proto: Proto) -> tuple[str, ...]:
         numbers = proto.called_computation_ids
-        if instruction.wrapped:
+        if instruction.wrapped and numbers:
             wrapper = self._computations[numbers[0]]
             inner = self._instructions[wrapper.root_id]
             if inner.opcode != instruction.wrapped:

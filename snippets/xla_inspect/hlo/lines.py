@@ -79,6 +79,8 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
         fail(problem.message, line, text, text.index(shape_text) + problem.offset)
     except ValueError as problem:
         fail(str(problem), line, text, opening - len(written))
+    if shape.dtype == "tuple" and opcode in _STARTS:
+        opcode, wrapped = _tell_apart(opcode, shape)
     literal = shapes = indices = None
     operands: tuple[str, ...] = ()
     if opcode in _LITERAL:
@@ -105,6 +107,21 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
         shapes,
         indices,
     )
+
+
+# Opcodes of their own that text also writes for an `async-start` around the plain opcode.
+_STARTS = frozenset({"all-gather-start", "all-reduce-start", "collective-permute-start", "copy-start"})
+
+
+def _tell_apart(opcode: str, shape: Shape) -> tuple[str, str | None]:
+    """Tell `all-gather-start` from an `async-start` around an `all-gather`, which text writes alike.
+
+    The shape of an `async-start` begins with the tuple of its operands. An opcode of its own has such a tuple only
+    for several operands; then the text stays as ambiguous as it is to XLA's own parser, and is read as that does.
+    """
+    if shape.elements and shape.elements[0].is_tuple and len(shape.elements[0].elements) == 1:
+        return "async-start", opcode.removesuffix("-start")
+    return opcode, None
 
 
 _LITERAL = frozenset({"parameter", "constant"})

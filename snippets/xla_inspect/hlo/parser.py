@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.errors import HloSyntaxError
 from xla_inspect.hlo.attributes import ATTRIBUTE, split_attributes
-from xla_inspect.hlo.lines import fail, read_closing, read_header, read_instruction
+from xla_inspect.hlo.lines import Header, fail, read_closing, read_header, read_instruction
 from xla_inspect.hlo.module import Computation, Instruction, Module
+from xla_inspect.hlo.shape import MAX_DEPTH
 from xla_inspect.hlo.tables import TABLES, Tables
 
 if TYPE_CHECKING:
@@ -85,28 +86,83 @@ class _Reader:
         """Read the computation whose header is on line index `start`; return the index of the line after it."""
         lines = self._lines
         header = read_header(lines[start], start + 1)
+        instructions, index = self._body(start + 1, header.name)
+        closing = read_closing(lines[index], index + 1)
+        self._add(header, instructions, start, index, closing.get("execution_thread"))
+        return index + 1
+
+    def _add(self, header: Header, instructions: list[Instruction], start: int, end: int, thread: str | None) -> None:
+        """Check a computation and keep it."""
         if header.name in self._computations:
-            fail(f"computation {header.name!r} is defined twice", start + 1, lines[start], 0)
-        instructions: list[Instruction] = []
-        index = start + 1
-        while index < len(lines):
-            text = lines[index]
-            if text.startswith(" "):
-                instructions.append(read_instruction(text, index + 1, header.name))
-            elif text.startswith("}"):
-                break
-            elif text.strip():
-                fail(f"expected an instruction or '}}', found {text[:40]!r}", index + 1, text, 0)
-            index += 1
-        else:
-            message = f"the text ends inside computation {header.name!r}, which starts on line {start + 1}"
-            raise HloSyntaxError(message, len(lines), len(lines[-1]) + 1)
-        thread = read_closing(lines[index], index + 1).get("execution_thread")
-        root = self._check(header.name, instructions, index)
+            fail(f"computation {header.name!r} is defined twice", start + 1, self._lines[start], 0)
+        root = self._check(header.name, instructions, end)
+        _follow_async(instructions)
         self._computations[header.name] = Computation(
             header.name, tuple(instructions), root, header.is_entry, start + 1, thread and thread.strip('"')
         )
-        return index + 1
+
+    def _body(self, start: int, name: str, depth: int = 0) -> tuple[list[Instruction], int]:
+        """Read instructions up to the closing brace; return them and the index of its line."""
+        lines = self._lines
+        instructions: list[Instruction] = []
+        index = start
+        while index < len(lines):
+            text = lines[index]
+            if text.startswith(" ") and not text.endswith(("=", "={")) and (depth == 0 or text.lstrip()[:1] != "}"):
+                instructions.append(read_instruction(text, index + 1, name))
+            elif text.lstrip().startswith("}"):
+                return instructions, index
+            elif text.endswith(("=", "={")):
+                instruction, index = self._nesting(index, name, depth)
+                instructions.append(instruction)
+            elif text.strip():
+                fail(f"expected an instruction or '}}', found {text[:40]!r}", index + 1, text, 0)
+            index += 1
+        message = f"the text ends inside computation {name!r}, which starts on line {start}"
+        raise HloSyntaxError(message, len(lines), len(lines[-1]) + 1)
+
+    def _nesting(self, index: int, computation: str, depth: int) -> tuple[Instruction, int]:
+        """Read an instruction that has the computations it calls in its attributes, as canonical text does.
+
+        They have no names there, and get that of the instruction and the attribute: `main.tmp_3.calls`.
+        """
+        if depth >= MAX_DEPTH:
+            fail(f"computations nest deeper than {MAX_DEPTH} levels", index + 1, self._lines[index], 0)
+        start = index
+        text = self._lines[index]
+        name = text.partition("=")[0].strip().removeprefix("ROOT ").removeprefix("%")
+        while text.endswith(("=", "={")):
+            attribute = text.rpartition(", ")[2].partition("=")[0]
+            if text.endswith("={"):
+                found: list[str] = []
+                rest = ","
+                while rest == ",":
+                    index, rest = self._nested(index + 1, f"{computation}.{name}.{attribute}.{len(found)}", depth)
+                    found.append(f"%{computation}.{name}.{attribute}.{len(found)}")
+                index += 1
+                end = self._lines[index].strip() if index < len(self._lines) and not rest else ""
+                if not end.startswith("}"):
+                    fail("expected '}' after the computations", min(index, len(self._lines) - 1) + 1, "", 0)
+                text += f"{', '.join(found)}{end}"
+            else:
+                index, rest = self._nested(index + 1, f"{computation}.{name}.{attribute}", depth)
+                text += f"%{computation}.{name}.{attribute}{rest}"
+        try:
+            return read_instruction(text, start + 1, computation), index
+        except HloSyntaxError as error:
+            # The text was put together from several lines; only columns of the first are real.
+            column = min(error.column, len(self._lines[start]) + 1)
+            raise HloSyntaxError(str(error).partition(": ")[2], start + 1, column) from None
+
+    def _nested(self, index: int, name: str, depth: int) -> tuple[int, str]:
+        """Read a computation without a name; return the index of its last line and what follows the brace there."""
+        lines = self._lines
+        if index >= len(lines) or lines[index].strip() != "{":
+            line = min(index, len(lines) - 1)
+            fail("expected '{' and a computation", line + 1, lines[line], 0)
+        instructions, end = self._body(index + 1, name, depth + 1)
+        self._add(Header(name, is_entry=False), instructions, index, end, None)
+        return end, lines[end].strip()[1:]
 
     def _check(self, name: str, instructions: list[Instruction], end: int) -> Instruction:
         """Check that names are defined once and operands are defined; return the root."""
@@ -141,3 +197,15 @@ class _Reader:
         text = self._lines[instruction.line - 1]
         places = list(re.finditer(rf"(?<![\w.\-]){re.escape(name)}(?![\w.\-])", text, re.ASCII))
         fail(message, instruction.line, text, places[-1].start() if places else 0)
+
+
+def _follow_async(instructions: Sequence[Instruction]) -> None:
+    """Read `all-gather-done` as an `async-done` where it ends an `async-start` around an `all-gather`."""
+    started = {instruction.name: instruction for instruction in instructions if instruction.opcode == "async-start"}
+    if not started:
+        return
+    for instruction in instructions:
+        if instruction.opcode.endswith("-done") and instruction.wrapped is None and instruction.operands:
+            start = started.get(instruction.operands[0])
+            if start is not None and start.wrapped is not None and instruction.opcode == f"{start.wrapped}-done":
+                instruction.opcode, instruction.wrapped = "async-done", start.wrapped
