@@ -16,13 +16,16 @@ _STRUCTURE = {"func.func", "func.return", "return", "stablehlo.return"}
 
 
 def equations(jaxpr: str) -> int:
-    """Return how many equations a printed jaxpr holds, those of inner jaxprs counted with it."""
+    """Return how many equations a printed jaxpr holds, those of inner jaxprs included, each as often as printed."""
     return len(_EQUATION.findall(jaxpr))
 
 
 def operations(stablehlo: str) -> int:
-    """Return how many operations a printed StableHLO module holds, calls counted, functions and returns not."""
-    return sum(name not in _STRUCTURE for name in _OPERATION.findall(stablehlo))
+    """Return how many operations a printed StableHLO module holds, calls counted, functions and returns not.
+
+    The operation inside a reduction printed in short form, after `applies`, counts like any other.
+    """
+    return sum(name not in _STRUCTURE for name in _OPERATION.findall(stablehlo)) + stablehlo.count(" applies ")
 
 
 def launches(capture: Capture) -> str:

@@ -52,7 +52,7 @@ def stamp(capture: Capture) -> str:
     made = ", ".join(f"{name} {version}" for name, version in sorted(capture.versions.items()))
     compiled = {"xla_gpu_autotune_level": "without a GPU, autotuning off"}
     how = next((f" ({said})" for option, said in compiled.items() if option in capture.options), "")
-    return f"`{capture.program}` for {title(capture.target)}{how}: {made}\n{{ .stamp }}\n"
+    return f"{markdown.code(capture.program)} for {title(capture.target)}{how}: {made}\n{{ .stamp }}\n"
 
 
 def source(capture: Capture) -> str:
