@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.capture import folders
+from xla_inspect.capture.targets import name_isa
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo.record import Capture
 
@@ -34,14 +35,12 @@ ABANDONED = 3600
 SUFFIX = ".json.gz"
 
 # Flags of the environment that a capture sets itself, or that say where to dump and how many devices to simulate.
-OVERRULED = re.compile(r"--xla_(?:dump_\w+|force_host_platform_device_count)(?:=|$)")
+OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_device_count)(?:=|$)")
 
 log = logging.getLogger(__name__)
 
 
-def make_key(
-    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False
-) -> str:
+def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]) -> str:
     """Return the key of a compile: a hash of all that its result depends on, and of nothing else."""
     content = {
         "stablehlo": lowered.stablehlo_locations,
@@ -51,7 +50,7 @@ def make_key(
         "flags": ambient_flags(options),
         "versions": dict(sorted(target.versions.items())),
         "code": hash_code(),
-        "sass": sass,
+        "isa": name_isa() if target.kind == "cpu" else "",
     }
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -110,7 +109,7 @@ def store(key: str, capture: Capture) -> None:
             raise
         evict(folder, LIMIT)
     except OSError as error:
-        log.warning("the capture cache cannot be written (%s); set XLA_INSPECT_CACHE to another folder, or `off`", error)
+        log.warning("the capture cache cannot be written (%s); set XLA_INSPECT_CACHE to a folder, or to `off`", error)
 
 
 def evict(folder: Path, limit: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.capture import targets
@@ -17,9 +18,9 @@ USUAL = ("cpu", "h100", "tpu-v5e")
 """The targets that pages show unless they say otherwise."""
 
 
-def capture(
+def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and three of its own
     fn: Callable[..., Any],
-    *example_args: Any,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
     target: str = "cpu",
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
@@ -27,7 +28,7 @@ def capture(
     donate_argnames: str | Iterable[str] | None = None,
     options: Mapping[str, str | int | bool] | None = None,
     sass: bool = False,
-    **example_kwargs: Any,
+    **example_kwargs: Any,  # noqa: ANN401 - likewise
 ) -> Capture:
     """Compile a function for a target, and return every stage from jaxpr to generated code as plain data.
 
@@ -44,7 +45,7 @@ def capture(
         donate_argnums: As in `jax.jit`.
         donate_argnames: As in `jax.jit`.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
-        sass: Also disassemble what `ptxas` makes of a GPU's kernels; costs a process each.
+        sass: Also assemble and disassemble a GPU's kernels, which takes two short processes each and is not cached.
         **example_kwargs: Keyword arguments of the function.
 
     Raises:
@@ -63,15 +64,20 @@ def capture(
     }
     jit_options = {name: value for name, value in given.items() if value is not None}
     program = lowering.describe(fn, example_args, example_kwargs, jit_options)
-    return pipeline.capture_program(program, chosen, options or {}, sass=sass)
+    found = pipeline.capture_program(program, chosen, options or {})
+    if not sass:
+        return found
+    from xla_inspect.capture.sass import disassemble
+
+    return replace(found, code=found.code + disassemble(found))
 
 
 def capture_all(
     fn: Callable[..., Any],
-    *example_args: Any,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
     targets: Sequence[str] = USUAL,
     options: Mapping[str, Mapping[str, str | int | bool]] | None = None,
-    **arguments: Any,
+    **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
     """Compile a function for several targets; one that this machine cannot compile for stays as a gap.
 

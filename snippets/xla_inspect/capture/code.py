@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from xla_inspect.capture.assembly import disassemble
+from xla_inspect.capture.modules import clean
 from xla_inspect.hlo.record import Code
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
 LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
 CPU_MODULE = re.compile(r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.(?P<stage>ir-(?:no|with)-opt)\.ll")
+OBJECT = re.compile(r"obj-file\.(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.o")
 LIBRARY = re.compile(r'libpath = "[^"]*/([^"/]+)"')
 
 
@@ -38,13 +41,14 @@ def collect_cpu(dumps: Dumps) -> tuple[Code, ...]:
         if match := CPU_MODULE.fullmatch(name):
             language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
             found.append(Code(match["kernel"], language, text))
+    for name, data in dumps.objects.items():
+        if (match := OBJECT.fullmatch(name)) and (assembly := disassemble(data)):
+            found.append(Code(match["kernel"], "asm", assembly))
     return sort(found)
 
 
 def collect_tpu(dumps: Dumps) -> tuple[Code, ...]:
     """Return the scheduled module that the code generator worked from: libtpu shows no instructions below it."""
-    from xla_inspect.capture.modules import clean
-
     text = dumps.find("after_codegen.txt")
     return (Code("module", "hlo", clean(text)),) if text else ()
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import jax
 
     from xla_inspect.capture.targets import Target
 
-# What each kind of compiler is told, so that the result does not depend on the machine.
+# What each kind of compiler is told, so that the result does not depend on the machine. (The CPU's instruction set is
+# no such option: the compiler takes it from the environment, see targets.py.)
 PINNED: Mapping[str, Mapping[str, str | int | bool]] = {
     "cpu": {
         # The pass that splits work over cores writes the core count into the module.
         "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
-        # Instructions that every x86-64 machine of the last decade has; other kinds of machine ignore it.
-        "xla_cpu_max_isa": "AVX2",
         "xla_cpu_prefer_vector_width": 256,
     },
     # There is no device to time candidates on.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from xla_inspect.hlo.opcodes import IDLE
 from xla_inspect.hlo.record import Kernel
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ FUSION = re.compile(r"^\s*(?:ROOT )?%(?P<name>\S+) = .*? fusion\(.*?kind=(?P<kin
 INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%(?P<name>\S+) = (?:\(.*?\)|\S+) (?P<opcode>[a-z][a-z0-9-]*)\(", re.MULTILINE)
 STEP = re.compile(r"^fusion_steps \{\n(.*?)\n\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r'^ *(\w+): "?(.*?)"?$', re.MULTILINE)
-
-# Opcodes that move or name a value at compile time and launch nothing.
-IDLE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 
 
 def read_thunks(sequence: str, module: str) -> tuple[Kernel, ...]:
@@ -66,11 +64,12 @@ def _describe_step(body: str) -> str:
     fields: dict[str, str] = {}
     for name, value in FIELD.findall(body):
         fields[name] = f"{fields[name]}, {value}" if name in fields else value
-    producer, consumer = fields.get("producer_name", "?"), fields.get("consumer_name", fields.get("consumer_names", "?"))
+    producer = fields.get("producer_name", "?")
+    consumer = fields.get("consumer_name", fields.get("consumer_names", "?"))
     if kind == "fusion":
         return f"fused {producer} into {consumer} as {fields.get('fusion_name', '?')}"
     if kind == "update_priority":
         apart, fused = fields.get("us_unfused", "?"), fields.get("us_fused", "?")
         return f"{producer} into {consumer}: {fused} us fused, {apart} us apart"
     reason = fields.get("reason", kind)
-    return f"{producer} stays: {reason}" if "consumer_name" not in fields else f"{producer} not into {consumer}: {reason}"
+    return f"{producer} not into {consumer}: {reason}" if "consumer_name" in fields else f"{producer} stays: {reason}"

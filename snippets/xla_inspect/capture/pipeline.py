@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.capture import cache, code, dumps, kernels, lowering, modules, private, runs
-from xla_inspect.capture.targets import settle
+from xla_inspect.capture.targets import name_isa, settle
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.hlo.record import Capture, Cost, Memory
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.record import PassRun
 
 
-def capture_program(
-    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False
-) -> Capture:
+def capture_program(program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
     """Return the capture of one program for one target: from the cache, or compiled now.
 
     Raises:
@@ -37,23 +35,18 @@ def capture_program(
     asked = {**dumps.PINNED[target.kind], **options}
     with lowering.settled(program.project):
         lowered = lowering.lower(program, target, to_compile=False)
-        key = cache.make_key(lowered, target, asked, sass=sass)
+        key = cache.make_key(lowered, target, asked)
         found = cache.load(key)
         if found is None:
             lowered = lowering.lower(program, target, to_compile=True)
-            found = compile_lowered(program, lowered, target, asked, sass=sass)
+            found = compile_lowered(program, lowered, target, asked)
             cache.store(key, found)
     # What the key leaves out: the file may have changed where the program in it did not.
     return replace(found, program=program.name, source_file=program.source_file, source=program.source)
 
 
 def compile_lowered(
-    program: lowering.Program,
-    lowered: lowering.Lowered,
-    target: Target,
-    options: Mapping[str, str | int | bool],
-    *,
-    sass: bool = False,
+    program: lowering.Program, lowered: lowering.Lowered, target: Target, options: Mapping[str, str | int | bool]
 ) -> Capture:
     """Compile a lowered program, and collect what the compiler left."""
     with dumps.make_folder() as folder:
@@ -70,7 +63,7 @@ def compile_lowered(
         program=program.name,
         target=target.name,
         versions=dict(target.versions),
-        options=dict(options),
+        options={**options, **({"xla_cpu_max_isa": name_isa()} if target.kind == "cpu" else {})},
         source_file=program.source_file,
         source=program.source,
         jaxpr=lowered.jaxpr,
@@ -90,7 +83,7 @@ def compile_lowered(
             else kernels.list_entry(after)
         ),
         fusion_log=kernels.read_fusion_log(found.find("priority_fusion_dump.txt")),
-        code=COLLECT[target.kind](found),  # sass
+        code=COLLECT[target.kind](found),
         frames={**modules.read_frames(unoptimized), **modules.read_frames(optimized)},
     )
 
@@ -113,6 +106,8 @@ def list_runs(found: dumps.Dumps, recording: runs.Recording | None, before: str)
 def measure_memory(compiled: jax.stages.Compiled) -> Memory:
     """Return the bytes that the executable needs on one device."""
     stats = compiled.memory_analysis()
+    if stats is None:
+        return Memory(0, 0, 0, 0, 0, 0)
     return Memory(
         arguments=stats.argument_size_in_bytes,
         outputs=stats.output_size_in_bytes,

@@ -49,6 +49,11 @@ KINDS: Mapping[str, tuple[str, str, str]] = {
 }
 TARGETS = tuple(KINDS)
 
+ISA = "AVX2"
+"""The instruction set that CPU code is made for on x86-64: what such machines of the last decade have."""
+
+_isa_held = False
+
 
 @dataclass(frozen=True)
 class Target:
@@ -148,7 +153,10 @@ def read_spec(base: str) -> str:
 
 
 def prepare() -> None:
-    """Set the environment that JAX and libtpu read when they are loaded; the reader's own settings win."""
+    """Set the environment that JAX and libtpu read when they are loaded.
+
+    The reader's own settings win, but for the CPU's instruction set: what a capture holds must not depend on it.
+    """
     defaults = {
         # The default backend stays the CPU. The CUDA plugin then skips its check for drivers,
         # which would otherwise fail and take the CUDA compiler with it.
@@ -164,6 +172,34 @@ def prepare() -> None:
         os.environ.setdefault(name, value)
     if "TPU_LOG_DIR" not in os.environ and find_version("libtpu"):
         os.environ["TPU_LOG_DIR"] = str(_make_log_folder())
+    _hold_isa()
+
+
+def _hold_isa() -> None:
+    """Hold the CPU compiler to one instruction set: it reads the flag when JAX starts its backends, and never again."""
+    global _isa_held  # noqa: PLW0603 - what was done to this process's environment
+    flags = os.environ.get("XLA_FLAGS", "")
+    # Flags that do not start with a dash are the name of a file that holds them.
+    if _isa_held or _backends_started() or not (flags.strip() or "-").startswith("-"):
+        return
+    if platform.machine().lower() in {"x86_64", "amd64"}:
+        others = [flag for flag in flags.split() if not flag.startswith("--xla_cpu_max_isa")]
+        os.environ["XLA_FLAGS"] = " ".join([*others, f"--xla_cpu_max_isa={ISA}"])
+        _isa_held = True
+
+
+def _backends_started() -> bool:
+    """Return whether JAX has started its backends, without importing it."""
+    if "jax" not in sys.modules:
+        return False
+    from xla_inspect.capture import private
+
+    return private.backends_started()
+
+
+def name_isa() -> str:
+    """Return the instruction set that CPU code is made for, or `host` where JAX had started before this module."""
+    return ISA if _isa_held else "host"
 
 
 def _make_log_folder() -> Path:
@@ -186,7 +222,7 @@ def settle() -> None:
     from xla_inspect.capture import private
 
     if jax.config.jax_platforms is None and not private.backends_started():
-        jax.config.update("jax_platforms", os.environ["JAX_PLATFORMS"])
+        private.set_option("jax_platforms", os.environ["JAX_PLATFORMS"])
 
 
 def _find_cpus(target: Target) -> Sequence[jax.Device]:
@@ -197,7 +233,7 @@ def _find_cpus(target: Target) -> Sequence[jax.Device]:
 
     count = int(target.topology or 1)
     if count > 1 and not private.backends_started() and jax.config.jax_num_cpu_devices < count:
-        jax.config.update("jax_num_cpu_devices", count)
+        private.set_option("jax_num_cpu_devices", count)
     found = jax.devices("cpu")
     if len(found) < count:
         message = (

@@ -60,7 +60,7 @@ class PassChange:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that the executable needs, per device (`CompiledMemoryStats` of the executable; `peak` is the compiler's own)."""
+    """Bytes that the executable needs, per device (`CompiledMemoryStats` of the executable)."""
 
     arguments: int
     outputs: int

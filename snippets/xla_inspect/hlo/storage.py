@@ -114,7 +114,8 @@ def _build(record: dict[str, Any]) -> Capture:
 
 def _build_kernel(kernel: dict[str, Any]) -> Kernel:
     """Return a kernel with its dimensions as tuples."""
-    return Kernel(**{name: tuple(value) if isinstance(value, list) else value for name, value in kernel.items()})
+    plain: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in kernel.items()}
+    return Kernel(**plain)
 
 
 def _flat(item: Cost | Kernel | Frame) -> dict[str, Any]:
