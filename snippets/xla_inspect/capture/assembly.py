@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-import capstone  # type: ignore[import-untyped] - it ships no types
+import capstone  # type: ignore[import-untyped]  # it ships no types
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
