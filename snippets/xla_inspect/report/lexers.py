@@ -1,4 +1,4 @@
-"""Pygments lexers for what XLA and JAX print: HLO, StableHLO (and other MLIR), jaxprs and machine code.
+"""Pygments lexers for what XLA and JAX print: jaxprs, StableHLO and other MLIR, HLO, LLVM IR, PTX, machine code.
 
 Brackets and commas stay plain text, since each marked token is one more element on a page.
 """
@@ -137,8 +137,69 @@ class JaxprLexer(RegexLexer):
     }
 
 
+class LlvmLexer(RegexLexer):
+    """LLVM IR of today: the lexer that Pygments has marks newer attributes and intrinsics as errors."""
+
+    name = "LLVM IR"
+    aliases: ClassVar[list[str]] = ["llvm-ir"]
+    filenames: ClassVar[list[str]] = ["*.ll"]
+    url = "https://llvm.org/docs/LangRef.html"
+
+    tokens: ClassVar[dict[str, list[object]]] = {
+        "root": [
+            (r"\s+", Text),
+            (r";.*", Comment.Single),
+            (r'c?"(?:\\.|[^"\\\n])*"', String),
+            (r'@(?:[\w.$-]+|"[^"\n]*")', Name.Function),
+            (r'%(?:[\w.$-]+|"[^"\n]*")', Name.Variable),
+            (r"^[\w.$-]+:", Name.Label),
+            (r"(?:attributes|target|source_filename|define|declare)\b", Keyword),
+            # What the optimizer knows about a call or a load is dimmed: !alias.scope !13
+            (r"(?:, )?!(?!\{)[\w.]+(?: ![\w.]+)?(?=[,\s)}]|$)", Comment),
+            (r"![\w.]*", Comment),
+            (r"#\d+", Comment),
+            (r"<(?:vscale x )?\d+ x [\w ]+>|\[\d+ x [\w<> ]+\]", Keyword.Type),
+            (r"(?:i\d+|void|ptr|float|double|half|bfloat|fp128|label|metadata|token)\b", Keyword.Type),
+            (r"(?:tail call|musttail call|call|store|ret|br|switch|unreachable|fence)\b", Keyword),
+            (r"(?<== )[a-z_]+\b", Keyword),
+            (r"(?:true|false|null|undef|poison|zeroinitializer|none)\b", Keyword.Constant),
+            _NUMBER,
+            (r"[A-Za-z_.$][\w.$-]*", Text),
+            (r"[()\[\]{},:=<>*+\-/?|.&@!\'^~#$]", Text),
+        ],
+    }
+
+
+class PtxLexer(RegexLexer):
+    """PTX of today: the lexer that Pygments has marks `ld.param::entry` as an error."""
+
+    name = "NVIDIA PTX"
+    aliases: ClassVar[list[str]] = ["nvidia-ptx"]
+    filenames: ClassVar[list[str]] = ["*.ptx"]
+    url = "https://docs.nvidia.com/cuda/parallel-thread-execution/"
+
+    tokens: ClassVar[dict[str, list[object]]] = {
+        "root": [
+            (r"\s+", Text),
+            (r"//.*", Comment.Single),
+            (r"/\*.*?\*/", Comment.Multiline),
+            _STRING,
+            (r"^(\$?[\w$]+)(:)(?!:)", _groups(Name.Label, Text)),
+            (r"\$[\w$]+", Name.Label),
+            (r"%[\w.$]+", Name.Variable),
+            (r"\.(?:pred|[busf]\d+\w*|v\d|ptr)\b", Keyword.Type),
+            (r"\.\w+", Keyword.Declaration),
+            (r"[a-z]\w*(?:(?:\.|::)\w+)+|(?:ret|exit|trap|bra|call|membar|griddepcontrol)\b", Keyword),
+            (r"0[fFdD][0-9a-fA-F]+", Number),
+            _NUMBER,
+            (r"[A-Za-z_][\w.$]*", Text),
+            (r"[()\[\]{},:;=<>*+\-/?|.&@!#]", Text),
+        ],
+    }
+
+
 class MachineCodeLexer(RegexLexer):
-    """Assembly of a CPU or GPU as disassemblers print it; a plain fallback where Pygments' own lexers mark errors."""
+    """Assembly of a CPU, or SASS of a GPU, as disassemblers print it."""
 
     name = "machine code"
     aliases: ClassVar[list[str]] = ["machine-code"]

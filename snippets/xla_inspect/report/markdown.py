@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ def fence(text: str, language: str, *, title: str = "") -> str:
         title: A caption above it.
     """
     ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
-    caption = f' title="{html.escape(title)}"' if title else ""
+    caption = f' title="{title.replace('"', "'")}"' if title else ""
     return f"{ticks}{language}{caption}\n{text.rstrip()}\n{ticks}\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from xla_inspect.hlo.changes import compare
@@ -31,7 +32,7 @@ _LANGUAGES = {
     "sass": ("SASS", "text"),
     "hlo": ("scheduled HLO", "hlo"),
 }
-_FUNCTION = re.compile(r"^(?:ENTRY|define|module|\.visible|\s*tt\.func|\s*xtile\.entry_func)", re.MULTILINE)
+_FUNCTION = re.compile(r"^(?:ENTRY|define|\.visible|\s*tt\.func|\s*xtile\.entry_func)", re.MULTILINE)
 
 
 def by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
@@ -124,13 +125,15 @@ def kernels(capture: Capture) -> str:
 
 
 def code(capture: Capture) -> str:
-    """Return the generated code: the piece nearest to HLO from its first function on, every piece folded."""
+    """Return the generated code: the piece nearest to HLO from its longest function on, every piece folded."""
     pieces = sorted(capture.code, key=lambda piece: list(_LANGUAGES).index(piece.language))
     if not pieces:
         return ""
     lead = pieces[0]
-    start = _FUNCTION.search(lead.text)
-    lines = lead.text[start.start() if start else 0 :].splitlines()
+    # The longest function is the one that computes; the others set it up.
+    starts = [found.start() for found in _FUNCTION.finditer(lead.text)] or [0]
+    functions = [lead.text[start:end] for start, end in pairwise([*starts, len(lead.text)])]
+    lines = max(functions, key=len).splitlines()
     name, lexer = _LANGUAGES[lead.language]
     shown = markdown.fence("\n".join(lines[:SHORT]), lexer, title=f"{name} of {lead.kernel}")
     return "\n".join((shown, *map(_folded_code, pieces)))
