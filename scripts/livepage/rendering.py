@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING, Any
 
 from markdown_exec import IdPrependingTreeprocessor, MarkdownConverter, base_format
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from livepage.session import Outcome
 
 _MOST_HIGHLIGHTED = 4000
+# Whitespace, punctuation and plain names look like text that has no mark; in LLVM IR they are two of three elements.
+_PLAIN = re.compile(r'<span class="(?:w|p|n|x)">([^<]*)</span>')
 
 _rendering: list[Piece] = []
 _highlighted: dict[tuple[object, ...], str] = {}
@@ -102,7 +105,7 @@ class _Remembering(Highlight):  # type: ignore[misc]  # pymdownx ships no types
         if key not in _highlighted:
             if len(_highlighted) >= _MOST_HIGHLIGHTED:
                 _highlighted.clear()
-            _highlighted[key] = super().highlight(src, language, *arguments, **options)
+            _highlighted[key] = _PLAIN.sub(r"\1", super().highlight(src, language, *arguments, **options))
         return _highlighted[key]
 
 
