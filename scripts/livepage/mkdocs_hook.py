@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Compiler text is no prose to search; the indexer would spend most of a rebuild on its markup.
 _LISTING = re.compile(
-    r'<div class="language-(?:hlo|stablehlo|mlir|jaxpr|llvm|ptx|sass|asm|machine-code|text) highlight">.*?</div>',
+    r'<div class="language-(?:hlo|stablehlo|mlir|jaxpr|llvm|ptx|sass|asm|gas|machine-code|text) highlight">.*?</div>',
     re.DOTALL,
 )
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
