@@ -6,6 +6,7 @@ UV_VERSION=0.13.8 # fetched when this machine has no uv that works
 NAME=${0##*/}
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit
+export NO_MKDOCS_2_WARNING=1 # Material's notice about its future, at each build
 unset VIRTUAL_ENV # uv would warn that another environment is active
 trap 'printf "\n%s: stopped\n" "$NAME" >&2; exit 130' INT
 
@@ -38,7 +39,7 @@ find_uv() {
       export UV
       return
     fi
-  done < <(type -ap uv; printf '%s\n' "$ROOT/.uv/bin/uv" "${HOME:-}/.local/bin/uv" "${HOME:-}/.cargo/bin/uv")
+  done < <(type -ap uv || true; printf '%s\n' "$ROOT/.uv/bin/uv" "${HOME:-}/.local/bin/uv" "${HOME:-}/.cargo/bin/uv")
   return 1
 }
 
@@ -49,13 +50,13 @@ find_python() {
       PYTHON=$candidate
       return
     fi
-  done < <(type -ap python3 python)
+  done < <(type -ap python3 python || true)
   return 1
 }
 
 fetch_uv() {
   find_python || die "needs Python 3.9 or newer, or uv, and found neither on PATH. Install one of them and try again."
-  say "no uv that works here: fetching uv $UV_VERSION into .uv/ (about 25 MB)"
+  say "no uv that works here: fetching uv $UV_VERSION into .uv/ (about 20 MB)"
   rm -rf .uv
   # Debian's python3 comes without venv until python3-venv is installed; pip alone will do.
   if runs_here "$PYTHON" -c 'import ensurepip'; then
@@ -68,7 +69,7 @@ fetch_uv() {
   find_uv || die "the uv in .uv/ does not run. Remove .uv/, install uv yourself, and try again."
 }
 
-# install_packages [OPTION...]: bring the project's environment up to date; options go to `uv sync`.
+# install_packages: bring the project's environment up to date.
 install_packages() {
   local place=${UV_PROJECT_ENVIRONMENT:-.venv}
   find_uv || fetch_uv
@@ -77,7 +78,7 @@ install_packages() {
   else
     say "installing the packages into $place (the first time this downloads them; README.md says how much)"
   fi
-  "$UV" sync "$@" || die "could not install the packages: uv's message stands above. README.md lists the platforms."
+  "$UV" sync || die "could not install the packages: uv's message stands above. README.md lists the platforms."
 }
 
 # in_project COMMAND...: run a command of the project's environment.

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = "/usr/bin:/bin"
-FIND = '. scripts/common.sh; find_uv && echo "$UV"'
+FIND = 'set -euo pipefail; . scripts/common.sh; find_uv && echo "$UV"'
 BROKEN = "#!/bin/sh\necho 'uv: command not found' >&2\nexit 127\n"
 # A Python as some systems package it: no ensurepip; pip is there or not. What pip is asked to install it only notes.
 BARE_PYTHON = """#!/bin/sh
@@ -101,7 +101,7 @@ def test_without_uv_one_is_fetched_into_a_private_folder_and_found_again(clone: 
 @pytest.mark.skipif(not without_uv(SYSTEM), reason="the system's own folders hold a uv")
 def test_a_python_without_venv_fetches_uv_through_pip(clone: Path) -> None:
     make_program(clone / "bare" / "python3", BARE_PYTHON.format(pip=0))
-    done = run_bash(clone, f"{clone}/bare:{SYSTEM}", "-c", ". scripts/common.sh; fetch_uv")
+    done = run_bash(clone, f"{clone}/bare:{SYSTEM}", "-c", "set -euo pipefail; . scripts/common.sh; fetch_uv")
     assert (done.returncode, done.stderr) == (0, "")
     asked = (clone / "asked").read_text(encoding="utf-8").split()
     assert asked == ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", ".uv", "uv==0.13.8"]
