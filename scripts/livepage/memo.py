@@ -87,10 +87,10 @@ def drop_changed_modules() -> None:
         if users <= stale:
             break
         stale |= users
-    for name, file in modules.items():
-        if name.partition(".")[0] in stale:
-            sys.modules.pop(name, None)
-            _loaded.pop(file, None)
+    # A folder without `__init__.py` is a module without a file, and holds on to its modules by name.
+    for name in [name for name in sys.modules if name.partition(".")[0] in stale]:
+        del sys.modules[name]
+        _loaded.pop(modules.get(name, ""), None)
 
 
 def _imported_names(code: str) -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_a_page_runs_again_only_when_it_must(site: Site, tmp_path: Path) -> None
 
         {BLOCK}
         from pathlib import Path
-        import outer
+        from parts import outer
 
         with open({str(count)!r}, "a") as file:
             file.write("x")
@@ -86,15 +86,15 @@ def test_a_page_runs_again_only_when_it_must(site: Site, tmp_path: Path) -> None
     first = {
         "docs/a.md": page,
         "docs/data.txt": "old",
-        "snippets/outer.py": "import inner\n\ndef number():\n    return inner.NUMBER\n",
-        "snippets/inner.py": "NUMBER = 1\n",
+        "snippets/parts/outer.py": "from parts import inner\n\ndef number():\n    return inner.NUMBER\n",
+        "snippets/parts/inner.py": "NUMBER = 1\n",
     }
     assert shown_after(first) == (1, "\n<p>Prose.</p>\n<p>1 old</p>")
     assert shown_after({}) == (1, "\n<p>Prose.</p>\n<p>1 old</p>")
     assert shown_after({"docs/a.md": page.replace("Prose", "Poetry")}) == (1, "\n<p>Poetry.</p>\n<p>1 old</p>")
     assert shown_after({"docs/index.md": "# Home\n\nNew.\n"}) == (1, "\n<p>Poetry.</p>\n<p>1 old</p>")
-    assert shown_after({"snippets/inner.py": "NUMBER = 2\n"}) == (2, "\n<p>Poetry.</p>\n<p>2 old</p>")
-    assert shown_after({"snippets/other.py": "NUMBER = 3\n"}) == (2, "\n<p>Poetry.</p>\n<p>2 old</p>")
+    assert shown_after({"snippets/parts/inner.py": "NUMBER = 2\n"}) == (2, "\n<p>Poetry.</p>\n<p>2 old</p>")
+    assert shown_after({"snippets/parts/other.py": "NUMBER = 3\n"}) == (2, "\n<p>Poetry.</p>\n<p>2 old</p>")
     assert shown_after({"docs/data.txt": "new"}) == (3, "\n<p>Poetry.</p>\n<p>2 new</p>")
     assert shown_after({"docs/a.md": page.replace("outer.number()", "0")}) == (4, "\n<p>Prose.</p>\n<p>0 new</p>")
 
