@@ -60,6 +60,19 @@ class Site:
         return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.html"))
 
 
+# Folds and tabs hide what they hold: open every fold, and show every pane of every tab set at once.
+REVEAL = """() => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true
+  for (const pane of document.querySelectorAll(".tabbed-block")) pane.style.display = "block"
+}"""
+
+
+class Revealer(Protocol):
+    """Shows what a page hides in folds and tabs."""
+
+    def __call__(self, page: Page) -> None: ...
+
+
 class Opener(Protocol):
     """Opens a page of the site in a new window, by its path."""
 
@@ -121,6 +134,16 @@ def browser(chromium: str) -> Generator[Browser]:
         launched = playwright.chromium.launch(executable_path=chromium, args=QUIET)
         yield launched
         launched.close()
+
+
+@pytest.fixture
+def reveal() -> Revealer:
+    """Show everything that a page hides."""
+
+    def reveal(page: Page) -> None:
+        page.evaluate(REVEAL)
+
+    return reveal
 
 
 @pytest.fixture

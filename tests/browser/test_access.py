@@ -10,14 +10,21 @@ from axe_playwright_python.sync_playwright import Axe
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from .conftest import Opener
+    from .conftest import Opener, Revealer
 
 PHONE, WIDE = 390, 1280
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-# axe looks only at what is shown: open every fold and show every pane of every tab set at once.
-REVEAL = """() => {
-  for (const fold of document.querySelectorAll("details")) fold.open = true
-  for (const pane of document.querySelectorAll(".tabbed-block")) pane.style.display = "block"
+# Contrast depends on the class of a token and where its listing stands, and axe looks at each token by itself:
+# three of each class stay in each listing, the others become plain text.
+THIN = """() => {
+  for (const listing of document.querySelectorAll("pre")) {
+    const seen = {}
+    for (const token of listing.querySelectorAll("span[class]:not(.text)")) {
+      seen[token.className] = (seen[token.className] ?? 0) + 1
+      if (seen[token.className] > 3 && !token.children.length) token.replaceWith(token.textContent)
+    }
+    listing.normalize()
+  }
 }"""
 # What the keyboard must reach, each marked with a number: listings, folds, and each tab set by its chosen radio button.
 MARK = """() => {
@@ -34,9 +41,10 @@ MARK = """() => {
 
 @pytest.mark.parametrize("width", [PHONE, WIDE])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(open_page: Opener, page_path: str, scheme: str, width: int) -> None:
+def test_axe_finds_no_violation(open_page: Opener, reveal: Revealer, page_path: str, scheme: str, width: int) -> None:
     page = open_page(page_path, color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
-    page.evaluate(REVEAL)
+    reveal(page)
+    page.evaluate(THIN)
     options = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
     results = Axe().run(page, options=options)
     assert [summary(violation) for violation in results.response["violations"]] == []
