@@ -16,6 +16,8 @@ PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
 LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
 CPU_MODULE = re.compile(r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.(?P<stage>ir-(?:no|with)-opt)\.ll")
 OBJECT = re.compile(r"obj-file\.(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.o")
+NODE = re.compile(r"^!(\d+) = ")
+REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
 LIBRARY = re.compile(r'libpath = "[^"]*/([^"/]+)"')
 
 
@@ -30,7 +32,7 @@ def collect_gpu(dumps: Dumps) -> tuple[Code, ...]:
             found.extend(Code(kernel, "ptx", text) for kernel in PTX_ENTRY.findall(text)[:1])
         elif name.endswith(".ll"):
             language = "llvm" if "with-opt" in name else "llvm-unoptimized"
-            found.extend(Code(kernel, language, text) for kernel in LLVM_KERNEL.findall(text)[:1])
+            found.extend(Code(kernel, language, renumber(text)) for kernel in LLVM_KERNEL.findall(text)[:1])
     return sort(found)
 
 
@@ -40,7 +42,7 @@ def collect_cpu(dumps: Dumps) -> tuple[Code, ...]:
     for name, text in dumps.files.items():
         if match := CPU_MODULE.fullmatch(name):
             language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
-            found.append(Code(match["kernel"], language, text))
+            found.append(Code(match["kernel"], language, renumber(text)))
     for name, data in dumps.objects.items():
         if (match := OBJECT.fullmatch(name)) and (assembly := disassemble(data)):
             found.append(Code(match["kernel"], "asm", assembly))
@@ -51,6 +53,39 @@ def collect_tpu(dumps: Dumps) -> tuple[Code, ...]:
     """Return the scheduled module that the code generator worked from: libtpu shows no instructions below it."""
     text = dumps.find("after_codegen.txt")
     return (Code("module", "hlo", clean(text)),) if text else ()
+
+
+def renumber(text: str) -> str:
+    """Return LLVM IR with its metadata nodes numbered in the order in which they are first mentioned.
+
+    The optimizer numbers some of them (the `!noalias` scopes) by the addresses that its own objects happen to have.
+    """
+    body: list[str] = []
+    nodes: dict[str, str] = {}
+    for line in text.split("\n"):
+        if found := NODE.match(line):
+            nodes[found[1]] = line
+        else:
+            body.append(line)
+    numbers: dict[str, int] = {}
+
+    def mention(line: str) -> None:
+        for found in REFERENCE.finditer(line):
+            if found[1] in nodes:
+                numbers.setdefault(found[1], len(numbers))
+
+    def rewrite(line: str) -> str:
+        return REFERENCE.sub(lambda found: f"!{numbers[found[1]]}" if found[1] in numbers else found[0], line)
+
+    for line in body:
+        mention(line)
+    ordered: list[str] = []
+    while len(ordered) < len(numbers):
+        ordered = list(numbers)
+        for key in ordered:
+            mention(nodes[key].partition(" = ")[2])
+    end = len(body) - 1 if body and not body[-1] else len(body)
+    return "\n".join(map(rewrite, [*body[:end], *(nodes[key] for key in ordered), *body[end:]]))
 
 
 def sort(found: list[Code]) -> tuple[Code, ...]:

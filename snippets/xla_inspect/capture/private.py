@@ -19,7 +19,7 @@ def set_option(name: str, value: object) -> None:
     """Set one of JAX's process-wide options (`jax.config.update` is public but carries no types)."""
     import jax
 
-    jax.config.update(name, value)  # type: ignore[no-untyped-call]
+    jax.config.update(name, value)
 
 
 def thread_settings() -> object:
@@ -38,7 +38,7 @@ def hide_frames_of(file: str) -> None:
 
 def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to annotate with
     """Start XLA's own profiler in this process, without Python frames; `.stop()` returns a serialized XSpace."""
-    from jaxlib import _profiler
+    from jaxlib import _profiler  # type: ignore[attr-defined]  # it has no stub
 
     options = _profiler.ProfileOptions()
     options.python_tracer_level = 0

@@ -99,7 +99,8 @@ def _build(record: dict[str, Any]) -> Capture:
     table = LineTable(record["lines"])
     return Capture(
         **{name: record[name] for name in _PLAIN},
-        **{name: record[name] for name in ("versions", "options")},
+        versions=record["versions"],
+        options=record["options"],
         **{name: table.get(record[name]) for name in _TEXTS},
         runs=tuple(PassRun(*run) for run in record["runs"]),
         passes=tuple(PassChange(pipeline, name, table.get(spans)) for pipeline, name, spans in record["passes"]),
