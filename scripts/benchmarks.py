@@ -154,10 +154,8 @@ def prepare(place: Path) -> None:
     texts: set[str] = set()
     work = pipeline.capture_program
 
-    def note(
-        program: Program, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False
-    ) -> Capture:
-        capture = work(program, target, options, sass=sass)
+    def note(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
+        capture = work(program, target, options)
         function = program.function.__wrapped__
         job = (function, program.args, dict(program.kwargs), target.name, dict(capture.options))
         jobs[pickle.dumps(job)] = job
