@@ -25,7 +25,9 @@ class _Comparison:
         self._module, self._proto = module, proto
         self._computations = {computation.id: computation for computation in proto.computations}
         self._instructions = {
-            instruction.id: instruction for computation in proto.computations for instruction in computation.instructions
+            instruction.id: instruction
+            for computation in proto.computations
+            for instruction in computation.instructions
         }
         # Text leaves out the computation around an instruction whose asynchronous form it shortens.
         self._left_out = {
@@ -133,7 +135,10 @@ class _Comparison:
             while frame_number:
                 frame = index.stack_frames[frame_number - 1]
                 place = index.file_locations[frame.file_location_id - 1]
-                file, function = index.file_names[place.file_name_id - 1], index.function_names[place.function_name_id - 1]
+                file, function = (
+                    index.file_names[place.file_name_id - 1],
+                    index.function_names[place.function_name_id - 1],
+                )
                 expected.append((file, function, place.line, place.column + 1, place.end_line, place.end_column + 1))
                 frame_number = frame.parent_frame_id
             found = [(f.file, f.function, f.line, f.column, f.end_line, f.end_column) for f in chain]

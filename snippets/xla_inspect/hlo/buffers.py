@@ -23,6 +23,7 @@ __all__ = [
     "Placement",
     "Value",
     "find_peak",
+    "live_bytes",
     "parse_buffers",
     "parse_live_ranges",
     "place",
@@ -54,17 +55,23 @@ def place(assignment: BufferAssignment, live_ranges: LiveRanges) -> tuple[Placem
     return tuple(rows)
 
 
+def live_bytes(placements: Iterable[Placement], position: int) -> int:
+    """Bytes of the values that live at a position, in the sizes that the allocations give."""
+    return sum(
+        row.size
+        for row in placements
+        if row.start is not None and row.end is not None and row.start <= position <= row.end
+    )
+
+
 def find_peak(placements: Iterable[Placement]) -> tuple[int, int]:
     """The first position where most bytes are live, and how many, in the sizes that the allocations give.
 
-    `LiveRanges.peak` is the compiler's own figure; on a TPU it leaves out tile padding, which is in these sizes.
-    Values without a live range are not counted.
+    `LiveRanges.peak` is the sum at the position that the compiler marks, which need not be where most live; on a TPU
+    it also leaves out tile padding, which is in these sizes. Values without a live range are not counted.
     """
-    lives = [(row.start, row.end, row.size) for row in placements if row.start is not None and row.end is not None]
-    sums = {
-        position: sum(size for start, end, size in lives if start <= position <= end)
-        for position in sorted({start for start, _, _ in lives})
-    }
+    rows = list(placements)
+    sums = {position: live_bytes(rows, position) for position in sorted({row.start or 0 for row in rows})}
     return max(sums.items(), key=lambda item: item[1], default=(0, 0))
 
 

@@ -21,6 +21,8 @@ BITS = {
     **{f"f{bits}": bits for bits in (16, 32, 64)},
     **{f"f8{form}": 8 for form in ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
     "f4e2m1fn": 4,
+    "f6e2m3fn": 6,
+    "f6e3m2fn": 6,
 }
 # A TPU's scalar memory, whose buffers are not tiled.
 SCALAR_MEMORY = 2

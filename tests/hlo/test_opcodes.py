@@ -1,0 +1,70 @@
+"""The opcodes are those of the pinned compiler, each in one category."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from jaxlib._hlo import HloOpcode
+
+from xla_inspect.hlo.opcodes import CATEGORIES, IDLE, OPCODES, categorise, resolve
+
+
+def words(name: str) -> str:
+    """`kAllGatherStart` as `allgatherstart`, to compare with `all-gather-start`."""
+    return name.removeprefix("k").lower()
+
+
+def test_the_opcodes_are_those_of_the_installed_jaxlib() -> None:
+    theirs = {words(name) for name in HloOpcode.__members__}
+    ours = {re.sub(r"[-]", "", opcode) for opcode in OPCODES}
+    spelled = {
+        "clz": "countleadingzeros",
+        "cos": "cosine",
+        "exp": "exponential",
+        "expm1": "exponentialminusone",
+        "log1p": "logplusone",
+        "optimizationbarrier": "optbarrier",
+        "populationcount": "popcnt",
+        "sin": "sine",
+    }
+    assert {spelled.get(name, name) for name in theirs} == ours
+    assert len(OPCODES) == 137
+
+
+def test_there_are_ten_categories() -> None:
+    assert CATEGORIES == (
+        "element-wise",
+        "reduction",
+        "data movement",
+        "linear algebra",
+        "control flow and ordering",
+        "communication",
+        "random",
+        "batch norm",
+        "custom",
+        "structure",
+    )
+    assert {categorise(opcode) for opcode in OPCODES} == set(CATEGORIES)
+    assert IDLE < OPCODES
+
+
+@pytest.mark.parametrize(
+    ("written", "opcode", "wrapped", "category"),
+    [
+        ("add", "add", None, "element-wise"),
+        ("slice-start", "async-start", "slice", "data movement"),
+        ("fusion-done", "async-done", "fusion", "structure"),
+        ("copy-start", "copy-start", None, "data movement"),
+        ("all-to-all-update", "async-update", "all-to-all", "communication"),
+    ],
+)
+def test_an_asynchronous_form_is_that_of_what_it_wraps(
+    written: str, opcode: str, wrapped: str | None, category: str
+) -> None:
+    assert (resolve(written), categorise(written)) == ((opcode, wrapped), category)
+
+
+def test_an_unknown_opcode_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown opcode 'frobnicate-start'"):
+        resolve("frobnicate-start")
