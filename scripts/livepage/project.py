@@ -34,8 +34,10 @@ class Project:
         root: The folder that names in reports are relative to.
         docs: The folder of the pages.
         current: The page being rendered, when the builder says so.
+        started: When the build began, in seconds of the performance counter.
         report: Who hears of a failure; None to raise `PageError` at the end of the page.
-        totals: How many pages, blocks, values and checks ran, and which targets were missing.
+        totals: How many pages, blocks, values and checks there were.
+        missing: The targets that are missing, each with the reason.
         sources: Each page as read, by name, with what its pieces came to.
     """
 

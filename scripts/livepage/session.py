@@ -12,13 +12,15 @@ import re
 import sys
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from livepage import witness
 from livepage.asserts import HELPER, explain, explain_asserts
 from livepage.blocks import Kind, Piece, Source
-from livepage.origins import Origin
+from livepage.origins import Origin, relative
+from livepage.project import project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +115,8 @@ class _Session:
             return Outcome(printed, gap=self.cut[1], target=self.cut[0])
         follows = self.failed and isinstance(error, NameError)
         self.failed = self.failed or piece.kind is Kind.BLOCK
-        return Outcome(failure=Failure(locate(error, piece), describe(error)), follows=follows)
+        origin = locate(error, piece)
+        return Outcome(failure=Failure(origin, describe(error) + _raised_at(error, origin)), follows=follows)
 
 
 def show(value: object) -> str:
@@ -177,6 +180,17 @@ def describe(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         text = f"SystemExit: {error.code}: a block must not leave Python"
     return text
+
+
+def _raised_at(error: BaseException, origin: Origin) -> str:
+    """Return the line of the project's own modules that raised, where that is not the line on the page."""
+    snippets = project.root / "snippets"
+    frames = [
+        Origin(relative(Path(frame.filename), project.root), frame.lineno or 1)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(snippets)
+    ]
+    return f" (raised at {frames[-1]})" if frames and frames[-1] != origin else ""
 
 
 def remember(name: str, text: str) -> None:

@@ -5,9 +5,10 @@ XLA leaves through `_exit` when it meets an unknown flag: no exception, no signa
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from livepage.origins import Origin
@@ -22,18 +23,16 @@ if last:
     sys.stderr.write(last + ": the process ended while this line ran\\n")
 """
 
-_pipe: IO[str] | None = None
+_process: subprocess.Popen[str] | None = None
 
 
 def note(origin: Origin | None) -> None:
     """Say which line runs now, or with None that nothing does."""
-    global _pipe  # noqa: PLW0603 - one witness for the process
-    if _pipe is None or _pipe.closed:
+    global _process  # noqa: PLW0603 - one witness for the process
+    if _process is None or _process.poll() is not None:
         program = [sys.executable, "-I", "-S", "-c", _PROGRAM]
-        _pipe = subprocess.Popen(program, stdin=subprocess.PIPE, text=True, encoding="utf-8").stdin
-    if _pipe:
-        try:
-            _pipe.write(f"{origin or ''}\n")
-            _pipe.flush()
-        except OSError:
-            _pipe = None
+        _process = subprocess.Popen(program, stdin=subprocess.PIPE, text=True, encoding="utf-8")
+    if _process.stdin:
+        with contextlib.suppress(OSError):
+            _process.stdin.write(f"{origin or ''}\n")
+            _process.stdin.flush()

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from conftest import Site
 
 BLOCK = '```python exec="on"'
@@ -37,6 +39,10 @@ TRAPS = {
     "function": (
         f"# A\n\n{BLOCK}\ndef f():\n    raise KeyError(3)\n```\n\n{BLOCK}\nf()\n```\n",
         "docs/function.md:9: KeyError: 3",
+    ),
+    "imported": (
+        f"# A\n\n{BLOCK}\nimport dividing\n\ndividing.divide()\n```\n",
+        "docs/imported.md:6: ZeroDivisionError: division by zero (raised at snippets/dividing.py:2)",
     ),
     "included": (
         f'# A\n\n{BLOCK}\nx = 1\n--8<-- "broken.py"\n```\n',
@@ -112,16 +118,20 @@ TRAPS = {
 
 
 @pytest.fixture(scope="module")
-def warnings(shared_site: Site) -> list[str]:
+def warnings(shared_site: Site) -> Iterator[list[str]]:
     """What one build of a site with every trap warned of."""
     shared_site.write({f"docs/{name}.md": text for name, (text, _) in TRAPS.items()})
     shared_site.write(
         {
+            "snippets/dividing.py": "def divide():\n    return 1 / 0\n",
             "snippets/broken.py": "y = 2\n\nraise RuntimeError('in the file')\n",
             "snippets/part.md": "Text.\n\nIt is `= 1 / 0`.\n",
         }
     )
-    return shared_site.build()
+    snippets = str(shared_site.root / "snippets")
+    sys.path.append(snippets)
+    yield shared_site.build()
+    sys.path.remove(snippets)
 
 
 @pytest.mark.parametrize("name", TRAPS)
