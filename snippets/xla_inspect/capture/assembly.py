@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import TYPE_CHECKING
 
 import capstone  # type: ignore[import-untyped]  # it ships no types
@@ -20,6 +21,10 @@ MACHINES = {
 }
 """What an ELF header names a processor, and what capstone does."""
 
+# Jumps of x86 (`jmp`, `jae`, ...) and of AArch64 (`b`, `b.ne`, `cbz`, `tbnz`, ...), calls left out.
+JUMP = re.compile(r"j\w+|b|b\.\w+|[ct]bn?z")
+JUMP_TARGET = re.compile(r"#?(0x[0-9a-f]+)$")
+
 
 def disassemble(data: bytes) -> str:
     """Return the assembly of an object file, Intel syntax on x86, with labels at functions and jump targets.
@@ -34,7 +39,6 @@ def disassemble(data: bytes) -> str:
     if machine is None:
         return ""
     decoder = capstone.Cs(*machine)
-    decoder.detail = True
     lines: list[str] = []
     for index, section in enumerate(elf.iter_sections()):
         if section["sh_flags"] & 4 and section["sh_size"]:  # SHF_EXECINSTR
@@ -74,24 +78,22 @@ def _print_section(
     decoder: capstone.Cs, code: bytes, functions: Mapping[int, str], relocations: Mapping[int, str]
 ) -> Iterator[str]:
     """Yield the lines of one section."""
-    instructions = list(decoder.disasm(code, 0))
-    jumps = {int(each.op_str.lstrip("#"), 16) for each in instructions if _is_jump(each)} - functions.keys()
-    labels = {address: f".L{number}" for number, address in enumerate(sorted(jumps), start=1)}
-    for each in instructions:
-        if each.address in functions:
-            yield f"{functions[each.address]}:"
-        elif each.address in labels:
-            yield f"{labels[each.address]}:"
-        operands = each.op_str
-        if _is_jump(each):
-            target = int(operands.lstrip("#"), 16)
-            operands = labels.get(target) or functions[target]
-        linked = [relocations[at] for at in range(each.address, each.address + each.size) if at in relocations]
+    decoded = list(decoder.disasm_lite(code, 0))
+    targets = {address: _find_target(mnemonic, operands) for address, _, mnemonic, operands in decoded}
+    inner = {target for target in targets.values() if target is not None} - functions.keys()
+    labels = {address: f".L{number}" for number, address in enumerate(sorted(inner), start=1)} | dict(functions)
+    for address, size, mnemonic, operands in decoded:
+        if address in labels:
+            yield f"{labels[address]}:"
+        target = targets[address]
+        shown = operands if target is None else JUMP_TARGET.sub(labels[target], operands)
+        linked = [relocations[at] for at in range(address, address + size) if at in relocations]
         if linked:
-            operands = f"{operands:<40} # {', '.join(linked)}"
-        yield f"    {each.mnemonic:<12} {operands}".rstrip()
+            shown = f"{shown:<40} # {', '.join(linked)}"
+        yield f"    {mnemonic:<12} {shown}".rstrip()
 
 
-def _is_jump(instruction: capstone.CsInsn) -> bool:
-    """Return whether an instruction jumps to an address that it holds."""
-    return bool(instruction.group(capstone.CS_GRP_JUMP)) and instruction.op_str.lstrip("#").startswith("0x")
+def _find_target(mnemonic: str, operands: str) -> int | None:
+    """Return the address that an instruction jumps to, or None where it jumps to none that it holds."""
+    found = JUMP_TARGET.search(operands) if JUMP.fullmatch(mnemonic) else None
+    return int(found[1], 16) if found else None

@@ -42,7 +42,7 @@ def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to a
 
     options = _profiler.ProfileOptions()
     options.python_tracer_level = 0
-    options.host_tracer_level = 2
+    options.host_tracer_level = 1
     return _profiler.ProfilerSession(options)
 
 
