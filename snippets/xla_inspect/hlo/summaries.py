@@ -179,7 +179,8 @@ def _ordering(change: ModuleChange) -> Iterator[str]:
 def _replaced(change: ModuleChange) -> str:
     if change.opcode_delta:
         return ", ".join(_counts(change.opcode_delta, frozenset()))
-    return f"replaced {_number(len(change.removed), 'instruction')} by as many of the same opcodes"
+    counts = Counter(instruction.opcode for instruction in change.removed)
+    return f"replaced {_list(counts)} by as many others"
 
 
 def _join(words: Iterable[str]) -> str:
