@@ -99,6 +99,16 @@ def test_a_page_runs_again_only_when_it_must(site: Site, tmp_path: Path) -> None
     assert shown_after({"docs/a.md": page.replace("outer.number()", "0")}) == (4, "\n<p>Prose.</p>\n<p>0 new</p>")
 
 
+def test_every_page_that_uses_a_changed_module_runs_again(site: Site) -> None:
+    """Also the second, for which the module was loaded already."""
+    page = f"# A\n\n{BLOCK}\nfrom parts import shared\nprint(shared.TEXT)\n```\n"
+    site.write({"docs/a.md": page, "docs/b.md": page, "snippets/parts/shared.py": "TEXT = 'old'\n"})
+    assert site.build(serve=True) == []
+    site.write({"snippets/parts/shared.py": "TEXT = 'newer'\n"})
+    assert site.build(serve=True) == []
+    assert ["newer" in site.html(name) for name in ("a", "b")] == [True, True]
+
+
 def test_a_failing_page_runs_again_and_heals(site: Site) -> None:
     """A failure is never kept."""
     site.write({"docs/a.md": f"# A\n\n{BLOCK}\nimport helper\nprint(helper.X)\n```\n", "snippets/helper.py": "Y = 1\n"})
