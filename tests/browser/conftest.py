@@ -120,7 +120,7 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site
         if build.returncode:
             pytest.fail(f"mkdocs build --strict failed:\n{build.stderr[-4000:]}", pytrace=False)
     served = Site(folder)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(served)) as server:
+    with _Server(("127.0.0.1", 0), _handler(served)) as server:
         served.address = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield served
@@ -161,6 +161,15 @@ def open_page(site: Site, browser: Browser) -> Generator[Opener]:
     yield open_page
     for context in contexts:
         context.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Report what went wrong, but not that a page was closed while it was being sent."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # handed on as it came
 
 
 def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
