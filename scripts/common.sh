@@ -8,6 +8,8 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit
 export NO_MKDOCS_2_WARNING=1 # Material's notice about its future, at each build
 unset VIRTUAL_ENV # uv would warn that another environment is active
+set -E # a command that fails in a function, and stops the script, is named too
+trap 'printf "%s: stopped at line %s: %s\n" "$NAME" "$LINENO" "$BASH_COMMAND" >&2' ERR
 trap 'printf "\n%s: stopped\n" "$NAME" >&2; exit 130' INT
 
 say() {
