@@ -21,7 +21,8 @@ REQUIRED = os.environ.get("REQUIRE_BROWSER", "0") not in {"", "0"}
 CHAPTER = "pipeline/"
 FLAGS = "--headless=new --no-sandbox --disable-background-networking --disable-component-update --disable-quic"
 LEAST_PERFORMANCE = 90
-RUNS = 3
+COUNTED, MOST_RUNS = 3, 5
+IDLE = 1500  # benchmark index; an idle desktop of today has more
 
 
 @pytest.fixture(scope="module")
@@ -73,19 +74,27 @@ def audit(command: list[str], address: str, chromium: str) -> dict[str, Any]:
 
 
 def test_the_chapter_passes_lighthouse_on_a_phone(site: Site, chromium: str, lighthouse: list[str]) -> None:
-    speeds: list[float] = []
-    while len(speeds) < RUNS and not decided(speeds):
+    runs: list[tuple[float, int]] = []
+    while len(runs) < MOST_RUNS and not decided(runs):
         report = audit(lighthouse, f"{site.address}/{CHAPTER}", chromium)
         scores = {name: round(100 * category["score"]) for name, category in report["categories"].items()}
-        speeds.append(scores.pop("performance"))
-        print(f"\nLighthouse: performance {speeds[-1]}, {scores}")  # noqa: T201 - shown with -s or on failure
+        power = report["environment"]["benchmarkIndex"]
+        runs.append((power, scores.pop("performance")))
+        print(f"\nLighthouse: performance {runs[-1][1]} (machine {power:.0f}), {scores}")  # noqa: T201 - with -s
         assert scores == {"accessibility": 100, "best-practices": 100, "seo": 100}, failed(report)
-    assert median(speeds) >= LEAST_PERFORMANCE, speeds
+    assert median(speed for _, speed in sorted(runs)[-COUNTED:]) >= LEAST_PERFORMANCE, runs
 
 
-def decided(speeds: list[float]) -> bool:
-    """Return whether the median of all runs is known to be good before all have run: the machine may be busy."""
-    return sum(speed >= LEAST_PERFORMANCE for speed in speeds) > RUNS // 2
+def decided(runs: list[tuple[float, int]]) -> bool:
+    """Return whether more runs can change nothing, or need not: what counts is the median of three.
+
+    Other work on the machine slows a run down; Lighthouse's own benchmark of the machine shows that.
+    After three runs, a poor median is final only if the machine was idle; otherwise two more runs follow,
+    and the three with the most machine to themselves count.
+    """
+    if sum(speed >= LEAST_PERFORMANCE for _, speed in runs) > COUNTED // 2:
+        return len(runs) <= COUNTED or median(speed for _, speed in sorted(runs)[-COUNTED:]) >= LEAST_PERFORMANCE
+    return len(runs) >= COUNTED and all(power >= IDLE for power, _ in runs)
 
 
 def failed(report: dict[str, Any]) -> list[str]:
