@@ -5,6 +5,7 @@ Run it alone, or call `time_rebuilds`, as the benchmark does.
 
 from __future__ import annotations
 
+import argparse
 import logging
 import statistics
 import sys
@@ -141,6 +142,8 @@ def _time_build(root: Path) -> float:
 
 
 if __name__ == "__main__":
-    cold, warm = time_rebuilds()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="how many edits to time")
+    cold, warm = time_rebuilds(parser.parse_args().runs)
     sys.stdout.write(f"{PAGES} pages, {BLOCKS} listings: first build {cold:.2f} s, ")
     sys.stdout.write(f"rebuild after an edit {statistics.median(warm):.2f} s (median of {len(warm)})\n")
