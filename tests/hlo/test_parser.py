@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from xla_inspect.errors import HloSyntaxError
+from xla_inspect.hlo.attributes import unquote
 from xla_inspect.hlo.lines import read_instruction
 from xla_inspect.hlo.module import HloLookupError, Instruction
 from xla_inspect.hlo.parser import parse
@@ -96,6 +97,10 @@ def test_users_and_operands_lead_to_instructions() -> None:
 def test_metadata_is_unquoted() -> None:
     multiply = parse(MODULE).instruction("m")
     assert (multiply.op_name, multiply.stack_frame) == ('jit(f)/mul "it"', 2)
+
+
+def test_escapes_stand_for_their_characters() -> None:
+    assert unquote(r'"caf\303\251 \"x\"\n\\"') == 'caf\u00e9 "x"\n\\'
 
 
 def test_a_stack_frame_resolves_to_its_callers_innermost_first() -> None:
