@@ -43,6 +43,7 @@ def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to a
     options = _profiler.ProfileOptions()
     options.python_tracer_level = 0
     options.host_tracer_level = 1
+    options.raise_error_on_start_failure = True
     return _profiler.ProfilerSession(options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -66,19 +66,24 @@ def recorded() -> Iterator[Recording]:
     """
     recording = Recording(f"xla_inspect compile {next(MARKS)}")
     with PROFILER:
+        session = private.start_profiler()
         try:
-            session = private.start_profiler()
+            with TraceAnnotation(recording.mark):
+                yield recording
+        except BaseException:
+            # The compile failed, and that is what the caller is told.
+            with suppress(RuntimeError):
+                session.stop()
+            raise
+        try:
+            recording.profile = session.stop()
         except RuntimeError as error:
+            # XLA says only now that another session was there first.
             message = (
                 f"the passes of a compile are read from XLA's profiler, and it is in use ({error}); "
                 "stop the profile that this process is taking"
             )
             raise InspectError(message) from error
-        try:
-            with TraceAnnotation(recording.mark):
-                yield recording
-        finally:
-            recording.profile = session.stop()
 
 
 def read_recording(recording: Recording, module: str) -> tuple[PassRun, ...]:

@@ -190,7 +190,7 @@ def _hold_isa() -> None:
 
 def _backends_started() -> bool:
     """Return whether JAX has started its backends, without importing it."""
-    if "jax" not in sys.modules:
+    if "jax._src.xla_bridge" not in sys.modules:
         return False
     from xla_inspect.capture import private
 

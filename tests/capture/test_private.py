@@ -1,0 +1,51 @@
+"""The private names of JAX: which releases have them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import jax
+from jax._src import config, source_info_util, xla_bridge
+from jaxlib import _hlo, _jax, _profiler
+
+import xla_inspect
+
+# Releases that were seen to have every private name that this package uses. On a new pin: run this file, then add it.
+SEEN = ("0.12.0.1",)
+PACKAGE = Path(xla_inspect.__file__).parent
+
+
+def test_the_installed_releases_were_seen_to_have_the_private_names() -> None:
+    assert (version("jax"), version("jaxlib")) in {(each, each) for each in SEEN}
+
+
+def test_each_private_name_is_there() -> None:
+    names = [
+        xla_bridge.backends_are_initialized,
+        config.trace_context,
+        source_info_util.register_exclusion,
+        _profiler.ProfileOptions,
+        _profiler.ProfilerSession,
+        _hlo.hlo_module_from_text,
+        _jax.hlo_module_cost_analysis,
+    ]
+    assert all(map(callable, names))
+    assert jax.devices("cpu")[0].client is not None
+
+
+def test_one_module_uses_private_names_of_jax() -> None:
+    users = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            if any(
+                re.search(r"^jax(lib)?\b.*\b_|^jaxlib", f"{module}.{name}")
+                for module in named or [""]
+                for name in names
+            ):
+                users.add(path.relative_to(PACKAGE).as_posix())
+    assert users == {"capture/private.py"}

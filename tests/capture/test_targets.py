@@ -1,0 +1,136 @@
+"""Targets: which there are, why one is missing, and a quiet JAX."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import xla_inspect
+from xla_inspect import TARGETS, InspectError, TargetUnavailableError, available, capture
+from xla_inspect.capture import targets
+
+PACKAGE = Path(xla_inspect.__file__).parent
+COMPILE_FOR_ALL = """
+import sys, xla_inspect
+assert "jax" not in sys.modules
+import jax
+for name in sys.argv[1:]:
+    found = xla_inspect.capture(lambda x: x + 1, jax.ShapeDtypeStruct((4,), "float32"), target=name)
+    print(name, len(found.kernels) > 0)
+print(jax.default_backend(), jax.numpy.ones(2).sum())
+"""
+
+
+def run(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("TPU_", "JAX_", "XLA_"))}
+    clean.pop("ALLOW_MULTIPLE_LIBTPU_LOAD", None)
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**clean, **environment}
+    )
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_two_processes_compile_for_every_target_at_once_and_print_nothing_on_stderr() -> None:
+    both = [run(COMPILE_FOR_ALL, *TARGETS, XLA_INSPECT_CACHE="off") for _ in range(2)]
+    expected = "".join(f"{name} True\n" for name in TARGETS) + "cpu 2.0\n"
+    assert [process.communicate() for process in both] == [(expected, "")] * 2
+
+
+def test_jax_imported_first_and_not_used_yet_is_no_obstacle() -> None:
+    script = "import jax, xla_inspect; print(xla_inspect.capture(lambda x: x + 1, 1.0).options['xla_cpu_max_isa'])"
+    held = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"
+    assert run(script, XLA_INSPECT_CACHE="off").communicate() == (f"{held}\n", "")
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_jax_used_before_the_package_is_imported_says_what_to_do() -> None:
+    script = """
+import jax; jax.devices()
+import xla_inspect
+try:
+    xla_inspect.capture(lambda x: x + 1, 1.0, target="h100")
+except xla_inspect.InspectError as error:
+    print(error)
+"""
+    said, _ = run(script, XLA_INSPECT_CACHE="off").communicate()
+    assert said.rstrip().endswith(
+        "Import xla_inspect before anything uses JAX, or set JAX_PLATFORMS=cpu before Python starts"
+    )
+
+
+def test_the_readers_own_settings_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", "tpu,cpu")
+    monkeypatch.setenv("TPU_LOG_DIR", "mine")
+    targets.prepare()
+    assert (os.environ["JAX_PLATFORMS"], os.environ["TPU_LOG_DIR"]) == ("tpu,cpu", "mine")
+
+
+def test_one_module_sets_the_environment() -> None:
+    setters = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if any(mark in path.read_text(encoding="utf-8") for mark in ("environ[", "environ.set", "putenv"))
+    }
+    assert setters == {"capture/targets.py"}
+
+
+def test_an_unknown_target_is_answered_with_those_there_are() -> None:
+    with pytest.raises(InspectError, match=f"'tpu-v9'; the targets are {', '.join(TARGETS)}"):
+        capture(lambda x: x, 1.0, target="tpu-v9")
+
+
+@pytest.mark.parametrize("name", ["h100:many", "h100:", "h100:2x4", "tpu-v5e:2x", "cpu:0"])
+def test_a_malformed_topology_is_refused(name: str) -> None:
+    with pytest.raises(InspectError, match="after the colon stands"):
+        targets.find(name)
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_topology_that_does_not_exist_is_refused_in_the_compilers_words() -> None:
+    with pytest.raises(InspectError, match=r"'tpu-v5e:9x9': the compiler refuses this topology: INVALID_ARGUMENT"):
+        targets.find("tpu-v5e:9x9").devices()
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_target_may_have_several_devices() -> None:
+    assert [len(targets.find(name).devices()) for name in ("h100", "h100:8", "tpu-v5e", "tpu-v5e:2x4")] == [1, 8, 4, 8]
+
+
+def test_a_target_without_its_packages_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "find_version", lambda name: "1" if name in {"jax", "jaxlib"} else None)
+    monkeypatch.setattr(targets.sys, "platform", "linux")
+    monkeypatch.setattr(targets.platform, "machine", lambda: "x86_64")
+    reasons = available()
+    assert reasons["cpu"] == ""
+    assert reasons["tpu-v5e"] == "libtpu not installed; run `uv sync --group accelerators`"
+    assert reasons["h100"] == (
+        "jax-cuda13-plugin, jax-cuda13-pjrt, nvidia-cuda-nvcc, nvidia-nvvm not installed; "
+        "run `uv sync --group accelerators`"
+    )
+    with pytest.raises(TargetUnavailableError, match="libtpu not installed"):
+        capture(lambda x: x, 1.0, target="tpu-v5e")
+
+
+def test_a_target_on_another_machine_says_that_its_compiler_is_not_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets.sys, "platform", "darwin")
+    monkeypatch.setattr(targets.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(targets.platform, "machine", lambda: "arm64")
+    expected = "its compiler exists for Linux on x86-64 only, and this is Darwin arm64"
+    assert available() == {name: "" if name == "cpu" else expected for name in TARGETS}
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("base", ["a100", "h100", "h200", "b200"])
+def test_a_gpu_spec_is_the_one_that_the_pinned_plugin_embeds(base: str) -> None:
+    spec = importlib.util.find_spec("jax_plugins.xla_cuda13")
+    assert spec is not None
+    assert spec.origin is not None
+    library = (Path(spec.origin).parent / "xla_cuda_plugin.so").read_bytes()
+    assert targets.read_spec(base).strip().encode() in library
