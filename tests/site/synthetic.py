@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import statistics
 import sys
 import tempfile
@@ -113,6 +114,7 @@ def time_rebuilds(runs: int = 5) -> tuple[float, list[float]]:
     Returns:
         Seconds of the first build, and seconds of each rebuild after an edit.
     """
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
     logging.getLogger("mkdocs").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()

@@ -29,7 +29,7 @@ _LANGUAGES = {
     "llvm": ("LLVM IR", "llvm"),
     "asm": ("assembly", "gas"),
     "ptx": ("PTX", "ptx"),
-    "sass": ("SASS", "text"),
+    "sass": ("SASS", "sass"),
     "hlo": ("scheduled HLO", "hlo"),
 }
 _FUNCTION = re.compile(r"^(?:ENTRY|define|\.visible|\s*tt\.func|\s*xtile\.entry_func)", re.MULTILINE)
