@@ -6,7 +6,7 @@ import html
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.buffers import parse_buffers, parse_live_ranges, place
+from xla_inspect.hlo.buffers import find_peak, parse_buffers, parse_live_ranges, place
 from xla_inspect.report.titles import title
 
 if TYPE_CHECKING:
@@ -30,22 +30,21 @@ def timeline(capture: Capture) -> str:
     scales = {a.number: height / max(a.size, 1) for a, height in zip(allocations, heights, strict=True)}
     step = WIDTH / max(ranges.end, 1)
     bottom = sum(heights) + GAP * len(heights)
-    boxes = [
-        _box(placement, tops[placement.allocation], scales[placement.allocation], step, ranges.end)
-        for placement in place(assignment, ranges)
-        if placement.allocation in tops
-    ]
-    peak = ranges.peak_position * step
+    # Values of computations inside a kernel have no live range of their own.
+    placements = [row for row in place(assignment, ranges) if row.allocation in tops and row.start is not None]
+    boxes = [_box(row, tops[row.allocation], scales[row.allocation], step, ranges.end) for row in placements]
+    position, most = find_peak(placements)
+    peak = position * step
     where = title(capture.target)
     label = (
         f"Memory plan on {where}: {len(allocations)} allocations of {total:,} bytes in all, "
-        f"over {len(ranges.sequence)} instructions; {ranges.peak:,} bytes are live at the peak"
+        f"over {len(ranges.sequence)} instructions; values of {most:,} bytes live at the peak"
     )
     return (
         f'<figure class="timeline"><svg viewBox="0 0 {WIDTH} {bottom:.0f}" role="img"'
         f' aria-label="{html.escape(label)}">{"".join(boxes)}'
         f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/></svg>'
-        f"<figcaption>{html.escape(label)} (dashed).</figcaption></figure>\n"
+        f"<figcaption>{html.escape(label)} (dashed), those that share memory counted each.</figcaption></figure>\n"
     )
 
 
