@@ -39,6 +39,9 @@ def on_config(config: MkDocsConfig) -> None:
     project.docs = Path(config.docs_dir).relative_to(project.root)
     project.report = _warn
     project.clear()
+    # A compile takes seconds: it is named in the build's log.
+    compiles = logging.getLogger("xla_inspect")
+    compiles.parent, compiles.level = log, logging.INFO
     project.started = time.perf_counter()
     notebooks.add_plugin(config)
     if not any(isinstance(known, LineOfLink) for known in _PAGES_LOG.filters):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import nullcontext
 from dataclasses import replace
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.record import PassRun
 
 
+log = logging.getLogger("xla_inspect")
+
+
 def capture_program(program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
     """Return the capture of one program for one target: from the cache, or compiled now.
 
@@ -38,6 +42,7 @@ def capture_program(program: lowering.Program, target: Target, options: Mapping[
         key = cache.make_key(lowered, target, asked)
         found = cache.load(key)
         if found is None:
+            log.info("compiling %s for %s", program.name, target.name)
             lowered = lowering.lower(program, target, to_compile=True)
             found = compile_lowered(program, lowered, target, asked)
             cache.store(key, found)
