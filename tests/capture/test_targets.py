@@ -98,6 +98,33 @@ def test_a_topology_that_does_not_exist_is_refused_in_the_compilers_words() -> N
         targets.find("tpu-v5e:9x9").devices()
 
 
+def test_a_cpu_may_stand_for_several_devices() -> None:
+    script = """
+import xla_inspect
+from xla_inspect.capture import targets
+devices = targets.find("cpu:8").devices()
+import jax
+rows = jax.sharding.NamedSharding(jax.sharding.Mesh(devices, ("x",)), jax.sharding.PartitionSpec("x"))
+example = jax.ShapeDtypeStruct((16, 8), "float32", sharding=rows)
+print("num_partitions=8" in xla_inspect.capture(lambda x: x.sum(), example, target="cpu:8").after)
+"""
+    assert run(script, XLA_INSPECT_CACHE="off").communicate() == ("True\n", "")
+
+
+def test_libtpus_logs_are_kept_in_the_cache_for_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path))
+    monkeypatch.setattr(targets, "find_version", lambda _: "1")
+    monkeypatch.delenv("TPU_LOG_DIR", raising=False)
+    for name, age in (("old", 2 * targets.LOGS_KEPT), ("new", 0)):
+        log = tmp_path / "tpu_logs" / name
+        log.parent.mkdir(exist_ok=True)
+        log.touch()
+        os.utime(log, (log.stat().st_mtime - age,) * 2)
+    targets.prepare()
+    assert os.environ["TPU_LOG_DIR"] == str(tmp_path / "tpu_logs")
+    assert [log.name for log in (tmp_path / "tpu_logs").iterdir()] == ["new"]
+
+
 @pytest.mark.usefixtures("all_targets")
 def test_a_target_may_have_several_devices() -> None:
     assert [len(targets.find(name).devices()) for name in ("h100", "h100:8", "tpu-v5e", "tpu-v5e:2x4")] == [1, 8, 4, 8]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.record import Frame, PassChange, PassRun
+from xla_inspect.hlo.frame import Frame
+from xla_inspect.hlo.record import PassChange, PassRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,6 +11,7 @@ import os
 import platform
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -51,6 +52,9 @@ TARGETS = tuple(KINDS)
 
 ISA = "AVX2"
 """The instruction set that CPU code is made for on x86-64: what such machines of the last decade have."""
+
+LOGS_KEPT = 86400
+"""Seconds for which libtpu's logs are kept."""
 
 _isa_held = False
 
@@ -203,13 +207,16 @@ def name_isa() -> str:
 
 
 def _make_log_folder() -> Path:
-    """Return a folder for libtpu's logs, in the cache where that can be written."""
+    """Return a folder for libtpu's logs, in the cache where that can be written, without those of yesterday."""
     parent = folders.find_cache()
+    logs = (parent / "tpu_logs").absolute() if parent else Path(tempfile.gettempdir()) / "xla_inspect_tpu_logs"
     try:
-        logs = (parent / "tpu_logs").absolute() if parent else Path(tempfile.gettempdir()) / "xla_inspect_tpu_logs"
         logs.mkdir(parents=True, exist_ok=True)
+        for log in logs.iterdir():
+            if time.time() - log.lstat().st_mtime > LOGS_KEPT:
+                log.unlink(missing_ok=True)
     except OSError:
-        logs = Path(tempfile.gettempdir())
+        return logs if logs.is_dir() else Path(tempfile.gettempdir())
     return logs
 
 
