@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from xla_inspect import capture
+from xla_inspect.hlo.frame import Frame
 from xla_inspect.hlo.provenance import find_expression, find_instructions, find_line, read_operations
-from xla_inspect.hlo.record import Capture, Frame
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.record import Capture
 
 LOCATED = """
 module @jit_f {

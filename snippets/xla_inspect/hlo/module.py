@@ -13,7 +13,7 @@ from xla_inspect.hlo.attributes import split_attributes, split_metadata, unquote
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from xla_inspect.hlo.record import Frame
+    from xla_inspect.hlo.frame import Frame
     from xla_inspect.hlo.shape import Shape
 
 

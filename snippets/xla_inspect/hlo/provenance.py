@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.record import Frame
+from xla_inspect.hlo.frame import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,23 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.hlo.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xla_inspect.hlo.frame import Frame
     from xla_inspect.hlo.module import Module
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One level of a call chain: a range of a Python file, lines and columns counted from one."""
-
-    file: str
-    function: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +43,6 @@ class PassChange:
     @cached_property
     def module(self) -> Module:
         """The parsed module after the pass."""
-        from xla_inspect.hlo.parser import parse
-
         return parse(self.text)
 
 
@@ -178,15 +166,11 @@ class Capture:
     @cached_property
     def unoptimized_module(self) -> Module:
         """The parsed HLO that the compiler got."""
-        from xla_inspect.hlo.parser import parse
-
         return parse(self.before)
 
     @cached_property
     def module(self) -> Module:
         """The parsed optimized HLO."""
-        from xla_inspect.hlo.parser import parse
-
         return parse(self.after)
 
     def to_json(self) -> str:

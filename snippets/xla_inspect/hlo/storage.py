@@ -7,7 +7,8 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
-from xla_inspect.hlo.record import Capture, Code, Cost, Frame, Kernel, Memory, PassChange, PassRun
+from xla_inspect.hlo.frame import Frame
+from xla_inspect.hlo.record import Capture, Code, Cost, Kernel, Memory, PassChange, PassRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.errors import HloSyntaxError
 from xla_inspect.hlo.attributes import STRING, unquote
-from xla_inspect.hlo.record import Frame
+from xla_inspect.hlo.frame import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
