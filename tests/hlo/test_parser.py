@@ -8,10 +8,10 @@ import pytest
 
 from xla_inspect.errors import HloSyntaxError
 from xla_inspect.hlo.attributes import unquote
+from xla_inspect.hlo.frame import Frame
 from xla_inspect.hlo.lines import read_instruction
 from xla_inspect.hlo.module import HloLookupError, Instruction
 from xla_inspect.hlo.parser import parse
-from xla_inspect.hlo.frame import Frame
 
 MODULE = """\
 HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[8]{0})->f32[8]{0}}, num_partitions=4
