@@ -17,7 +17,8 @@ import pytest
 
 from xla_inspect import InspectError, TargetUnavailableError, capture, capture_all
 from xla_inspect.capture import dumps, lowering, modules, runs, sass, targets
-from xla_inspect.hlo.record import Captures, Frame, Kernel
+from xla_inspect.hlo.frame import Frame
+from xla_inspect.hlo.record import Captures, Kernel
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
@@ -79,6 +80,16 @@ def test_a_gpus_kernels_have_a_grid_and_the_kind_of_their_fusion(layers: Capture
         Kernel("gemm_fusion_dot", "kCustomKernel", "kCustom", (512, 1, 1), (64, 1, 1), 1024),
         Kernel("loop_maximum_fusion", "kCustomKernel", "kLoop", (128, 1, 1), (128, 1, 1), 0),
     )
+
+
+def test_what_a_gpu_launches_in_a_loop_stands_behind_the_loop_by_its_instructions_name() -> None:
+    def grow(x: jax.Array) -> jax.Array:
+        return jax.lax.while_loop(lambda y: y.sum() < 100, lambda y: y * 2, x)
+
+    found = capture(grow, X, target="h100")
+    kinds = [kernel.kind for kernel in found.kernels]
+    assert kinds[kinds.index("kWhile") + 1 :] == ["kCustomKernel"] * (len(kinds) - kinds.index("kWhile") - 1)
+    assert all(f"%{kernel.name} = " in found.after for kernel in found.kernels)
 
 
 def test_elsewhere_the_kernels_are_the_instructions_of_entry_that_do_work(layers: Captures) -> None:

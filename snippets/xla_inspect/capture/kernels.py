@@ -11,7 +11,8 @@ from xla_inspect.hlo.record import Kernel
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-THUNK = re.compile(r"^(?P<indent>\s*)\d+: (?P<kind>k\w+)\s*(?:\[[^\]]*\])?\s*(?P<name>\S+)(?P<rest>.*)$", re.MULTILINE)
+THUNK = re.compile(r"^ *(?P<id>\d+): (?P<kind>k\w+)(?P<rest>.*)$", re.MULTILINE)
+ANNOTATION = re.compile(r'profile_annotation: "(.*?)"\s+thunk_id: (\d+)')
 DIMENSIONS = re.compile(r"grid: \[(\d+), (\d+), (\d+)\] threads: \[(\d+), (\d+), (\d+)\]\s+shared_memory: (\d+) bytes")
 FUSION = re.compile(r"^\s*(?:ROOT )?%(?P<name>\S+) = .*? fusion\(.*?kind=(?P<kind>k\w+)", re.MULTILINE)
 INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%(?P<name>\S+) = (?:\(.*?\)|\S+) (?P<opcode>[a-z][a-z0-9-]*)\(", re.MULTILINE)
@@ -19,19 +20,26 @@ STEP = re.compile(r"^fusion_steps \{\n(.*?)\n\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r'^ *(\w+): "?(.*?)"?$', re.MULTILINE)
 
 
-def read_thunks(sequence: str, module: str) -> tuple[Kernel, ...]:
-    """Return the lines of a GPU's thunk sequence, with the fusion kind of the instruction each was made of."""
-    kinds = {re.sub(r"\W", "_", name): (name, kind) for name, kind in FUSION.findall(module)}
+def read_thunks(sequence: str, metadata: str, module: str) -> tuple[Kernel, ...]:
+    """Return what a GPU launches, in order, those of loops and branches in the place of their text.
+
+    Args:
+        sequence: The dumped thunk sequence, a line per thunk.
+        metadata: The dumped thunk metadata, which names the instruction that each thunk was made of.
+        module: The optimized module, for the kinds of fusions.
+    """
+    names = {int(key): name for name, key in ANNOTATION.findall(metadata)}
+    kinds: Mapping[str, str] = dict(FUSION.findall(module))
     kernels = []
     for found in THUNK.finditer(sequence):
+        name = names.get(int(found["id"]), found["kind"])
         size = DIMENSIONS.search(found["rest"])
         numbers = [int(number) for number in size.groups()] if size else []
-        name, fusion_kind = kinds.get(re.sub(r"\W", "_", found["name"]), (found["name"], None))
         kernels.append(
             Kernel(
                 name=name,
                 kind=found["kind"],
-                fusion_kind=fusion_kind,
+                fusion_kind=kinds.get(name),
                 grid=(numbers[0], numbers[1], numbers[2]) if size else None,
                 threads=(numbers[3], numbers[4], numbers[5]) if size else None,
                 shared_memory=numbers[6] if size else None,

@@ -83,7 +83,7 @@ def compile_lowered(
         memory=measure_memory(compiled),
         cost=measure_cost(compiled, optimized),
         kernels=(
-            kernels.read_thunks(found.find("thunk_sequence.txt"), after)
+            kernels.read_thunks(found.find("thunk_sequence.txt"), found.find("thunk_metadata.txt"), after)
             if target.kind == "gpu"
             else kernels.list_entry(after)
         ),
