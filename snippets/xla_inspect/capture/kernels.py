@@ -32,7 +32,7 @@ def read_thunks(sequence: str, metadata: str, module: str) -> tuple[Kernel, ...]
     kinds: Mapping[str, str] = dict(FUSION.findall(module))
     kernels = []
     for found in THUNK.finditer(sequence):
-        name = names.get(int(found["id"]), found["kind"])
+        name: str = names.get(int(found["id"])) or str(found["kind"])
         size = DIMENSIONS.search(found["rest"])
         numbers = [int(number) for number in size.groups()] if size else []
         kernels.append(
