@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from dataclasses import replace
 
 from xla_inspect.hlo.record import Captures
@@ -54,10 +56,14 @@ def test_a_gpu_kernel_shows_its_grid(captures: Captures) -> None:
 
 
 def test_each_expression_of_a_line_is_followed_to_the_fusion_that_holds_it(captures: Captures) -> None:
-    rows = provenance.whereabouts(captures["cpu"], 9).splitlines()[2:]
-    assert rows[0].startswith("| <code>x @ w</code> | <code>dot&#95;general</code> |")
-    assert rows[0].endswith("| <code>dot</code> in <code>ynn&#95;fusion</code> |")
-    assert rows[-1].startswith("| <code>jax.nn.relu(x @ w + b)</code> |")
+    rows = [
+        row.partition("</tr>")[0] for row in provenance.whereabouts(captures["cpu"], 9).split('<tr role="row">')[2:]
+    ]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+    shown = [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
+    assert shown[0] == ["x @ w", "dot_general", "dot_general", "dot", "dot in ynn_fusion"]
+    assert shown[-1][0] == "jax.nn.relu(x @ w + b)"
+    assert shown[-1][-1] == "constant, broadcast, maximum in broadcast_maximum_fusion"
 
 
 def test_the_timeline_draws_each_value_once_and_marks_the_peak(captures: Captures) -> None:

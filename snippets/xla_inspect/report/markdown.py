@@ -53,6 +53,29 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: I
     return "\n".join("| " + " | ".join(map(_cell, cells)) + " |" for cells in (header, rule, *rows)) + "\n"
 
 
+def cards(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as HTML that narrow screens show as one card a row, each cell under its column's title.
+
+    Args:
+        header: Column titles, plain text.
+        rows: Cells, HTML.
+    """
+    # The roles keep it a table for those who listen when CSS makes blocks of its parts.
+    titles = [escape(name) for name in header]
+    head = "".join(f'<th role="columnheader">{name}</th>' for name in titles)
+    body = "".join(
+        '<tr role="row">'
+        + "".join(
+            f'<td role="cell" data-title="{name}"><span>{cell}</span></td>'
+            for name, cell in zip(titles, cells, strict=True)
+        )
+        + "</tr>"
+        for cells in rows
+    )
+    parts = f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody>'
+    return f'<div class="cards"><table role="table">{parts}</table></div>\n'
+
+
 def code(text: str) -> str:
     """Return `text` as inline code, safe in a table."""
     return f"<code>{escape(text)}</code>" if text else ""

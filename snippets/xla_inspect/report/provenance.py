@@ -33,14 +33,14 @@ def whereabouts(capture: Capture, line: int) -> str:
         expression = next((find_expression(capture, operation.frame) for operation in own if operation.frame), "")
         rows.append(
             (
-                markdown.code(expression),
+                f"<b>{markdown.code(expression)}</b>",
                 markdown.code(op_name.rpartition("/")[2]),
                 _codes(operation.name.removeprefix("stablehlo.") for operation in own),
                 _codes(found.opcode for found in find_instructions(capture.unoptimized_module, op_name)),
                 _places(capture.module, op_name),
             )
         )
-    return markdown.table(["Python", "jaxpr", "StableHLO", "HLO", "optimized HLO"], rows)
+    return markdown.cards(["Python", "jaxpr", "StableHLO", "HLO", "optimized HLO"], rows)
 
 
 def _places(module: Module, op_name: str) -> str:
