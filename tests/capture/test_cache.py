@@ -88,6 +88,11 @@ def change_a_version(patch: pytest.MonkeyPatch) -> None:
     capture(double, 1.0)
 
 
+def change_the_disassembler(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(cache, "find_version", lambda _: "0.0.0")
+    capture(double, 1.0)
+
+
 def change_the_code(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(cache, "hash_code", lambda: "other")
     capture(double, 1.0)
@@ -102,6 +107,7 @@ def change_the_code(patch: pytest.MonkeyPatch) -> None:
         change_an_option,
         change_a_flag_of_the_environment,
         change_a_version,
+        change_the_disassembler,
         change_the_code,
     ],
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.capture import folders
-from xla_inspect.capture.targets import name_isa
+from xla_inspect.capture.targets import find_version, name_isa
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo.record import Capture
 
@@ -34,6 +34,9 @@ ABANDONED = 3600
 
 SUFFIX = ".json.gz"
 
+# The packages that turn object files into assembly.
+DISASSEMBLERS = ("capstone", "pyelftools")
+
 # Flags of the environment that a capture sets itself, or that say where to dump and how many devices to simulate.
 OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_device_count)(?:=|$)")
 
@@ -49,6 +52,7 @@ def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int |
         "options": dict(sorted(options.items())),
         "flags": ambient_flags(options),
         "versions": dict(sorted(target.versions.items())),
+        "disassemblers": {name: find_version(name) for name in DISASSEMBLERS} if target.kind == "cpu" else {},
         "code": hash_code(),
         "isa": name_isa() if target.kind == "cpu" else "",
     }
@@ -69,7 +73,7 @@ def hash_code() -> str:
     files = [
         *sorted((package / "capture").rglob("*.py")),
         *sorted((package / "capture").rglob("*.txtpb")),
-        *(package / "hlo" / name for name in ("record.py", "storage.py", "opcodes.py")),
+        *(package / "hlo" / name for name in ("frame.py", "record.py", "storage.py", "opcodes.py")),
     ]
     digest = hashlib.sha256()
     for file in files:
