@@ -38,10 +38,10 @@ LIVE = ("livepage", "hooks:", "watch:", "markdown-exec")
 def main() -> None:
     """Measure and print what was asked for."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("what", nargs="*", help="cold, warm, edit, parser; all of them by default")
+    parser.add_argument("what", nargs="*", help="cold, warm, edit, parser, page; all of them by default")
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()
-    known = {"cold": cold, "warm": warm, "edit": edit, "parser": parse}
+    known = {"cold": cold, "warm": warm, "edit": edit, "parser": parse, "page": page}
     if unknown := [name for name in asked.what if name not in known]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}")
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
@@ -96,6 +96,13 @@ def parse(place: Path, runs: int) -> None:
         rates.append(instructions / (time.perf_counter() - start))
     rate = statistics.median(rates)
     say(f"parser: {rate:,.0f} instructions a second over {instructions:,} (at least 60,000)")
+
+
+def page(place: Path, runs: int) -> None:
+    """Show the chapter to Lighthouse, over a server that compresses."""
+    say("Lighthouse on the chapter, as on a phone")
+    tests = [sys.executable, "-m", "pytest", "-q", "-s", "tests/browser/test_lighthouse.py"]
+    call(tests, quiet=False, LIGHTHOUSE_RUNS=str(runs), SITE_DIR=str(place / "site"))
 
 
 def compare(

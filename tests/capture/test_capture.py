@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import pytest
 
 from xla_inspect import InspectError, TargetUnavailableError, capture, capture_all
-from xla_inspect.capture import dumps, lowering, modules, runs, sass, targets
+from xla_inspect.capture import sass, targets
 from xla_inspect.hlo.frame import Frame
 from xla_inspect.hlo.record import Captures, Kernel
 
@@ -148,60 +148,6 @@ def test_the_last_change_leads_to_the_optimized_module_but_for_what_a_tpu_adds_a
     found = layers[target]
     kernels = [kernel.name for kernel in found.kernels]
     assert [name for name in kernels if f"%{name} = " not in found.passes[-1].text] == undumped
-
-
-def compile_recorded(target: str) -> tuple[runs.Recording, dumps.Dumps]:
-    from programs import softmax
-
-    program = lowering.describe(softmax.softmax, softmax.EXAMPLE, {}, {})
-    chosen = targets.find(target)
-    with lowering.settled(program.project):
-        stage = lowering.lower(program, chosen, to_compile=True).stage
-        with dumps.make_folder() as folder:
-            with runs.recorded() as recording:
-                dumps.compile_with_dumps(stage, chosen, dumps.PINNED[chosen.kind], Path(folder))
-            return recording, dumps.read(Path(folder))
-
-
-def test_the_profiler_lists_the_runs_that_a_gpu_compile_records_of_itself_and_those_after_scheduling() -> None:
-    recording, found = compile_recorded("h100")
-    listed = runs.read_recording(recording, "jit_softmax")
-    recorded = runs.read_metadata(found.metadata)
-    assert len(recorded) > 200
-    assert listed[: len(recorded)] == recorded
-    assert "latency-hiding-scheduler" in {run.name for run in listed[len(recorded) :]}
-
-
-@pytest.mark.parametrize("target", ["cpu", "h100"])
-def test_the_runs_that_changed_the_module_are_those_that_dumped_it(target: str) -> None:
-    recording, found = compile_recorded(target)
-    listed = runs.read_recording(recording, "jit_softmax")
-    changed = Counter((plain(run.pipeline), plain(run.name)) for run in listed if run.changed)
-    files = [re.fullmatch(r"\d+\.(.*?)\.after_(.*?)\.before_.*", name) for name, _ in found.passes]
-    dumped = Counter((file[1], file[2]) for file in files if file and file[2] != "pipeline-start")
-    assert changed == dumped
-
-
-def plain(name: str) -> str:
-    return modules.PLAIN.sub("_", name)
-
-
-def test_a_tpus_own_record_marks_the_runs_that_dumped_the_module() -> None:
-    _, found = compile_recorded("tpu-v5e")
-    changed = Counter(
-        (plain(run.pipeline), plain(run.name)) for run in runs.read_metadata(found.metadata) if run.changed
-    )
-    files = [re.fullmatch(r"\d+\.(.*?)\.after_(.*?)\.before_.*", name) for name, _ in found.passes]
-    assert changed == Counter((file[1], file[2]) for file in files if file and file[2] != "pipeline-start")
-
-
-def test_a_profile_that_is_being_taken_already_is_named_as_the_obstacle(tmp_path: Path) -> None:
-    jax.profiler.start_trace(tmp_path)
-    try:
-        with pytest.raises(InspectError, match="stop the profile that this process is taking"):
-            capture(jnp.cos, X)
-    finally:
-        jax.profiler.stop_trace()
 
 
 def test_the_work_of_a_gpu_program_is_counted_by_jaxlib_and_labelled(layers: Captures) -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from xla_inspect import capture
 from xla_inspect.hlo.frame import Frame
-from xla_inspect.hlo.provenance import find_expression, find_instructions, find_line, read_operations
+from xla_inspect.hlo.provenance import (
+    find_expression,
+    find_instructions,
+    find_launch,
+    find_line,
+    read_operations,
+)
 
 if TYPE_CHECKING:
     from xla_inspect.hlo.record import Capture
@@ -63,7 +69,7 @@ def test_an_operation_without_a_place_has_no_frame() -> None:
 def test_each_operation_of_a_line_leads_back_to_its_own_text(layer: Capture) -> None:
     line = find_line(layer, "return jax")
     found = {
-        operation.op_name: find_expression(layer, operation.frame)
+        operation.op_name: find_expression(layer, operation)
         for operation in read_operations(layer.stablehlo_locations)
         if operation.frame and operation.frame.line == line
     }
@@ -75,10 +81,33 @@ def test_each_operation_of_a_line_leads_back_to_its_own_text(layer: Capture) -> 
     }
 
 
-def test_the_name_of_an_operation_finds_its_instructions_inside_fusions(layer: Capture) -> None:
-    found = find_instructions(layer.module, "jit(layer)/dot_general")
-    assert [instruction.opcode for instruction in found if not instruction.called] == ["dot"]
-    assert find_instructions(layer.module, "jit(layer)/dot") == []
+def test_an_operation_finds_its_instructions_inside_fusions(layer: Capture) -> None:
+    product = next(o for o in read_operations(layer.stablehlo_locations) if o.op_name == "jit(layer)/dot_general")
+    found = [i for i in find_instructions(layer, layer.module, product) if not i.called]
+    launches = [find_launch(layer.module, instruction) for instruction in found]
+    assert [instruction.opcode for instruction in found] == ["dot"]
+    assert [launch and launch.name for launch in launches] == ["ynn_fusion"]
+
+
+def test_operations_of_one_name_on_several_lines_are_kept_apart() -> None:
+    from programs.transformer_block import EXAMPLE, transformer_block
+
+    block = capture(transformer_block, *EXAMPLE)
+    subtractions = [o for o in read_operations(block.stablehlo_locations) if o.op_name == "jit(transformer_block)/sub"]
+    lines = {o.frame.line: o for o in subtractions if o.frame}
+    found = {line: find_instructions(block, block.unoptimized_module, o) for line, o in lines.items()}
+    assert sorted(lines) == sorted({find_line(block, "return (x - mean)"), find_line(block, "softmax(scores)")})
+    assert not set.intersection(*({i.name for i in instructions} for instructions in found.values()))
+    assert all(found.values())
+
+
+def test_what_a_reduction_applies_to_elements_is_no_launch() -> None:
+    from programs.softmax import EXAMPLE, softmax
+
+    module = capture(softmax, *EXAMPLE).unoptimized_module
+    applied = [i for c in module.computations if not c.is_entry for i in c if i.opcode in {"maximum", "add"}]
+    assert applied
+    assert [find_launch(module, instruction) for instruction in applied] == [None] * len(applied)
 
 
 def test_a_line_that_is_not_there_is_an_error_that_names_the_file(layer: Capture) -> None:

@@ -63,7 +63,7 @@ def test_each_expression_of_a_line_is_followed_to_the_fusion_that_holds_it(captu
     shown = [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
     assert shown[0] == ["x @ w", "dot_general", "dot_general", "dot", "dot in ynn_fusion"]
     assert shown[-1][0] == "jax.nn.relu(x @ w + b)"
-    assert shown[-1][-1] == "constant, broadcast, maximum in broadcast_maximum_fusion"
+    assert shown[-1][-1] == "broadcast, maximum in broadcast_maximum_fusion"
 
 
 def test_the_timeline_draws_each_value_once_and_marks_the_peak(captures: Captures) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.hlo.frame import Frame
+from xla_inspect.hlo.fusions import is_fusion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,13 +68,42 @@ def _resolve(locations: Mapping[str, str], alias: str, function: str) -> Frame |
     return Frame(file, function, int(line), int(column) + 1, int(end_line or line), int(end_column or column) + 1)
 
 
-def find_instructions(module: Module, op_name: str) -> list[Instruction]:
-    """Return the instructions that came from an operation: those with its name, or with one inside it."""
+def find_instructions(capture: Capture, module: Module, operation: Operation) -> list[Instruction]:
+    """Return the instructions that came from an operation: those with its name, or one inside it, and of its line.
+
+    A name alone may stand for operations of several lines. HLO knows an expression by where it begins.
+
+    Args:
+        capture: The capture that the operation and the module belong to.
+        module: A stage of it.
+        operation: What to look for.
+    """
     return [
         instruction
         for instruction in module.walk()
-        if (name := instruction.op_name) is not None and (name == op_name or name.startswith(f"{op_name}/"))
+        if (name := instruction.op_name) is not None
+        and (name == operation.op_name or name.startswith(f"{operation.op_name}/"))
+        and operation.frame is not None
+        and any(
+            (frame.file, frame.line) == (operation.frame.file, operation.frame.line)
+            for frame in capture.frames.get(instruction.stack_frame or 0, ())[:1]
+        )
     ]
+
+
+def find_launch(module: Module, instruction: Instruction) -> Instruction | None:
+    """Return the instruction outside any fusion that runs an instruction: itself, or the fusion around it.
+
+    None when it belongs to the function that a reduction, a sort or the like applies to single elements.
+    """
+    callers = {called: caller for caller in module.walk() for called in caller.called}
+    while (caller := callers.get(instruction.computation)) is not None:
+        if caller.opcode not in {"fusion", "async-start", "call", "while", "conditional"}:
+            return None
+        if not is_fusion(caller):
+            break
+        instruction = caller
+    return instruction
 
 
 def find_line(capture: Capture, text: str) -> int:
@@ -89,9 +119,10 @@ def find_line(capture: Capture, text: str) -> int:
     raise ValueError(message)
 
 
-def find_expression(capture: Capture, frame: Frame) -> str:
-    """Return the Python text of a frame, on one line, or an empty string when it is in another file."""
-    if frame.file != capture.source_file:
+def find_expression(capture: Capture, operation: Operation) -> str:
+    """Return the Python text of an operation, on one line, or an empty string when it is in another file."""
+    frame = operation.frame
+    if frame is None or frame.file != capture.source_file:
         return ""
     lines = capture.source.splitlines()[frame.line - 1 : frame.end_line]
     if not lines:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.provenance import find_expression, find_instructions, read_operations
+from xla_inspect.hlo.fusions import is_fusion
+from xla_inspect.hlo.opcodes import IDLE
+from xla_inspect.hlo.provenance import find_expression, find_instructions, find_launch, read_operations
 from xla_inspect.report import markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from xla_inspect.hlo.module import Module
+    from xla_inspect.hlo.provenance import Operation
     from xla_inspect.hlo.record import Capture
 
 
@@ -30,28 +33,32 @@ def whereabouts(capture: Capture, line: int) -> str:
     rows = []
     for op_name in dict.fromkeys(operation.op_name for operation in operations):
         own = [operation for operation in operations if operation.op_name == op_name]
-        expression = next((find_expression(capture, operation.frame) for operation in own if operation.frame), "")
+        expressions = dict.fromkeys(find_expression(capture, operation) for operation in own)
         rows.append(
             (
-                f"<b>{markdown.code(expression)}</b>",
+                "<br>".join(f"<b>{markdown.code(expression)}</b>" for expression in expressions),
                 markdown.code(op_name.rpartition("/")[2]),
                 _codes(operation.name.removeprefix("stablehlo.") for operation in own),
-                _codes(found.opcode for found in find_instructions(capture.unoptimized_module, op_name)),
-                _places(capture.module, op_name),
+                _codes(_opcodes(capture, capture.unoptimized_module, own[0])),
+                _places(capture, capture.module, own[0]),
             )
         )
     return markdown.cards(["Python", "jaxpr", "StableHLO", "HLO", "optimized HLO"], rows)
 
 
-def _places(module: Module, op_name: str) -> str:
-    callers = {called: instruction for instruction in module.walk() for called in instruction.called}
+def _opcodes(capture: Capture, module: Module, operation: Operation) -> Iterator[str]:
+    for found in find_instructions(capture, module, operation):
+        if find_launch(module, found) is not None:
+            yield found.opcode
+
+
+def _places(capture: Capture, module: Module, operation: Operation) -> str:
     places: dict[str, list[str]] = {}
-    for found in find_instructions(module, op_name):
-        caller = callers.get(found.computation)
-        if caller is not None:
-            places.setdefault(caller.name, []).append(found.opcode)
-        elif not found.called:
-            places.setdefault(found.name, [])
+    for found in find_instructions(capture, module, operation):
+        launch = find_launch(module, found)
+        if launch is None or is_fusion(found) or found.opcode in IDLE:
+            continue
+        places.setdefault(launch.name, []).extend([] if launch is found else [found.opcode])
     said = (
         f"{_codes(inside)} in {markdown.code(name)}" if inside else markdown.code(name)
         for name, inside in places.items()
