@@ -45,6 +45,8 @@ def main() -> None:
     if unknown := [name for name in asked.what if name not in known]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}")
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
+    # Everything is measured with its byte code in place, as on a machine that used it before.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         say(f"reading the site once, for its programs and its text ({asked.runs} paired runs follow)")
@@ -161,8 +163,10 @@ def prepare(place: Path) -> None:
     texts: set[str] = set()
     work = pipeline.capture_program
 
-    def note(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
-        capture = work(program, target, options)
+    def note(
+        program: Program, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False
+    ) -> Capture:
+        capture = work(program, target, options, sass=sass)
         function = program.function.__wrapped__
         job = (function, program.args, dict(program.kwargs), target.name, dict(capture.options))
         jobs[pickle.dumps(job)] = job

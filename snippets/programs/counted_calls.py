@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,8 @@ def counted_calls() -> list[tuple[str, int, int]]:
         return x * by
 
     f = jax.jit(scale, static_argnames="by")
-    vector, longer, integers = jnp.ones(4), jnp.ones(8), jnp.ones(4, int)
-    others = jax.block_until_ready(vector + 1)
+    vector, longer, integers = np.ones(4, np.float32), np.ones(8, np.float32), np.ones(4, np.int32)
+    others = vector + 1
     calls: dict[str, Callable[[], jax.Array]] = {
         "`f(vector)`, the first call": lambda: f(vector),
         "`f(vector)` again": lambda: f(vector),

@@ -34,8 +34,8 @@ ABANDONED = 3600
 
 SUFFIX = ".json.gz"
 
-# The packages that turn object files into assembly.
-DISASSEMBLERS = ("capstone", "pyelftools")
+# The packages that turn machine code into text.
+DISASSEMBLERS = {"cpu": ("capstone", "pyelftools"), "gpu": (), "tpu": (), "sass": ("nvidia-cuda-nvdisasm",)}
 
 # Flags of the environment that a capture sets itself, or that say where to dump and how many devices to simulate.
 OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_device_count)(?:=|$)")
@@ -43,8 +43,16 @@ OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_devic
 log = logging.getLogger(__name__)
 
 
-def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]) -> str:
-    """Return the key of a compile: a hash of all that its result depends on, and of nothing else."""
+def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False) -> str:
+    """Return the key of a compile: a hash of all that its result depends on, and of nothing else.
+
+    Args:
+        lowered: The program.
+        target: What it is compiled for.
+        options: The compiler's options.
+        sass: Whether the result holds a GPU's machine code too.
+    """
+    tools = DISASSEMBLERS["sass" if sass else target.kind]
     content = {
         "stablehlo": lowered.stablehlo_locations,
         "jaxpr": lowered.jaxpr,
@@ -52,7 +60,7 @@ def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int |
         "options": dict(sorted(options.items())),
         "flags": ambient_flags(options),
         "versions": dict(sorted(target.versions.items())),
-        "disassemblers": {name: find_version(name) for name in DISASSEMBLERS} if target.kind == "cpu" else {},
+        "disassemblers": {name: find_version(name) for name in tools},
         "code": hash_code(),
         "isa": name_isa() if target.kind == "cpu" else "",
     }
@@ -100,7 +108,7 @@ def store(key: str, capture: Capture) -> None:
     folder = folders.find_cache()
     if folder is None:
         return
-    data = gzip.compress(capture.to_json().encode(), compresslevel=6, mtime=0)
+    data = gzip.compress(capture.to_json().encode(), compresslevel=3, mtime=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)

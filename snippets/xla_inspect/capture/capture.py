@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.capture import targets
@@ -64,12 +63,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
     }
     jit_options = {name: value for name, value in given.items() if value is not None}
     program = lowering.describe(fn, example_args, example_kwargs, jit_options)
-    found = pipeline.capture_program(program, chosen, options or {})
-    if not sass:
-        return found
-    from xla_inspect.capture.sass import disassemble
-
-    return replace(found, code=found.code + disassemble(found))
+    return pipeline.capture_program(program, chosen, options or {}, sass=sass)
 
 
 def capture_all(

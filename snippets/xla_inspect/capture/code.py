@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from xla_inspect.capture.assembly import disassemble
 from xla_inspect.capture.modules import clean
 from xla_inspect.hlo.record import Code
 
@@ -38,6 +37,9 @@ def collect_gpu(dumps: Dumps) -> tuple[Code, ...]:
 
 def collect_cpu(dumps: Dumps) -> tuple[Code, ...]:
     """Return LLVM IR before and after optimization, and assembly of each kernel."""
+    # The disassembler takes longer to import than a cached capture to read.
+    from xla_inspect.capture.assembly import disassemble
+
     found = []
     for name, text in dumps.files.items():
         if match := CPU_MODULE.fullmatch(name):

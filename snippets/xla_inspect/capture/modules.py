@@ -35,7 +35,11 @@ PLAIN = re.compile(r"[^a-zA-Z0-9_.+-]")
 def clean(text: str) -> str:
     """Return a dumped module without its stack-frame tables and without what differs between two runs."""
     text = TABLES.sub("", text, count=1)
-    return EMPTY_ATTRIBUTES.sub("", FINGERPRINT.sub("", text)) if "fingerprint_before_lhs" in text else text
+    # The hash stands in the module's header, which is the first line.
+    header, end, rest = text.partition("\n")
+    if "fingerprint_before_lhs" not in header:
+        return text
+    return EMPTY_ATTRIBUTES.sub("", FINGERPRINT.sub("", header)) + end + rest
 
 
 def read_frames(text: str) -> dict[int, tuple[Frame, ...]]:

@@ -6,6 +6,7 @@ import importlib.metadata
 import re
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,9 @@ def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tup
         return ()
     ptxas = find_tool(capture.target, "nvidia-cuda-nvcc", "ptxas")
     nvdisasm = find_tool(capture.target, "nvidia-cuda-nvdisasm", "nvdisasm")
-    return tuple(Code(code.kernel, "sass", _assemble(code, ptxas, nvdisasm)) for code in pieces)
+    with ThreadPoolExecutor() as pool:
+        texts = pool.map(lambda code: _assemble(code, ptxas, nvdisasm), pieces)
+        return tuple(Code(code.kernel, "sass", text) for code, text in zip(pieces, texts, strict=True))
 
 
 def find_tool(target: str, package: str, tool: str) -> Path:
