@@ -163,10 +163,8 @@ def prepare(place: Path) -> None:
     texts: set[str] = set()
     work = pipeline.capture_program
 
-    def note(
-        program: Program, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False
-    ) -> Capture:
-        capture = work(program, target, options, sass=sass)
+    def note(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
+        capture = work(program, target, options)
         function = program.function.__wrapped__
         job = (function, program.args, dict(program.kwargs), target.name, dict(capture.options))
         jobs[pickle.dumps(job)] = job
@@ -225,6 +223,10 @@ def work_through(path: str, *, compiles: bool) -> None:
             lowered = jax.jit(function).trace(*args, **kwargs).lower()
         if compiles:
             lowered.compile(compiler_options=options)
+    if compiles:
+        from programs.counted_calls import counted_calls
+
+        counted_calls()
 
 
 def say(text: str) -> None:

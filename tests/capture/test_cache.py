@@ -164,7 +164,7 @@ def test_the_code_hash_covers_what_makes_a_capture_and_not_what_shows_it() -> No
 @pytest.mark.parametrize("damage", [b"", b"\x1f\x8b", b"garbage", gzip.compress(b"{}"), None])
 def test_a_damaged_entry_is_a_miss_and_is_written_anew(damage: bytes | None, folder: Path, compiles: list[str]) -> None:
     good = capture(double, 1.0)
-    (entry,) = folder.glob("*.json.gz")
+    (entry,) = folder.glob("*.gz")
     whole = entry.read_bytes()
     entry.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
     assert capture(double, 1.0) == good
@@ -182,7 +182,7 @@ def test_two_writers_and_a_reader_never_see_half_an_entry(layers: Captures, fold
         seen += 1
     assert [writer.returncode for writer in writers] == [0, 0]
     assert seen > 1
-    assert [path.name for path in folder.iterdir()] == ["k.json.gz"]
+    assert [path.name for path in folder.iterdir()] == ["k.gz"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
@@ -200,7 +200,7 @@ def test_a_kill_at_any_moment_leaves_the_entry_whole(layers: Captures, folder: P
     for path in abandoned:
         os.utime(path, (0, 0))
     cache.store("k", layers["cpu"])
-    assert [path.name for path in folder.iterdir()] == ["k.json.gz"]
+    assert [path.name for path in folder.iterdir()] == ["k.gz"]
 
 
 def start_writer(source: Path, times: int) -> subprocess.Popen[str]:
@@ -214,11 +214,11 @@ def start_writer(source: Path, times: int) -> subprocess.Popen[str]:
 def test_what_was_not_used_for_longest_is_evicted(layers: Captures, folder: Path) -> None:
     for age, key in enumerate(("used", "old", "new")):
         cache.store(key, layers["cpu"])
-        os.utime(folder / f"{key}.json.gz", (age + 1, age + 1))
+        os.utime(folder / f"{key}.gz", (age + 1, age + 1))
     assert cache.load("used") == layers["cpu"]
-    size = (folder / "new.json.gz").stat().st_size
+    size = (folder / "new.gz").stat().st_size
     cache.evict(folder, 2 * size)
-    assert sorted(path.name for path in folder.iterdir()) == ["new.json.gz", "used.json.gz"]
+    assert sorted(path.name for path in folder.iterdir()) == ["new.gz", "used.gz"]
 
 
 def test_the_cache_can_be_switched_off(compiles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,6 +150,12 @@ def test_the_last_change_leads_to_the_optimized_module_but_for_what_a_tpu_adds_a
     assert [name for name in kernels if f"%{name} = " not in found.passes[-1].text] == undumped
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_instructions_counted_by_line_are_those_that_the_reader_finds(layers: Captures, target: str) -> None:
+    steps = layers[target].passes
+    assert [step.instruction_count for step in steps] == [step.module.instruction_count() for step in steps]
+
+
 def test_the_work_of_a_gpu_program_is_counted_by_jaxlib_and_labelled(layers: Captures) -> None:
     assert {target: found.cost.source for target, found in layers.items()} == {
         "cpu": "executable",

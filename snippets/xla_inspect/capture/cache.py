@@ -32,10 +32,10 @@ LIMIT = 512 * 2**20
 ABANDONED = 3600
 """Seconds after which an unfinished file is taken for that of a process that died."""
 
-SUFFIX = ".json.gz"
+SUFFIX = ".gz"
 
-# The packages that turn machine code into text.
-DISASSEMBLERS = {"cpu": ("capstone", "pyelftools"), "gpu": (), "tpu": (), "sass": ("nvidia-cuda-nvdisasm",)}
+# The packages that turn object files into assembly.
+DISASSEMBLERS = ("capstone", "pyelftools")
 
 # Flags of the environment that a capture sets itself, or that say where to dump and how many devices to simulate.
 OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_device_count)(?:=|$)")
@@ -43,28 +43,26 @@ OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_devic
 log = logging.getLogger(__name__)
 
 
-def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False) -> str:
-    """Return the key of a compile: a hash of all that its result depends on, and of nothing else.
+def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]) -> str:
+    """Return the key of a compile: a hash of all that its result depends on, and of nothing else."""
+    on_cpu = target.kind == "cpu"
+    return hash_content(
+        {
+            "stablehlo": lowered.stablehlo_locations,
+            "jaxpr": lowered.jaxpr,
+            "target": target.name,
+            "options": dict(sorted(options.items())),
+            "flags": ambient_flags(options),
+            "versions": dict(sorted(target.versions.items())),
+            "disassemblers": {name: find_version(name) for name in DISASSEMBLERS} if on_cpu else {},
+            "isa": name_isa() if on_cpu else "",
+        }
+    )
 
-    Args:
-        lowered: The program.
-        target: What it is compiled for.
-        options: The compiler's options.
-        sass: Whether the result holds a GPU's machine code too.
-    """
-    tools = DISASSEMBLERS["sass" if sass else target.kind]
-    content = {
-        "stablehlo": lowered.stablehlo_locations,
-        "jaxpr": lowered.jaxpr,
-        "target": target.name,
-        "options": dict(sorted(options.items())),
-        "flags": ambient_flags(options),
-        "versions": dict(sorted(target.versions.items())),
-        "disassemblers": {name: find_version(name) for name in tools},
-        "code": hash_code(),
-        "isa": name_isa() if target.kind == "cpu" else "",
-    }
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+def hash_content(content: Mapping[str, object]) -> str:
+    """Return a key for what is made from `content`, which JSON can hold, by this package's own code."""
+    return hashlib.sha256(json.dumps({**content, "code": hash_code()}).encode()).hexdigest()
 
 
 def ambient_flags(options: Mapping[str, str | int | bool]) -> list[str]:
@@ -91,24 +89,38 @@ def hash_code() -> str:
 
 def load(key: str) -> Capture | None:
     """Return the capture of a key, or None where there is none that is whole."""
+    try:
+        text = load_text(key)
+        return None if text is None else Capture.from_json(text)
+    except InspectError:
+        return None
+
+
+def load_text(key: str) -> str | None:
+    """Return the text of a key, or None where there is none that is whole."""
     folder = folders.find_cache()
     if folder is None:
         return None
     path = folder / f"{key}{SUFFIX}"
     try:
-        found = Capture.from_json(gzip.decompress(path.read_bytes()).decode())
+        found = gzip.decompress(path.read_bytes()).decode()
         os.utime(path)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, InspectError):
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         return None
     return found
 
 
 def store(key: str, capture: Capture) -> None:
-    """Keep a capture under a key: the whole file or none, whoever else writes and whenever this process ends."""
+    """Keep a capture under a key."""
+    store_text(key, capture.to_json())
+
+
+def store_text(key: str, text: str) -> None:
+    """Keep a text under a key: the whole file or none, whoever else writes and whenever this process ends."""
     folder = folders.find_cache()
     if folder is None:
         return
-    data = gzip.compress(capture.to_json().encode(), compresslevel=3, mtime=0)
+    data = gzip.compress(text.encode(), compresslevel=3, mtime=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)

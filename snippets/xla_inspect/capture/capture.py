@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.capture import targets
@@ -44,7 +46,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         donate_argnums: As in `jax.jit`.
         donate_argnames: As in `jax.jit`.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
-        sass: Also assemble and disassemble a GPU's kernels, which takes two short processes each and is not cached.
+        sass: Also assemble and disassemble a GPU's kernels, which takes two short processes each.
         **example_kwargs: Keyword arguments of the function.
 
     Raises:
@@ -63,7 +65,15 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
     }
     jit_options = {name: value for name, value in given.items() if value is not None}
     program = lowering.describe(fn, example_args, example_kwargs, jit_options)
-    return pipeline.capture_program(program, chosen, options or {}, sass=sass)
+    found = pipeline.capture_program(program, chosen, options or {})
+    return add_sass(found) if sass else found
+
+
+def add_sass(found: Capture) -> Capture:
+    """Return a capture with the machine code of its kernels, where it is one for a GPU."""
+    from xla_inspect.capture.sass import disassemble
+
+    return replace(found, code=found.code + disassemble(found))
 
 
 def capture_all(
@@ -71,6 +81,7 @@ def capture_all(
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     targets: Sequence[str] = USUAL,
     options: Mapping[str, Mapping[str, str | int | bool]] | None = None,
+    sass: bool = False,
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
     """Compile a function for several targets; one that this machine cannot compile for stays as a gap.
@@ -82,6 +93,7 @@ def capture_all(
         *example_args: As in `capture`.
         targets: Short names.
         options: XLA options by target.
+        sass: As in `capture`.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:
@@ -89,10 +101,15 @@ def capture_all(
     """
     found: dict[str, Capture] = {}
     missing: dict[str, str] = {}
-    for target in targets:
-        try:
-            chosen = (options or {}).get(target)
-            found[target] = capture(fn, *example_args, target=target, options=chosen, **arguments)
-        except TargetUnavailableError as error:
-            missing[target] = error.reason
+    # The assembler's processes run beside the compile for the next target.
+    with ThreadPoolExecutor(1) as pool:
+        waiting = []
+        for target in targets:
+            try:
+                chosen = (options or {}).get(target)
+                found[target] = capture(fn, *example_args, target=target, options=chosen, **arguments)
+                waiting += [(target, pool.submit(add_sass, found[target]))] if sass else []
+            except TargetUnavailableError as error:
+                missing[target] = error.reason
+        found.update((target, future.result()) for target, future in waiting)
     return Captures(found, missing, tuple(targets))

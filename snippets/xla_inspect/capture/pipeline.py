@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.capture import cache, code, dumps, kernels, lowering, modules, private, runs
-from xla_inspect.capture.sass import disassemble
 from xla_inspect.capture.targets import name_isa, settle
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.hlo.record import Capture, Cost, Memory
@@ -27,13 +26,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("xla_inspect")
 
 
-def capture_program(
-    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, sass: bool = False
-) -> Capture:
+def capture_program(program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
     """Return the capture of one program for one target: from the cache, or compiled now.
 
     Raises:
-        TargetUnavailableError: This machine cannot compile for the target, or not disassemble for it.
+        TargetUnavailableError: This machine cannot compile for the target.
         InspectError: The compiler does not know an option, or left no dump.
     """
     if target.obstacle:
@@ -44,8 +41,6 @@ def capture_program(
         # To load a compiler takes longer than to lower twice; one that is loaded already serves for both.
         lowered = lowering.lower(program, target, to_compile=target.is_loaded)
         found = find_capture(program, lowered, target, asked)
-        if sass and target.kind == "gpu":
-            found = add_sass(found, cache.make_key(lowered, target, asked, sass=True))
     # What the key leaves out: the file may have changed where the program in it did not.
     return replace(found, program=program.name, source_file=program.source_file, source=program.source)
 
@@ -61,15 +56,6 @@ def find_capture(
         if not target.is_loaded:
             lowered = lowering.lower(program, target, to_compile=True)
         found = compile_lowered(program, lowered, target, options)
-        cache.store(key, found)
-    return found
-
-
-def add_sass(plain: Capture, key: str) -> Capture:
-    """Return a capture with its machine code too, kept in the cache under a key of its own."""
-    found = cache.load(key)
-    if found is None:
-        found = replace(plain, code=plain.code + disassemble(plain))
         cache.store(key, found)
     return found
 

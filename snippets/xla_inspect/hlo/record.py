@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo.frame import Frame
     from xla_inspect.hlo.module import Module
+
+
+# A line of a dumped module that holds an instruction.
+_INSTRUCTION = re.compile(r"^ +(?:ROOT )?%", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,11 @@ class PassChange:
     def module(self) -> Module:
         """The parsed module after the pass."""
         return parse(self.text)
+
+    @property
+    def instruction_count(self) -> int:
+        """How many instructions the module has, counted by their lines, which takes no parsing."""
+        return len(_INSTRUCTION.findall(self.text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def _lines(capture: Capture) -> str:
 def _passes(capture: Capture) -> str:
     counts = [
         capture.unoptimized_module.instruction_count(),
-        *(step.module.instruction_count() for step in capture.passes),
+        *(step.instruction_count for step in capture.passes),
     ]
     label = f"Instructions after each pass that changed the module: from {counts[0]} to {counts[-1]}"
     changed = _plural(len(capture.passes), "change")
