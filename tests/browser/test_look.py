@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import TimeoutError  # noqa: A004 - Playwright's own, which is no OSError
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 PHONE = 390
 DARK_BELOW = 0.2
+LANDING = 160  # pixels below the top of the window, room for the header
+LANDED = """([id, most]) => {
+  const top = document.getElementById(id).getBoundingClientRect().top
+  return 0 <= top && top <= most
+}"""
 
 
 def brightness(page: Page) -> float:
@@ -106,3 +112,21 @@ def test_the_copy_button_copies_the_listing(open_page: Opener, page_path: str) -
     listing.locator("> .copy").click()
     assert listing.locator("> .copy").inner_text() == "Copied"
     assert page.evaluate("navigator.clipboard.readText()") == listing.locator("pre code").text_content()
+
+
+@pytest.mark.parametrize("width", [1280, PHONE])
+def test_a_link_within_the_page_lands_at_its_section(open_page: Opener, page_path: str, width: int) -> None:
+    page = open_page(page_path, viewport={"width": width, "height": 844})
+    links = page.locator('article figure.stages >> nth=0 >> a[href^="#"]')
+    if not links.count():
+        pytest.skip("no drawing with links on this page")
+    missed = []
+    for href in [link.get_attribute("href") or "" for link in links.all()]:
+        page.goto(page.url.partition("#")[0])
+        page.evaluate("document.fonts.ready")
+        page.locator(f'article figure.stages a[href="{href}"]').first.click()
+        try:
+            page.wait_for_function(LANDED, arg=[href[1:], LANDING], timeout=2000)
+        except TimeoutError:
+            missed.append(href)
+    assert missed == []

@@ -126,7 +126,10 @@ def kernels(capture: Capture) -> str:
 
 def code(capture: Capture) -> str:
     """Return the generated code: the piece nearest to HLO from its longest function on, every piece folded."""
-    pieces = sorted(capture.code, key=lambda piece: list(_LANGUAGES).index(piece.language))
+    # What LLVM got shows least where Triton's IR or HLO can be read beside it: it is kept for the CPU.
+    on_gpu = any(piece.language == "ptx" for piece in capture.code)
+    kept = (piece for piece in capture.code if not (on_gpu and piece.language == "llvm-unoptimized"))
+    pieces = sorted(kept, key=lambda piece: list(_LANGUAGES).index(piece.language))
     if not pieces:
         return ""
     lead = pieces[0]
