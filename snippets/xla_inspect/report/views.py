@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.record import Capture, Captures, Code
 
 SHORT = 24
+COLOURED = 100
 # What a piece of code is called and which lexer reads it, the nearest to HLO first.
 _LANGUAGES = {
     "triton": ("Triton IR", "stablehlo"),
@@ -182,8 +183,10 @@ def memory(capture: Capture) -> str:
 
 def _folded_code(piece: Code) -> str:
     name, lexer = _LANGUAGES[piece.language]
-    size = markdown.count(len(piece.text.splitlines()), "line")
-    return markdown.fold(f"{name} of {piece.kernel}, {size}", markdown.fence(piece.text, lexer))
+    lines = len(piece.text.splitlines())
+    # Colours cost an element a token, and a page of ten thousand elements is slow to open on a phone.
+    body = markdown.fence(piece.text, lexer if lines <= COLOURED else "text")
+    return markdown.fold(f"{name} of {piece.kernel}, {markdown.count(lines, 'line')}", body)
 
 
 def _kind(fusion: Fusion) -> str:
