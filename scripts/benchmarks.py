@@ -163,13 +163,13 @@ def prepare(place: Path) -> None:
     texts: set[str] = set()
     work = pipeline.capture_program
 
-    def note(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
-        capture = work(program, target, options)
+    def note(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> Callable[[], Capture]:
+        capture = work(program, target, options)()
         function = program.function.__wrapped__
         job = (function, program.args, dict(program.kwargs), target.name, dict(capture.options))
         jobs[pickle.dumps(job)] = job
         texts.update((capture.before, capture.after, *(step.text for step in capture.passes)))
-        return capture
+        return lambda: capture
 
     pipeline.capture_program = note
     build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site")))

@@ -12,8 +12,11 @@ from xla_inspect.hlo.record import Captures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from concurrent.futures import Future
 
     from xla_inspect.hlo.record import Capture
+
+JIT_OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
 
 USUAL = ("cpu", "h100", "tpu-v5e")
 """The targets that pages show unless they say otherwise."""
@@ -53,20 +56,40 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         TargetUnavailableError: This machine cannot compile for the target.
         InspectError: No such target or option, or arguments that do not go together.
     """
-    chosen = targets.find(target)
-    targets.settle()
-    from xla_inspect.capture import lowering, pipeline
-
     given = {
         "static_argnums": static_argnums,
         "static_argnames": static_argnames,
         "donate_argnums": donate_argnums,
         "donate_argnames": donate_argnames,
     }
-    jit_options = {name: value for name, value in given.items() if value is not None}
-    program = lowering.describe(fn, example_args, example_kwargs, jit_options)
-    found = pipeline.capture_program(program, chosen, options or {})
+    found = begin(fn, example_args, {**given, **example_kwargs}, target, options)()
     return add_sass(found) if sass else found
+
+
+def begin(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    arguments: Mapping[str, Any],
+    target: str,
+    options: Mapping[str, str | int | bool] | None,
+) -> Callable[[], Capture]:
+    """Compile a function for a target, and return what reads the capture, in this thread or another.
+
+    Args:
+        fn: As in `capture`.
+        args: The function's positional arguments.
+        arguments: Options of `jax.jit`, those that are None left out, and the function's keyword arguments.
+        target: As in `capture`.
+        options: As in `capture`.
+    """
+    chosen = targets.find(target)
+    targets.settle()
+    from xla_inspect.capture import lowering, pipeline
+
+    jit_options = {name: arguments[name] for name in JIT_OPTIONS if arguments.get(name) is not None}
+    kwargs = {name: value for name, value in arguments.items() if name not in JIT_OPTIONS}
+    program = lowering.describe(fn, args, kwargs, jit_options)
+    return pipeline.capture_program(program, chosen, options or {})
 
 
 def add_sass(found: Capture) -> Capture:
@@ -99,17 +122,20 @@ def capture_all(
     Raises:
         InspectError: No such target or option, or arguments that do not go together.
     """
-    found: dict[str, Capture] = {}
+
+    def finish(read: Callable[[], Capture]) -> Capture:
+        return add_sass(read()) if sass else read()
+
+    reading: dict[str, Future[Capture]] = {}
     missing: dict[str, str] = {}
-    # The assembler's processes run beside the compile for the next target.
+    # What one compile left is read beside the next compile.
     with ThreadPoolExecutor(1) as pool:
-        waiting = []
         for target in targets:
             try:
-                chosen = (options or {}).get(target)
-                found[target] = capture(fn, *example_args, target=target, options=chosen, **arguments)
-                waiting += [(target, pool.submit(add_sass, found[target]))] if sass else []
+                read = begin(fn, example_args, arguments, target, (options or {}).get(target))
             except TargetUnavailableError as error:
                 missing[target] = error.reason
-        found.update((target, future.result()) for target, future in waiting)
+            else:
+                reading[target] = pool.submit(finish, read)
+        found = {target: future.result() for target, future in reading.items()}
     return Captures(found, missing, tuple(targets))

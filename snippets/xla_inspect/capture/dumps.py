@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     import jax
 
@@ -33,6 +35,9 @@ PINNED: Mapping[str, Mapping[str, str | int | bool]] = {
 # Emitters other than these dump megabytes a kernel (`triton-to-llvm`), and on the CPU the MLIR log is written by two
 # threads at once and can crash the process.
 EMITTERS = {"cpu": "^llvm$", "gpu": "^(llvm|ptx|triton-fusion)$", "tpu": "^none$"}
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - `tempfile` makes a private folder inside
+ROOM = 2 << 30
 
 DUMPED = re.compile(r"module_\d+\.[^.]*\.(?P<rest>.*)")
 
@@ -87,7 +92,15 @@ def compile_with_dumps(
 
 def make_folder() -> tempfile.TemporaryDirectory[str]:
     """Return a private folder for dumps, removed when its `with` statement ends."""
-    return tempfile.TemporaryDirectory(prefix="xla_inspect_", ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(prefix="xla_inspect_", dir=find_memory(), ignore_cleanup_errors=True)
+
+
+def find_memory() -> Path | None:
+    """Return a folder in memory with room for any compile's dumps, or None: a disk takes longer for so many files."""
+    try:
+        return MEMORY if shutil.disk_usage(MEMORY).free > ROOM and os.access(MEMORY, os.W_OK) else None
+    except OSError:
+        return None
 
 
 def read(folder: Path) -> Dumps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.hlo.record import Capture, Cost, Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import jax
 
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("xla_inspect")
 
 
-def capture_program(program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]) -> Capture:
-    """Return the capture of one program for one target: from the cache, or compiled now.
+def capture_program(
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
+) -> Callable[[], Capture]:
+    """Compile one program for one target unless the cache has it, and return what reads the capture of it.
+
+    What is returned needs none of JAX's settings, so it may run in another thread, beside the next compile.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: The compiler does not know an option, or left no dump.
+        InspectError: The compiler does not know an option, or (when the capture is read) left no dump.
     """
     if target.obstacle:
         raise TargetUnavailableError(target.name, target.obstacle)
@@ -40,40 +44,76 @@ def capture_program(program: lowering.Program, target: Target, options: Mapping[
     with lowering.settled(program.project):
         # To load a compiler takes longer than to lower twice; one that is loaded already serves for both.
         lowered = lowering.lower(program, target, to_compile=target.is_loaded)
-        found = find_capture(program, lowered, target, asked)
+        read = find_capture(program, lowered, target, asked)
     # What the key leaves out: the file may have changed where the program in it did not.
-    return replace(found, program=program.name, source_file=program.source_file, source=program.source)
+    return lambda: replace(read(), program=program.name, source_file=program.source_file, source=program.source)
 
 
 def find_capture(
     program: lowering.Program, lowered: lowering.Lowered, target: Target, options: Mapping[str, str | int | bool]
-) -> Capture:
-    """Return the capture of a lowered program from the cache, or compile it and keep it there."""
+) -> Callable[[], Capture]:
+    """Return what gives the capture of a lowered program: found in the cache, or compiled and kept there."""
     key = cache.make_key(lowered, target, options)
     found = cache.load(key)
-    if found is None:
-        log.info("compiling %s for %s", program.name, target.name)
-        if not target.is_loaded:
-            lowered = lowering.lower(program, target, to_compile=True)
-        found = compile_lowered(program, lowered, target, options)
-        cache.store(key, found)
-    return found
+    if found is not None:
+        return lambda: found
+    log.info("compiling %s for %s", program.name, target.name)
+    if not target.is_loaded:
+        lowered = lowering.lower(program, target, to_compile=True)
+    read = compile_lowered(program, lowered, target, options)
+
+    def keep() -> Capture:
+        made = read()
+        cache.store(key, made)
+        return made
+
+    return keep
 
 
 def compile_lowered(
     program: lowering.Program, lowered: lowering.Lowered, target: Target, options: Mapping[str, str | int | bool]
-) -> Capture:
-    """Compile a lowered program, and collect what the compiler left."""
-    with dumps.make_folder() as folder:
+) -> Callable[[], Capture]:
+    """Compile a lowered program, and return what collects all that the compiler left."""
+    folder = dumps.make_folder()
+    try:
         with nullcontext() if target.kind == "tpu" else runs.recorded() as recording:
-            compiled = dumps.compile_with_dumps(lowered.stage, target, options, Path(folder))
-        found = dumps.read(Path(folder))
+            compiled = dumps.compile_with_dumps(lowered.stage, target, options, Path(folder.name))
+    except BaseException:
+        folder.cleanup()
+        raise
+
+    def collect() -> Capture:
+        with folder:
+            found = dumps.read(Path(folder.name))
+        return assemble(program, lowered, target, options, Compile(compiled, found, recording))
+
+    return collect
+
+
+@dataclass(frozen=True)
+class Compile:
+    """What one compile left: the executable, the dumps, and the profiler's record of its passes."""
+
+    executable: jax.stages.Compiled
+    dumps: dumps.Dumps
+    recording: runs.Recording | None
+
+
+def assemble(
+    program: lowering.Program,
+    lowered: lowering.Lowered,
+    target: Target,
+    options: Mapping[str, str | int | bool],
+    made: Compile,
+) -> Capture:
+    """Return the capture that a compile amounts to."""
+    found, compiled = made.dumps, made.executable
     unoptimized, optimized = found.find("before_optimizations.txt"), found.find("after_optimizations.txt")
     if not (unoptimized and optimized):
         message = f"target {target.name!r}: the compiler left no dump of {program.name!r}; is dumping off in XLA_FLAGS?"
         raise InspectError(message)
     before, after = modules.clean(unoptimized), modules.clean(optimized)
-    passes = list_runs(found, recording, before)
+    passes = list_runs(found, made.recording, before)
     return Capture(
         program=program.name,
         target=target.name,
