@@ -54,7 +54,15 @@ def test_a_program_is_used_by_a_page_or_a_test(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_a_program_says_in_one_line_what_it_is_and_holds_a_function_of_its_own_name(path: Path) -> None:
+def test_a_program_says_in_one_line_what_it_is_and_holds_a_function_of_its_own_name_or_a_family(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert len((ast.get_docstring(tree) or "").splitlines()) == 1
-    assert path.stem in [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    families = {
+        name.id
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name)
+    }
+    assert path.stem in functions or "PROGRAMS" in families
