@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import FileSystemBytecodeCache
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from livepage import notebooks
+from livepage import notebooks, reading
 from livepage.links import LineOfLink
 from livepage.project import log, project
 
@@ -72,9 +72,9 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Say that the page is over, and treat a notebook's links as a page's."""
+    """Say that the page is over and how long it takes to read, and treat a notebook's links as a page's."""
     project.current = None
-    return notebooks.clean(html, page, config, files) if notebooks.is_notebook(page) else html
+    return reading.add_time(notebooks.clean(html, page, config, files) if notebooks.is_notebook(page) else html)
 
 
 @event_priority(-100)
