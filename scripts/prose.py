@@ -1,6 +1,7 @@
 """Find literal numbers in the prose of a page: what a compiler says is computed there, never typed.
 
-Names pass (`H100`, `float32`), and so do years, versions and the numbers of lists and exercises.
+Names pass (`H100`, `float32`), and so do years, the numbers of lists and exercises, and versions but for those that
+the project pins.
 A shape such as `64 x 128` or `[4, 8]` passes where the page's own code, or a program that it imports, holds it.
 Any other number needs an entry in `prose.toml`: the words around it, and the reason.
 """
@@ -38,6 +39,8 @@ _WORD = re.compile(r"[^\s|]+")
 _SHAPE = re.compile(r"\[\d+(?:,\s*\d+)*\]|\d+(?:\s*(?:x|\N{MULTIPLICATION SIGN})\s*\d+)+(?!\w)")
 _VERSION = re.compile(r"v?\d+(?:\.\d+){2,}|v\d+|(?:Python|jax|JAX|jaxlib|libtpu|CUDA|C\+\+|MkDocs)\s+\d+(?:\.\d+)*\b")
 _YEAR = re.compile(r"(?:19|20)\d\d")
+# A value that computes nothing.
+_FIXED = re.compile(r"""(?<!`)`= ([\d_.]+|'[^'`]*'|"[^"`]*")`(?!`)""")
 _PUNCTUATION = "\"'*_.,;:!?()[]{}\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -64,21 +67,35 @@ def check(path: Path, root: Path = ROOT) -> list[Finding]:
         path: The Markdown file.
         root: The project, from which the file is named and whose `snippets/programs` it may import.
     """
-    text = path.read_text(encoding="utf-8")
-    name = path.relative_to(root).as_posix()
+    return check_text(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix(), root)
+
+
+def check_text(text: str, name: str, root: Path = ROOT) -> list[Finding]:
+    """Return the typed numbers of a page's text.
+
+    Args:
+        text: Markdown.
+        name: The page's file, relative to the project.
+        root: The project.
+    """
     code = "\n".join((*_find_code(text), *_read_programs(text, root)))
-    prose = text
-    for pattern in _NO_PROSE:
-        prose = pattern.sub(_blank, prose)
+    masked = _mask(text)
     for phrase in _read_allowed().get(name, ()):
-        prose = prose.replace(phrase, _blank_text(phrase))
-    prose = _VERSION.sub(_blank, prose)
-    prose = _SHAPE.sub(lambda found: _blank(found) if _holds(code, found[0]) else found[0], prose)
-    return [
-        Finding(name, prose.count("\n", 0, found.start()) + 1, found[0].strip(_PUNCTUATION))
-        for found in _WORD.finditer(prose)
-        if _is_number(found[0].strip(_PUNCTUATION))
-    ]
+        masked = masked.replace(phrase, _blank_text(phrase))
+    masked = _VERSION.sub(lambda found: found[0] if _is_pinned(found[0]) else _blank(found), masked)
+    masked = _SHAPE.sub(lambda found: _blank(found) if _holds(code, found[0]) else found[0], masked)
+    typed = [(line, number) for line, _, number in _find_numbers(masked) if not _YEAR.fullmatch(number)]
+    fixed = [(text.count("\n", 0, found.start()) + 1, found[1]) for found in _FIXED.finditer(text)]
+    return [Finding(name, line, number) for line, number in sorted(typed + fixed, key=lambda pair: pair[0])]
+
+
+def list_numbers(text: str) -> list[tuple[int, int, str]]:
+    """Return the numbers in the prose of a page that the lint can vouch for, years and versions aside.
+
+    Returns:
+        The line of each, the offset in the text, and the number.
+    """
+    return [found for found in _find_numbers(_VERSION.sub(_blank, _mask(text))) if not _YEAR.fullmatch(found[2])]
 
 
 def unused(root: Path = ROOT) -> list[str]:
@@ -91,9 +108,32 @@ def unused(root: Path = ROOT) -> list[str]:
     ]
 
 
-def _is_number(word: str) -> bool:
-    """Return whether a word is a number; one that starts with a letter is a name."""
-    return bool(re.match(r"[^\w]*\d", word)) and not _YEAR.fullmatch(word)
+def _is_pinned(version: str) -> bool:
+    """Return whether this is the version of a package that the project pins, which the next release changes."""
+    return version.rsplit(maxsplit=1)[-1] in _read_pins()
+
+
+@cache
+def _read_pins() -> set[str]:
+    """Return the pinned versions of at least three parts."""
+    return set(re.findall(r"==(\d+(?:\.\d+){2,})", (ROOT / "pyproject.toml").read_text(encoding="utf-8")))
+
+
+def _mask(text: str) -> str:
+    """Return a page with white space for all that is not prose."""
+    for pattern in _NO_PROSE:
+        text = pattern.sub(_blank, text)
+    return text
+
+
+def _find_numbers(masked: str) -> list[tuple[int, int, str]]:
+    """Return line, offset and text of each word that is a number; one that starts with a letter is a name."""
+    found = []
+    for word in _WORD.finditer(masked):
+        number = word[0].strip(_PUNCTUATION)
+        if re.match(r"[^\w]*\d", number):
+            found.append((masked.count("\n", 0, word.start()) + 1, word.start() + word[0].index(number), number))
+    return found
 
 
 def _holds(code: str, shape: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -84,3 +85,12 @@ def test_words_on_the_list_pass_and_the_same_number_elsewhere_does_not(
 ) -> None:
     monkeypatch.setattr(prose, "_read_allowed", lambda: {"docs/page.md": {"the 64-bit types": "a name"}})
     assert find("All the 64-bit types.\n\nSome 64-bit words.") == [(3, "64-bit")]
+
+
+def test_a_value_that_computes_nothing_is_a_typed_number(find: Find) -> None:
+    assert find('Some `= 24` and `= count(24)`.\n\nThe `= "7 kernels"`.') == [(1, "24"), (3, '"7 kernels"')]
+
+
+def test_the_version_of_a_pinned_package_is_computed(find: Find) -> None:
+    installed = importlib.metadata.version("jaxlib")
+    assert find(f"Since JAX 0.4.31, and with jaxlib {installed}.") == [(1, installed)]

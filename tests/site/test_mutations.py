@@ -1,0 +1,25 @@
+"""The trial that falsifies pages notices what it must, and says so where nothing would."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import mutations
+
+ROOT = Path(__file__).resolve().parents[2]
+HOME = ROOT / "docs" / "index.md"
+
+
+def test_every_falsehood_on_the_home_page_is_noticed() -> None:
+    source, shown = mutations.read(HOME)
+    found = list(mutations.list_mutations(HOME, source, shown, random.Random(0)))  # noqa: S311 - a sample, no secret
+    kinds = {mutation.what.split()[0].rstrip(":") for mutation in found}
+    assert {"assert", "value"} <= kinds
+    assert [mutation.what for mutation in found if not mutation.is_noticed(source)] == []
+
+
+def test_a_change_that_alters_nothing_is_not_noticed() -> None:
+    source, _ = mutations.read(HOME)
+    same = mutations.Mutation(HOME, 1, "nothing", 0, source.pieces[0].code)
+    assert not same.is_noticed(source)
