@@ -98,6 +98,21 @@ def test_a_topology_that_does_not_exist_is_refused_in_the_compilers_words() -> N
         targets.find("tpu-v5e:9x9").devices()
 
 
+@pytest.mark.parametrize(
+    "first", ["import xla_inspect, jax", "import jax, xla_inspect", "import jax; jax.jit(abs); import xla_inspect"]
+)
+def test_jax_starts_with_eight_cpu_devices_whoever_is_imported_first(first: str) -> None:
+    script = f"{first}; print(len(jax.devices()), jax.numpy.ones(2).sharding.num_devices)"
+    assert run(script, JAX_PLATFORMS="cpu").communicate() == ("8 1\n", "")
+
+
+@pytest.mark.parametrize(
+    "setting", [{"JAX_NUM_CPU_DEVICES": "2"}, {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}]
+)
+def test_jax_starts_with_as_many_cpu_devices_as_the_reader_says(setting: dict[str, str]) -> None:
+    assert run("import xla_inspect, jax; print(len(jax.devices()))", **setting).communicate() == ("2\n", "")
+
+
 def test_a_cpu_may_stand_for_several_devices() -> None:
     script = """
 import xla_inspect

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.capture import targets
-from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.hlo.record import Captures
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.record import Capture
 
 JIT_OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
+MESH_OPTIONS = ("mesh", "specs")
 
 USUAL = ("cpu", "h100", "tpu-v5e")
 """The targets that pages show unless they say otherwise."""
@@ -30,6 +31,8 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
     donate_argnames: str | Iterable[str] | None = None,
+    mesh: Mapping[str, int] | None = None,
+    specs: tuple[Any, ...] | None = None,
     options: Mapping[str, str | int | bool] | None = None,
     sass: bool = False,
     **example_kwargs: Any,  # noqa: ANN401 - likewise
@@ -48,6 +51,9 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         static_argnames: As in `jax.jit`.
         donate_argnums: As in `jax.jit`.
         donate_argnames: As in `jax.jit`.
+        mesh: Axis names to sizes, such as `{"data": 4, "model": 2}`: the target's devices are laid out so, and the
+            program is partitioned over them. It may name the axes in `PartitionSpec`s of its own.
+        specs: With `mesh`, how each positional example lies on it: a `PartitionSpec`, or a pytree of them, per example.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
         sass: Also assemble and disassemble a GPU's kernels, which takes two short processes each.
         **example_kwargs: Keyword arguments of the function.
@@ -61,6 +67,8 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         "static_argnames": static_argnames,
         "donate_argnums": donate_argnums,
         "donate_argnames": donate_argnames,
+        "mesh": mesh,
+        "specs": specs,
     }
     found = begin(fn, example_args, {**given, **example_kwargs}, target, options)()
     return add_sass(found) if sass else found
@@ -78,7 +86,7 @@ def begin(
     Args:
         fn: As in `capture`.
         args: The function's positional arguments.
-        arguments: Options of `jax.jit`, those that are None left out, and the function's keyword arguments.
+        arguments: Options of `jax.jit`, mesh and specs, where they are not None; and keyword arguments of the function.
         target: As in `capture`.
         options: As in `capture`.
     """
@@ -87,8 +95,12 @@ def begin(
     from xla_inspect.capture import lowering, pipeline
 
     jit_options = {name: arguments[name] for name in JIT_OPTIONS if arguments.get(name) is not None}
-    kwargs = {name: value for name, value in arguments.items() if name not in JIT_OPTIONS}
-    program = lowering.describe(fn, args, kwargs, jit_options)
+    kwargs = {name: value for name, value in arguments.items() if name not in {*JIT_OPTIONS, *MESH_OPTIONS}}
+    described = lowering.describe(fn, args, kwargs, jit_options)
+    program = replace(described, mesh=arguments.get("mesh"), specs=arguments.get("specs"))
+    if program.specs and not program.mesh:
+        message = "specs says how examples lie on a mesh; give mesh too, such as mesh={'data': 8}"
+        raise InspectError(message)
     return pipeline.capture_program(program, chosen, options or {})
 
 

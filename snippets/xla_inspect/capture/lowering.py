@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
 
-from xla_inspect.capture import folders, private
+from xla_inspect.capture import folders, meshes, private
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class Program:
         args: Positional examples; arrays are reduced to shape and dtype, so that no value can matter.
         kwargs: Keyword examples, likewise.
         file: The file that holds the function, or None where there is none.
+        mesh: Axis names to sizes of the mesh that the program runs under, or None.
+        specs: How each positional example is sharded over the mesh, or None (see `meshes.shard`).
     """
 
     function: Any
@@ -43,6 +45,8 @@ class Program:
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     file: Path | None
+    mesh: Mapping[str, int] | None = None
+    specs: tuple[Any, ...] | None = None
 
     @property
     def project(self) -> Path:
@@ -165,7 +169,7 @@ def settled(project: Path) -> Iterator[None]:
 
 
 def lower(program: Program, target: Target, *, to_compile: bool) -> Lowered:
-    """Trace and lower a program for a target.
+    """Trace and lower a program for a target, under the program's mesh of the target's devices where it has one.
 
     The work is done in a fresh thread, whose stack starts at the program: otherwise the frames of whoever called
     would be part of the lowered program's locations. What the program raises is raised here, unchanged.
@@ -177,9 +181,12 @@ def lower(program: Program, target: Target, *, to_compile: bool) -> Lowered:
             what there is to read is had in a few milliseconds.
 
     Raises:
-        InspectError: A `with` statement around the call sets JAX options, which do not reach another thread.
+        InspectError: A `with` statement around the call sets JAX options, which do not reach another thread; or mesh,
+            specs, examples and target do not go together.
     """
-    sharded = any(getattr(leaf, "sharding", None) for leaf in jax.tree.leaves((program.args, program.kwargs)))
+    mesh = meshes.make_mesh(program.mesh, target) if program.mesh else None
+    args = meshes.shard(program.args, program.specs, mesh) if mesh else program.args
+    sharded = mesh or any(getattr(leaf, "sharding", None) for leaf in jax.tree.leaves((args, program.kwargs)))
     device = target.devices()[0] if to_compile else None
     settings = private.thread_settings()
     outcome: list[Lowered | BaseException] = []
@@ -192,14 +199,16 @@ def lower(program: Program, target: Target, *, to_compile: bool) -> Lowered:
                     "move it into the program, or use jax.config.update"
                 )
                 raise InspectError(message)  # noqa: TRY301 - it crosses threads with all others
-            traced = program.function.trace(*program.args, **program.kwargs)
-            if sharded:
-                stage = traced.lower()
-            elif device is None:
-                stage = traced.lower(lowering_platforms=(PLATFORMS[target.kind],))
-            else:
-                with jax.default_device(device):
+            # With a mesh the context stays: shardings in the program may be given by axis names alone.
+            with jax.set_mesh(mesh) if mesh else nullcontext():
+                traced = program.function.trace(*args, **program.kwargs)
+                if sharded:
                     stage = traced.lower()
+                elif device is None:
+                    stage = traced.lower(lowering_platforms=(PLATFORMS[target.kind],))
+                else:
+                    with jax.default_device(device):
+                        stage = traced.lower()
             outcome.append(Lowered(stage, str(traced.jaxpr), stage.as_text(), stage.as_text(debug_info=True)))
         except BaseException as error:  # noqa: BLE001 - the caller gets it, whatever it is
             outcome.append(error)

@@ -55,6 +55,9 @@ _loaded: set[str] = set()
 ISA = "AVX2"
 """The instruction set that CPU code is made for on x86-64: what such machines of the last decade have."""
 
+CPUS = 8
+"""How many CPU devices JAX is told to simulate, unless the reader says: as many as one host of GPUs or TPUs has."""
+
 LOGS_KEPT = 86400
 """Seconds for which libtpu's logs are kept."""
 
@@ -185,7 +188,26 @@ def prepare() -> None:
         os.environ.setdefault(name, value)
     if "TPU_LOG_DIR" not in os.environ and find_version("libtpu"):
         os.environ["TPU_LOG_DIR"] = str(_make_log_folder())
+    _simulate_cpus()
     _hold_isa()
+
+
+def _simulate_cpus() -> None:
+    """Let the CPU stand for several devices: JAX reads how many when it is imported, and uses it when it starts.
+
+    A program for one device compiles to the same (tests/capture/test_independence.py).
+    """
+    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
+        # JAX refuses to be told twice.
+        return
+    os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(CPUS))
+    if "jax" in sys.modules and not _backends_started():
+        import jax
+
+        from xla_inspect.capture import private
+
+        if jax.config.jax_num_cpu_devices < 1:
+            private.set_option("jax_num_cpu_devices", int(os.environ["JAX_NUM_CPU_DEVICES"]))
 
 
 def _hold_isa() -> None:
