@@ -1,0 +1,91 @@
+"""Which rewrites happened, as a matrix of programs, element types and targets, and one of them line by line."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from xla_inspect.report import markdown
+from xla_inspect.report.listing import print_computation
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.hlo.record import Capture, Captures
+    from xla_inspect.hlo.rewrites import Fate
+
+_EARLY = {"Python", "JAX", "import"}
+
+
+def matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]]) -> str:
+    """Return a table of fates as HTML; neighbouring targets that agree share a cell.
+
+    Args:
+        rows: Rewrite to element type to target to fate; each row has the same types and targets.
+    """
+    first = next(iter(rows.values()))
+    targets = list(next(iter(first.values())))
+    heads = "".join(f'<th scope="colgroup" colspan="{len(targets)}">{markdown.escape(kind)}</th>' for kind in first)
+    lanes = "".join(f'<th scope="col">{markdown.escape(_short(target))}</th>' for target in targets) * len(first)
+    body = "".join(
+        f'<tr><th scope="row">{markdown.code(name)}</th>'
+        + "".join(_cells(kind, fates) for kind, fates in kinds.items())
+        + "</tr>"
+        for name, kinds in rows.items()
+    )
+    return (
+        f'<figure class="fates"><table class="fates"><thead><tr><th rowspan="2" scope="col">rewrite</th>{heads}</tr>'
+        f"<tr>{lanes}</tr></thead><tbody>{body}</tbody></table></figure>\n"
+    )
+
+
+def before_after(capture: Capture, fate: Fate) -> str:
+    """Return the entry computation before and after the pass that removed the operations.
+
+    Raises:
+        ValueError: No pass removed them.
+    """
+    if fate.step is None:
+        message = f"no pass removed them: {fate.by or 'they were kept'}"
+        raise ValueError(message)
+    step = capture.passes[fate.step]
+    earlier = capture.passes[fate.step - 1].module if fate.step else capture.unoptimized_module
+    shown = (
+        markdown.fence(print_computation(module.entry, layouts=False), "hlo", title=f"{when} {step.name}")
+        for when, module in (("before", earlier), ("after", step.module))
+    )
+    return "\n".join(shown)
+
+
+def entries(captures: Captures) -> str:
+    """Return the entry computation that each target ends with, without layouts, in one listing."""
+    blocks = [
+        f"// {title(target)}\n{print_computation(capture.module.entry, layouts=False)}"
+        for target, capture in captures.items()
+    ]
+    return markdown.fence("\n\n".join(blocks), "hlo")
+
+
+def _cells(kind: str, fates: Mapping[str, Fate]) -> str:
+    # Where the screen is narrow, the type stands before its cells; elsewhere the head of the column says it.
+    cells = [f'<td class="kind">{markdown.escape(kind)}</td>']
+    for by, group in groupby(fates.items(), key=lambda pair: pair[1].by):
+        targets = [target for target, _ in group]
+        state = "kept" if not by else "early" if by in _EARLY else "pass"
+        where = f"{kind}, {', '.join(map(_short, targets))}"
+        cells.append(
+            f'<td class="{state}" colspan="{len(targets)}" data-span="{len(targets)}"'
+            f' title="{markdown.escape(where)}">{_name(by)}</td>'
+        )
+    return "".join(cells)
+
+
+def _name(by: str) -> str:
+    """Return who did it, able to break where a narrow column needs it."""
+    return markdown.escape(by).replace("&#95;", "&#95;<wbr>") if by else "kept"
+
+
+def _short(target: str) -> str:
+    """Return the target's title without its maker: columns are narrow."""
+    return title(target).removeprefix("NVIDIA ")

@@ -1,0 +1,60 @@
+"""The matrix of rewrites, and one rewrite line by line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.hlo.rewrites import Fate, find_fate
+from xla_inspect.report import fates
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.record import Captures
+
+KEPT, IMPORTED, FOLDED = Fate("", "", None, 1), Fate("import", "", None, 0), Fate("constant_folding", "p", 1, 0)
+
+
+def cells(shown: str) -> list[tuple[str, str, str]]:
+    """Read class, width and text of each cell of the body."""
+    return [
+        (found[1], found[2], re.sub(r"&#95;<wbr>", "_", found[3]))
+        for found in re.finditer(r'<td class="(\w+)" colspan="(\d)"[^>]*>(.*?)</td>', shown)
+    ]
+
+
+def test_targets_that_agree_share_a_cell_and_the_others_do_not() -> None:
+    row = {
+        "float32": {"cpu": KEPT, "h100": FOLDED, "tpu-v5e": FOLDED},
+        "int32": {"cpu": IMPORTED, "h100": IMPORTED, "tpu-v5e": IMPORTED},
+    }
+    expected = [("kept", "1", "kept"), ("pass", "2", "constant_folding"), ("early", "3", "import")]
+    assert cells(fates.matrix({"x * 0": row})) == expected
+
+
+def test_a_rewrite_is_named_as_text() -> None:
+    shown = fates.matrix({"a < b": {"<i>": {"cpu": KEPT}}})
+    assert "a &#60; b" in shown
+    assert "<i>" not in shown
+
+
+def test_before_and_after_are_the_modules_around_the_pass(captures: Captures) -> None:
+    capture = captures["cpu"]
+    fate = find_fate(capture, ("call",), 0)
+    before, after = fates.before_after(capture, fate).split("```\n\n")
+    assert f'title="before {fate.by}"' in before
+    assert " call(" in before
+    assert f'title="after {fate.by}"' in after
+    assert " call(" not in after
+
+
+def test_what_no_pass_removed_has_no_before_and_after(captures: Captures) -> None:
+    with pytest.raises(ValueError, match="they were kept"):
+        fates.before_after(captures["cpu"], KEPT)
+
+
+def test_the_entry_of_each_target_is_listed(captures: Captures) -> None:
+    shown = fates.entries(captures)
+    assert re.findall("^// (.*)$", shown, re.MULTILINE) == ["CPU", "NVIDIA H100", "TPU v5e"]
+    assert shown.count("ENTRY ") == len(captures)
