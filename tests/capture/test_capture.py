@@ -130,7 +130,7 @@ def test_instructions_lead_to_the_python_line_with_the_call_chain() -> None:
 
 
 def test_a_frame_has_line_and_columns(layers: Captures) -> None:
-    assert layers["h100"].frames[1] == (Frame("snippets/programs/layer.py", "layer", 9, 23, 9, 28),)
+    assert layers["h100"].frames[1] == (Frame("snippets/programs/layer.py", "layer", 9, 24, 9, 29),)
 
 
 @pytest.mark.parametrize("target", TARGETS)

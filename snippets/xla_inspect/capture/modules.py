@@ -46,6 +46,7 @@ def read_frames(text: str) -> dict[int, tuple[Frame, ...]]:
     """Return the call chain of each stack-frame id of a dumped module, innermost frame first.
 
     The printed `parent_frame_id` is one more than the parent's id, so that 1 means no parent (and 0 is left out).
+    Columns are printed as Python counts them, from zero; a frame counts them from one.
     """
     found = TABLES.search(text)
     if not found:
@@ -55,7 +56,7 @@ def read_frames(text: str) -> dict[int, tuple[Frame, ...]]:
     places: dict[int, Frame] = {}
     for key, *numbers in LOCATION.findall(found["locations"]):
         file, function, line, end_line, column, end_column = map(int, numbers)
-        places[int(key)] = Frame(files[file], functions[function], line, column, end_line, end_column)
+        places[int(key)] = Frame(files[file], functions[function], line, column + 1, end_line, end_column + 1)
     levels = {int(key): (int(place), int(parent or 1) - 1) for key, place, parent in LEVEL.findall(found["frames"])}
     return {key: tuple(_climb(key, levels, places)) for key in levels}
 
