@@ -54,3 +54,10 @@ def count_work(module_text: str) -> dict[str, float]:
 
     module = _hlo.hlo_module_from_text(module_text)
     return dict(_jax.hlo_module_cost_analysis(jax.devices("cpu")[0].client, module))
+
+
+def parse_hlo(module_text: str) -> str:
+    """Return a module as XLA prints it once it has parsed it; RuntimeError with the parser's message if it cannot."""
+    from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
+
+    return str(_hlo.hlo_module_from_text(module_text).to_string())
