@@ -10,3 +10,15 @@ def title(target: str) -> str:
     if target.startswith("tpu"):
         return "TPU" + target.removeprefix("tpu").replace("-", " ")
     return target.upper()
+
+
+def short(target: str) -> str:
+    """Return the name of a target without its maker, for labels."""
+    return title(target).removeprefix("NVIDIA ")
+
+
+def lane(target: str) -> str:
+    """Return the class that colours what belongs to a target: `cpu`, `gpu` or `tpu`."""
+    if target in _MAKERS:
+        return "gpu"
+    return "tpu" if target.startswith("tpu") else "cpu"
