@@ -39,19 +39,17 @@ def test_a_rewrite_is_named_as_text() -> None:
     assert "<i>" not in shown
 
 
-def test_before_and_after_are_the_modules_around_the_pass(captures: Captures) -> None:
+def test_the_history_ends_with_the_pass_that_decided(captures: Captures) -> None:
     capture = captures["cpu"]
     fate = find_fate(capture, ("call",), 0)
-    before, after = fates.before_after(capture, fate).split("```\n\n")
-    assert f'title="before {fate.by}"' in before
-    assert " call(" in before
-    assert f'title="after {fate.by}"' in after
-    assert " call(" not in after
+    blocks = fates.history(capture, fate).split("\n\n")
+    assert [" call(" in block for block in blocks] == [True] * (len(blocks) - 1) + [False]
+    assert f"// after {fate.by}, in {fate.pipeline}" in blocks[-1]
 
 
-def test_what_no_pass_removed_has_no_before_and_after(captures: Captures) -> None:
+def test_what_no_pass_removed_has_no_history(captures: Captures) -> None:
     with pytest.raises(ValueError, match="they were kept"):
-        fates.before_after(captures["cpu"], KEPT)
+        fates.history(captures["cpu"], KEPT)
 
 
 def test_the_entry_of_each_target_is_listed(captures: Captures) -> None:

@@ -40,22 +40,34 @@ def matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]]) -> str:
     )
 
 
-def before_after(capture: Capture, fate: Fate) -> str:
-    """Return the entry computation before and after the pass that removed the operations.
+def history(capture: Capture, fate: Fate) -> str:
+    """Return the entry computation as imported, and after each pass that changed it up to the one that decided.
 
     Raises:
-        ValueError: No pass removed them.
+        ValueError: No pass removed the operations.
     """
     if fate.step is None:
         message = f"no pass removed them: {fate.by or 'they were kept'}"
         raise ValueError(message)
-    step = capture.passes[fate.step]
-    earlier = capture.passes[fate.step - 1].module if fate.step else capture.unoptimized_module
-    shown = (
-        markdown.fence(print_computation(module.entry, layouts=False), "hlo", title=f"{when} {step.name}")
-        for when, module in (("before", earlier), ("after", step.module))
-    )
-    return "\n".join(shown)
+    return steps(capture, fate.step)
+
+
+def steps(capture: Capture, last: int) -> str:
+    """Return the entry computation as imported, and after each of the first passes that changed it, as one listing.
+
+    Args:
+        capture: The program on one target.
+        last: The place of the last pass to show in `Capture.passes`.
+    """
+    blocks = [f"// as imported\n{print_computation(capture.unoptimized_module.entry, layouts=False)}"]
+    for step in capture.passes[: last + 1]:
+        shown = print_computation(step.module.entry, layouts=False)
+        name = f"// after {step.name}, in {step.pipeline}\n"
+        if shown == blocks[-1].partition("\n")[2]:
+            blocks.append(f"{name}// (ENTRY is the same)")
+        else:
+            blocks.append(name + shown)
+    return markdown.fence("\n\n".join(blocks), "hlo")
 
 
 def entries(captures: Captures) -> str:

@@ -1,0 +1,75 @@
+"""Charts say in numbers what they draw in lengths."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from xla_inspect.hlo.record import Captures
+from xla_inspect.report import bars, counts
+from xla_inspect.report.quantity import size
+
+
+def test_a_line_starts_and_ends_at_what_the_capture_counts(captures: Captures) -> None:
+    shown = counts.over_passes(captures)
+    for capture in captures.values():
+        first, last = capture.unoptimized_module.instruction_count(), capture.module.instruction_count()
+        assert f"{len(capture.passes)} changes, from {first} to {last} instructions" in shown
+    assert len(re.findall('<path d="M', shown)) == 3
+
+
+def test_the_last_counts_do_not_cover_each_other(captures: Captures) -> None:
+    heights = [float(y) for y in re.findall(r'<circle[^>]*/><text x="\d+" y="([\d.]+)"', counts.over_passes(captures))]
+    assert all(abs(a - b) >= counts.LINE for a in heights for b in heights if a is not b)
+
+
+def test_a_target_that_is_missing_is_named_in_each_chart(captures: Captures) -> None:
+    partial = Captures({"cpu": captures["cpu"]}, {"tpu-v5e": "no"}, ("cpu", "tpu-v5e"))
+    assert "TPU v5e not compiled here" in counts.over_passes(partial)
+    assert bars.kernels({"layer": partial}).count("<rect") == 1
+    assert "layer, TPU v5e: not compiled here" in bars.kernels({"layer": partial})
+
+
+def test_a_bar_is_as_long_as_its_number() -> None:
+    shown = bars.chart({"a": {"cpu": 10, "h100": 40}, "b": {"cpu": 20}}, "Things counted", "things")
+    widths = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', shown)]
+    assert [width / widths[1] for width in widths] == pytest.approx([0.25, 1, 0.5], abs=0.01)
+
+
+def test_bars_count_launches_and_bytes(captures: Captures) -> None:
+    for target, capture in captures.items():
+        name = {"cpu": "CPU", "h100": "NVIDIA H100", "tpu-v5e": "TPU v5e"}[target]
+        assert f"<title>layer, {name}: {len(capture.kernels)}</title>" in bars.kernels({"layer": captures})
+        moved = size(int(capture.cost.bytes_accessed))
+        assert f"<title>layer, {name}: {moved}</title>" in bars.traffic({"layer": captures})
+
+
+def test_nothing_to_draw_draws_nothing() -> None:
+    assert "<rect" not in bars.chart({}, "Nothing", "things")
+    assert 'width="1.0"' in bars.chart({"a": {"cpu": 0}}, "Nothing", "things")
+    assert "<path" not in counts.over_passes(Captures({}, {"cpu": "no"}, ("cpu",)))
+
+
+def test_html_in_labels_is_shown_as_text() -> None:
+    shown = bars.chart({"<b>a": {"cpu": 1}}, "<i>caption", "<u>unit")
+    assert [tag for tag in ("<b>", "<i>", "<u>") if tag in shown] == []
+    assert "<b>a" in html.unescape(shown)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        (131072, "128 KiB"),
+        (1 << 20, "1 MiB"),
+        (11_999_999, "11.4 MiB"),
+        (1 << 50, "1024 TiB"),
+    ],
+)
+def test_bytes_are_said_in_the_largest_unit_they_fill(number: int, said: str) -> None:
+    assert size(number) == said
