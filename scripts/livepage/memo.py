@@ -17,7 +17,7 @@ from livepage import session
 from livepage.project import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from livepage.blocks import Source
     from livepage.session import Outcome
@@ -28,25 +28,40 @@ _SKIPPED = {".cache", ".git", ".venv", "__pycache__", "site"}
 
 _kept: dict[str, tuple[object, dict[str, Stamp], list[Outcome]]] = {}
 _loaded: dict[str, Stamp] = {}
-_opened: set[str] = set()
-_watching = False
+_watches: list[set[str]] = []
+_is_hooked = False
 
 
 def outcomes(source: Source) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
     key = [(piece.kind, piece.code) for piece in source.pieces]
     kept = _kept.pop(source.name, None)
-    if kept and kept[0] == key and all(_stamp(file) == stamp for file, stamp in kept[1].items()):
+    if kept and kept[0] == key and are_current(kept[1]):
         _kept[source.name] = kept
         return kept[2], False
     drop_changed_modules()
-    with _Watch() as opened:
+    with Watch() as opened:
         results = session.run(source)
     _remember_modules()
     if not any(outcome.failure for outcome in results):
         files = opened | set(imported_files([piece.code for piece in source.pieces]))
-        _kept[source.name] = (key, {file: _stamp(file) for file in files}, results)
+        _kept[source.name] = (key, stamp(files), results)
     return results, True
+
+
+def list_files(name: str) -> dict[str, Stamp]:
+    """Return the files that a page's pieces read or import, with the stamp of each when they ran."""
+    return _kept[name][1] if name in _kept else {}
+
+
+def stamp(files: Iterable[str]) -> dict[str, Stamp]:
+    """Return the state of files now."""
+    return {file: _stamp(file) for file in files}
+
+
+def are_current(stamps: Mapping[str, Stamp]) -> bool:
+    """Return whether files are as they were."""
+    return all(_stamp(file) == stamp for file, stamp in stamps.items())
 
 
 def forget() -> None:
@@ -132,25 +147,29 @@ def _stamp(file: str) -> Stamp:
     return status.st_mtime_ns, status.st_size
 
 
-class _Watch:
+class Watch:
     """Collects the project's files that are opened meanwhile (through Python's audit events)."""
 
     def __enter__(self) -> set[str]:
-        global _watching  # noqa: PLW0603 - an audit hook is one per process and cannot be removed
-        if not _watching:
+        """Begin; one watch may stand inside another."""
+        global _is_hooked  # noqa: PLW0603 - an audit hook is one per process and cannot be removed
+        if not _is_hooked:
             sys.addaudithook(_on_event)
-            _watching = True
-        _opened.clear()
-        return _opened
+            _is_hooked = True
+        self.opened: set[str] = set()
+        _watches.append(self.opened)
+        return self.opened
 
     def __exit__(self, *_: object) -> None:
-        pass
+        """End."""
+        _watches.pop()
 
 
 def _on_event(event: str, details: tuple[Any, ...]) -> None:
-    if event != "open" or not isinstance(details[0], str):
+    if event != "open" or not _watches or not isinstance(details[0], str):
         return
     path = os.path.abspath(details[0])  # noqa: PTH100 - called for every file that the process opens
     root = str(project.root) + os.sep
     if path.startswith(root) and not _SKIPPED.intersection(Path(path[len(root) :]).parts):
-        _opened.add(path)
+        for opened in _watches:
+            opened.add(path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import FileSystemBytecodeCache
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from livepage import notebooks, reading
+from livepage import kept, notebooks, reading
 from livepage.links import LineOfLink
 from livepage.project import log, project
 
@@ -79,9 +79,11 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 @event_priority(-100)
 def on_pre_page(page: Page, **_: object) -> Page:
-    """Guard a notebook, after mkdocs-jupyter has taken it over."""
+    """Guard a notebook, after mkdocs-jupyter has taken it over; keep what another page is rendered to."""
     if notebooks.is_notebook(page):
         notebooks.guard(page, _warn)
+    else:
+        kept.keep(page)
     return page
 
 

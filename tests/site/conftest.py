@@ -13,7 +13,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
-from livepage import memo, standalone
+from livepage import kept, standalone
 from livepage.project import project
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """An empty site whose snippets can be imported."""
     monkeypatch.syspath_prepend(str(tmp_path / "site" / "snippets"))
     yield _make(tmp_path / "site")
-    memo.forget()
+    kept.forget()
     project.report = project.current = None
 
 
