@@ -4,12 +4,12 @@ _MAKERS = {"a100": "NVIDIA", "h100": "NVIDIA", "h200": "NVIDIA", "b200": "NVIDIA
 
 
 def title(target: str) -> str:
-    """Return the name that a reader knows a target by, as in `TPU v5e` for `tpu-v5e`."""
-    if target in _MAKERS:
-        return f"{_MAKERS[target]} {target.upper()}"
-    if target.startswith("tpu"):
-        return "TPU" + target.removeprefix("tpu").replace("-", " ")
-    return target.upper()
+    """Return the name that a reader knows a target by: `TPU v5e` for `tpu-v5e`, `NVIDIA H100 x 8` for `h100:8`."""
+    base, _, topology = target.partition(":")
+    if base.startswith("tpu"):
+        return f"TPU{base.removeprefix('tpu').replace('-', ' ')} {topology}".rstrip()
+    name = f"{_MAKERS[base]} {base.upper()}" if base in _MAKERS else base.upper()
+    return f"{name} x {topology}" if topology else name
 
 
 def short(target: str) -> str:
@@ -19,6 +19,6 @@ def short(target: str) -> str:
 
 def lane(target: str) -> str:
     """Return the class that colours what belongs to a target: `cpu`, `gpu` or `tpu`."""
-    if target in _MAKERS:
+    if target.partition(":")[0] in _MAKERS:
         return "gpu"
     return "tpu" if target.startswith("tpu") else "cpu"
