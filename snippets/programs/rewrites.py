@@ -64,6 +64,11 @@ def multiply_constants(x: jax.Array) -> jax.Array:
     return x * (jnp.full_like(x, 2) * jnp.full_like(x, 3))
 
 
+def divide_by_three(x: jax.Array) -> jax.Array:
+    """Division takes longer than multiplication."""
+    return jax.lax.div(x, jnp.full_like(x, 3))
+
+
 def relu_twice(x: jax.Array) -> jax.Array:
     """The second relu changes nothing."""
     return jax.nn.relu(jax.nn.relu(x))
@@ -128,6 +133,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "2 * 3 * x": (scale_in_order, (MATRIX,)),
     "2 * (3 * x)": (scale_twice, (MATRIX,)),
     "x * (full(2) * full(3))": (multiply_constants, (MATRIX,)),
+    "x / 3": (divide_by_three, (MATRIX,)),
     "relu(relu(x))": (relu_twice, (MATRIX,)),
     "maximum(maximum(x, 0), 0)": (maximum_twice, (MATRIX,)),
     "x.T.T": (transpose_twice, (MATRIX,)),
@@ -152,6 +158,7 @@ REWRITES: dict[str, tuple[str, tuple[str, ...], int]] = {
     "2 * 3 * x → 6 * x": ("2 * 3 * x", ("multiply",), 1),
     "2 * (3 * x) → 6 * x": ("2 * (3 * x)", ("multiply",), 1),
     "x * (full(2) * full(3)) → x * 6": ("x * (full(2) * full(3))", ("multiply",), 1),
+    "x / 3 → x * (1 / 3)": ("x / 3", ("divide",), 0),
     "relu(relu(x)) → relu(x)": ("relu(relu(x))", ("maximum",), 1),
     "maximum(maximum(x, 0), 0) → maximum(x, 0)": ("maximum(maximum(x, 0), 0)", ("maximum",), 1),
     "x.T.T → x": ("x.T.T", ("transpose",), 0),

@@ -59,14 +59,12 @@ def steps(capture: Capture, last: int) -> str:
         capture: The program on one target.
         last: The place of the last pass to show in `Capture.passes`.
     """
-    blocks = [f"// as imported\n{print_computation(capture.unoptimized_module.entry, layouts=False)}"]
+    shown = print_computation(capture.unoptimized_module.entry, layouts=False)
+    blocks = [f"// as imported\n{shown}"]
     for step in capture.passes[: last + 1]:
-        shown = print_computation(step.module.entry, layouts=False)
-        name = f"// after {step.name}, in {step.pipeline}\n"
-        if shown == blocks[-1].partition("\n")[2]:
-            blocks.append(f"{name}// (ENTRY is the same)")
-        else:
-            blocks.append(name + shown)
+        earlier, shown = shown, print_computation(step.module.entry, layouts=False)
+        body = "// ENTRY is the same" if shown == earlier else shown
+        blocks.append(f"// after {step.name}, in {step.pipeline}\n{body}")
     return markdown.fence("\n\n".join(blocks), "hlo")
 
 
