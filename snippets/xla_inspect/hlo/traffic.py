@@ -1,0 +1,112 @@
+"""Bytes that each launch reads and writes, by the memory they lie in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.hlo.fusions import entry_kernels, is_fusion
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.module import Computation, Instruction, Module
+    from xla_inspect.hlo.shape import Shape
+
+MAIN = 0
+"""The memory space of a device's main memory (HBM on an accelerator); a TPU's on-chip memory has other numbers."""
+
+_WINDOWS = frozenset({"slice", "dynamic-slice"})
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What one launch moves.
+
+    Attributes:
+        name: The instruction.
+        read: Bytes of its operands by memory space, each operand once.
+        written: Bytes of its results by memory space.
+    """
+
+    name: str
+    read: Counter[int]
+    written: Counter[int]
+
+    @property
+    def main(self) -> int:
+        """Bytes read from main memory and written to it."""
+        return self.read[MAIN] + self.written[MAIN]
+
+    @property
+    def total(self) -> int:
+        """Bytes read and written in any memory."""
+        return self.read.total() + self.written.total()
+
+
+def list_traffic(module: Module) -> tuple[Traffic, ...]:
+    """What each launch of the entry computation moves, in order, without tile padding and without caches.
+
+    An operand that a fusion only slices counts as the slices. The two halves of an asynchronous copy are one launch,
+    counted where it starts. What runs inside a loop or a branch is not looked into, and the scratch memory that a
+    library call returns beside its result counts as written.
+    """
+    return tuple(_measure(module, kernel) for kernel in entry_kernels(module) if not kernel.opcode.endswith("-done"))
+
+
+def main_memory_bytes(module: Module) -> int:
+    """Bytes that all launches of the entry computation read from main memory and write to it."""
+    return sum(traffic.main for traffic in list_traffic(module))
+
+
+def _measure(module: Module, kernel: Instruction) -> Traffic:
+    read: Counter[int] = Counter()
+    inside = module.called(kernel)[0] if is_fusion(kernel) else None
+    slots: dict[str, list[int]] = {}
+    for number, name in enumerate(kernel.operands):
+        slots.setdefault(name, []).append(number)
+    for name, numbers in slots.items():
+        shape = module.entry.by_name[name].shape
+        wanted = shape.bytes
+        if inside is not None and len(inside.parameters) == len(kernel.operands):
+            wanted = min(wanted, sum(_needed(inside, inside.parameters[number]) for number in numbers))
+        for leaf in _leaves(shape):
+            read[_space(leaf)] += wanted if not shape.is_tuple else leaf.bytes
+    written: Counter[int] = Counter()
+    for leaf in _leaves(_result(kernel)):
+        written[_space(leaf)] += leaf.bytes
+    return Traffic(kernel.name, +read, +written)
+
+
+def _needed(inside: Computation, value: Instruction) -> int:
+    """Bytes of a value that its users take: all of it, unless each of them takes a slice."""
+    users = inside.users(value.name)
+    if value.is_root or not users:
+        return value.shape.bytes
+    wanted = 0
+    for user in users:
+        if user.opcode in _WINDOWS and user.operands[0] == value.name:
+            wanted += user.shape.bytes
+        elif user.opcode == "bitcast":
+            wanted += _needed(inside, user)
+        else:
+            return value.shape.bytes
+    return min(wanted, value.shape.bytes)
+
+
+def _result(kernel: Instruction) -> Shape:
+    """What is written: of an asynchronous start, which also carries its operands and a context, only the result."""
+    if kernel.opcode == "copy-start":
+        return kernel.shape.elements[0]
+    if kernel.opcode in {"async-start", "all-gather-start", "all-reduce-start"} and len(kernel.shape.elements) > 1:
+        return kernel.shape.elements[1]
+    return kernel.shape
+
+
+def _leaves(shape: Shape) -> tuple[Shape, ...]:
+    if shape.elements:
+        return tuple(leaf for element in shape.elements for leaf in _leaves(element))
+    return (shape,) if shape.is_array else ()
+
+
+def _space(shape: Shape) -> int:
+    return shape.layout.memory_space if shape.layout is not None else MAIN
