@@ -28,5 +28,5 @@ def origins(capture: Capture) -> str:
     table = markdown.cards(["launch", "Python, and the operations it became"], rows)
     if not silent:
         return table
-    verb = "has" if silent == 1 else "have"
-    return f"{table}\n{markdown.count(silent, 'more instruction')} of ENTRY {verb} no line: copies that the compiler added.\n"
+    rest = f"{markdown.count(silent, 'more instruction')} of ENTRY {'has' if silent == 1 else 'have'} no line"
+    return f"{table}\n{rest}: copies that the compiler added.\n"
