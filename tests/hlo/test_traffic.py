@@ -41,6 +41,13 @@ def test_a_launch_reads_each_operand_once_and_of_a_sliced_one_the_slice() -> Non
     )
 
 
+def test_a_slice_that_is_a_launch_of_its_own_reads_what_it_writes() -> None:
+    text = MODULE.replace(
+        "ROOT %m = f32[2,4]{1,0} multiply(%f, %f)", "ROOT %m = f32[1,4]{1,0} slice(%f), slice={[0:1]}"
+    )
+    assert list_traffic(parse(text))[-1] == Traffic("m", Counter({0: 16}), Counter({0: 16}))
+
+
 def test_only_what_lies_in_main_memory_counts_as_its_traffic() -> None:
     module = parse(MODULE)
     assert [traffic.main for traffic in list_traffic(module)] == [16, 64, 64]

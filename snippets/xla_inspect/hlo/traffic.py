@@ -46,7 +46,7 @@ class Traffic:
 def list_traffic(module: Module) -> tuple[Traffic, ...]:
     """What each launch of the entry computation moves, in order, without tile padding and without caches.
 
-    An operand that a fusion only slices counts as the slices. The two halves of an asynchronous copy are one launch,
+    An operand that a launch only slices counts as the slices. The two halves of an asynchronous copy are one launch,
     counted where it starts. What runs inside a loop or a branch is not looked into, and the scratch memory that a
     library call returns beside its result counts as written.
     """
@@ -66,7 +66,7 @@ def _measure(module: Module, kernel: Instruction) -> Traffic:
         slots.setdefault(name, []).append(number)
     for name, numbers in slots.items():
         shape = module.entry.by_name[name].shape
-        wanted = shape.bytes
+        wanted = min(shape.bytes, _result(kernel).bytes) if _takes_a_window(kernel) else shape.bytes
         if inside is not None and len(inside.parameters) == len(kernel.operands):
             wanted = min(wanted, sum(_needed(inside, inside.parameters[number]) for number in numbers))
         for leaf in _leaves(shape):
@@ -75,6 +75,10 @@ def _measure(module: Module, kernel: Instruction) -> Traffic:
     for leaf in _leaves(_result(kernel)):
         written[_space(leaf)] += leaf.bytes
     return Traffic(kernel.name, +read, +written)
+
+
+def _takes_a_window(kernel: Instruction) -> bool:
+    return (kernel.wrapped or kernel.opcode) in _WINDOWS
 
 
 def _needed(inside: Computation, value: Instruction) -> int:
