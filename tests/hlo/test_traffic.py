@@ -42,10 +42,27 @@ def test_a_launch_reads_each_operand_once_and_of_a_sliced_one_the_slice() -> Non
 
 
 def test_a_slice_that_is_a_launch_of_its_own_reads_what_it_writes() -> None:
-    text = MODULE.replace(
-        "ROOT %m = f32[2,4]{1,0} multiply(%f, %f)", "ROOT %m = f32[1,4]{1,0} slice(%f), slice={[0:1]}"
-    )
+    last = "ROOT %m = f32[2,4]{1,0} multiply(%f, %f)"
+    text = MODULE.replace(last, "ROOT %m = f32[1,4]{1,0} slice(%f), slice={[0:1], [0:4]}")
     assert list_traffic(parse(text))[-1] == Traffic("m", Counter({0: 16}), Counter({0: 16}))
+
+
+def test_an_asynchronous_slice_is_one_launch_that_reads_the_slice() -> None:
+    text = """\
+HloModule m
+
+%aside (a: f32[8,4]) -> f32[2,4] {
+  %a = f32[8,4]{1,0} parameter(0)
+  ROOT %s = f32[2,4]{1,0:S(1)} slice(%a), slice={[0:2], [0:4]}
+}
+
+ENTRY %main (x: f32[8,4]) -> f32[2,4] {
+  %x = f32[8,4]{1,0} parameter(0)
+  %start = ((f32[8,4]{1,0}), f32[2,4]{1,0:S(1)}, s32[]{:S(2)}) async-start(%x), calls=%aside
+  ROOT %done = f32[2,4]{1,0:S(1)} async-done(%start)
+}
+"""
+    assert list_traffic(parse(text)) == (Traffic("start", Counter({0: 32}), Counter({1: 32})),)
 
 
 def test_only_what_lies_in_main_memory_counts_as_its_traffic() -> None:

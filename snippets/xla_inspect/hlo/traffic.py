@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.fusions import entry_kernels, is_fusion
+from xla_inspect.hlo.fusions import entry_kernels
 
 if TYPE_CHECKING:
     from xla_inspect.hlo.module import Computation, Instruction, Module
@@ -60,7 +60,8 @@ def main_memory_bytes(module: Module) -> int:
 
 def _measure(module: Module, kernel: Instruction) -> Traffic:
     read: Counter[int] = Counter()
-    inside = module.called(kernel)[0] if is_fusion(kernel) else None
+    holds = kernel.opcode in {"fusion", "async-start"} and kernel.called
+    inside = module.called(kernel)[0] if holds else None
     slots: dict[str, list[int]] = {}
     for number, name in enumerate(kernel.operands):
         slots.setdefault(name, []).append(number)
