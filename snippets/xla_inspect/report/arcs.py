@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WIDTH, ROW, TOP = 360, 19, 4
 # Where shapes begin, where arcs begin, and how far the controls of the longest reach; a curve goes 3/4 of the way.
-SHAPE, START, REACH = 118, 212, 184
+SHAPE, START, REACH = 116, 218, 176
 
 
 def drawing(steps: Sequence[Step], caption: str) -> str:

@@ -1,0 +1,56 @@
+"""A choice and a repetition, each as Python writes it and as jax.lax does."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+BOUND = 100.0
+
+
+def python_if(x: jax.Array) -> jax.Array:
+    """Choose in Python, which needs a value to choose by."""
+    if jnp.sum(x) > 0:
+        return jnp.sin(x)
+    return jnp.cos(x)
+
+
+def python_for(x: jax.Array, steps: int) -> jax.Array:
+    """Repeat in Python, which needs to know how often."""
+    for _ in range(steps):
+        x = jnp.sin(x)
+    return x
+
+
+def cond(x: jax.Array) -> jax.Array:
+    """Choose on the device."""
+    return lax.cond(jnp.sum(x) > 0, jnp.sin, jnp.cos, x)
+
+
+def fori_loop(x: jax.Array) -> jax.Array:
+    """Repeat on the device, as often as the text says."""
+    return lax.fori_loop(0, 3, lambda _, value: jnp.sin(value), x)
+
+
+def scan(x: jax.Array) -> jax.Array:
+    """Return the running sums of x: at each step one element goes in, one sum comes out, and one is carried on."""
+    _, sums = lax.scan(lambda carry, element: (carry + element,) * 2, jnp.float32(0), x)
+    return sums
+
+
+def while_loop(x: jax.Array) -> jax.Array:
+    """Repeat on the device for as long as a value says so."""
+    return lax.while_loop(lambda value: jnp.sum(value) < BOUND, lambda value: value * 2, x)
+
+
+EXAMPLE = (jax.ShapeDtypeStruct((8,), jnp.float32),)
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    function.__name__: (function, EXAMPLE) for function in (cond, fori_loop, scan, while_loop)
+}
+
+if __name__ == "__main__":
+    for name, (function, example) in PROGRAMS.items():
+        print(name, jax.make_jaxpr(function)(*example), sep="\n")
