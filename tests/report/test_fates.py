@@ -30,13 +30,13 @@ def test_targets_that_agree_share_a_cell_and_the_others_do_not() -> None:
         "int32": {"cpu": IMPORTED, "h100": IMPORTED, "tpu-v5e": IMPORTED},
     }
     expected = [("kept", "1", "kept"), ("pass", "2", "constant_folding"), ("early", "3", "import")]
-    assert cells(fates.matrix({"x * 0": row})) == expected
+    assert cells(fates.matrix({"x * 0": row}, "")) == expected
 
 
 def test_a_rewrite_is_named_as_text() -> None:
-    shown = fates.matrix({"a < b": {"<i>": {"cpu": KEPT}}})
+    shown = fates.matrix({"a < b": {"<i>": {"cpu": KEPT}}}, "<u>")
     assert "a &#60; b" in shown
-    assert "<i>" not in shown
+    assert [tag for tag in ("<i>", "<u>") if tag in shown] == []
 
 
 def test_the_history_ends_with_the_pass_that_decided(captures: Captures) -> None:
@@ -45,6 +45,19 @@ def test_the_history_ends_with_the_pass_that_decided(captures: Captures) -> None
     blocks = fates.history(capture, fate).split("\n\n")
     assert [" call(" in block for block in blocks] == [True] * (len(blocks) - 1) + [False]
     assert f"// after {fate.by}, in {fate.pipeline}" in blocks[-1]
+
+
+def test_a_line_that_the_listing_above_does_not_hold_is_marked(captures: Captures) -> None:
+    header, *lines = fates.steps(captures["cpu"], 0).splitlines()
+    marked = [lines[int(number) - 1] for number in re.findall(r"\d+", header)]
+    (seam,) = (place for place, line in enumerate(lines) if line.startswith("// after "))
+    assert marked == [line for line in lines[seam + 1 : -1] if line not in lines[:seam]]
+    assert marked != []
+
+
+def test_a_history_may_start_late(captures: Captures) -> None:
+    assert fates.steps(captures["cpu"], 1, 1).splitlines()[1].startswith("// after ")
+    assert "// as imported" not in fates.steps(captures["cpu"], 1, 0)
 
 
 def test_what_no_pass_removed_has_no_history(captures: Captures) -> None:

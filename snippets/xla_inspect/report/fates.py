@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 _EARLY = {"Python", "JAX", "import"}
 
 
-def matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]]) -> str:
+def matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]], caption: str) -> str:
     """Return a table of fates as HTML; neighbouring targets that agree share a cell.
 
     Args:
         rows: Rewrite to element type to target to fate; each row has the same types and targets.
+        caption: What stands under it, plain text, before the targets in the order of the cells.
     """
     first = next(iter(rows.values()))
     targets = list(next(iter(first.values())))
@@ -36,7 +37,9 @@ def matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]]) -> str:
     )
     return (
         f'<figure class="fates"><table class="fates"><thead><tr><th rowspan="2" scope="col">rewrite</th>{heads}</tr>'
-        f"<tr>{lanes}</tr></thead><tbody>{body}</tbody></table></figure>\n"
+        f"<tr>{lanes}</tr></thead><tbody>{body}</tbody></table>"
+        f"<figcaption>{markdown.escape(caption)} From left to right: {', '.join(map(_short, targets))}.</figcaption>"
+        "</figure>\n"
     )
 
 
@@ -52,20 +55,33 @@ def history(capture: Capture, fate: Fate) -> str:
     return steps(capture, fate.step)
 
 
-def steps(capture: Capture, last: int) -> str:
+def steps(capture: Capture, last: int, first: int = -1) -> str:
     """Return the entry computation as imported, and after each of the first passes that changed it, as one listing.
+
+    Lines that the listing above does not hold are marked.
 
     Args:
         capture: The program on one target.
         last: The place of the last pass to show in `Capture.passes`.
+        first: The place of the first module to show, -1 for the one that was imported.
     """
     shown = print_computation(capture.unoptimized_module.entry, layouts=False)
-    blocks = [f"// as imported\n{shown}"]
+    blocks = [("// as imported", shown)]
     for step in capture.passes[: last + 1]:
         earlier, shown = shown, print_computation(step.module.entry, layouts=False)
-        body = "// ENTRY is the same" if shown == earlier else shown
-        blocks.append(f"// after {step.name}, in {step.pipeline}\n{body}")
-    return markdown.fence("\n\n".join(blocks), "hlo")
+        blocks.append((f"// after {step.name}, in {step.pipeline}", "" if shown == earlier else shown))
+    lines: list[str] = []
+    marked: list[int] = []
+    above: set[str] = set()
+    for name, body in blocks[first + 1 :]:
+        lines += ["", name] if lines else [name]
+        for line in body.splitlines() or ["// ENTRY is the same"]:
+            lines.append(line)
+            if above and body and line not in above:
+                marked.append(len(lines))
+        above = set(body.splitlines()) or above
+    fence = markdown.fence("\n".join(lines), "hlo")
+    return fence.replace("```hlo", f'```hlo hl_lines="{" ".join(map(str, marked))}"', 1) if marked else fence
 
 
 def entries(captures: Captures) -> str:
