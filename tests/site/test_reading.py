@@ -22,3 +22,8 @@ def test_a_chapter_says_it_under_its_title_and_other_pages_do_not() -> None:
     assert '</h1>\n<p class="reading-time">About 1 minute to read</p>' in add_time(ANSWER)
     assert "About 2 minutes" in add_time(ANSWER + "<p>" + "word " * 400 + "</p>")
     assert add_time("<h1>Home</h1><p>words</p>") == "<h1>Home</h1><p>words</p>"
+
+
+def test_of_tabs_the_first_counts() -> None:
+    pane = f'<div class="tabbed-block"><p>{"word " * 400}</p></div>'
+    assert estimate(f'<div class="tabbed-content">{pane * 3}</div><div class="tabbed-content">{pane}</div>') == 4
