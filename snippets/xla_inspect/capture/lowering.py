@@ -7,6 +7,7 @@ import re
 import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from xla_inspect.capture.targets import Target
+    from xla_inspect.hlo.frame import Frame
 
 private.hide_frames_of(str(Path(__file__).parent))
+
+# The place after an equation, as JAX prints it.
+LOCATED = re.compile(r"# (.+?)(:\d+:\d+ \(.*\))$", re.MULTILINE)
 
 SETTINGS = threading.RLock()
 """Held while JAX's process-wide settings differ from the reader's."""
@@ -64,6 +69,13 @@ class Program:
         """The text of the program's file, or an empty string."""
         return self.file.read_text(encoding="utf-8") if self.file else ""
 
+    def read_sources(self, frames: Mapping[int, Sequence[Frame]]) -> dict[str, str]:
+        """Return the project's files that call chains name, the program's own first, each with its text."""
+        named = {frame.file: None for chain in frames.values() for frame in chain}
+        files = {file: self.project / file for file in sorted(named) if file != self.source_file}
+        others = {file: path.read_text(encoding="utf-8") for file, path in files.items() if path.is_file()}
+        return {self.source_file: self.source, **others} if self.source_file else others
+
 
 PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """The kind of a target, and the platform whose lowering rules JAX uses for it."""
@@ -76,12 +88,14 @@ class Lowered:
     Attributes:
         stage: JAX's own `Lowered`.
         jaxpr: The traced program as JAX prints it.
+        jaxpr_locations: The same with the place in the program's files that each equation came from.
         stablehlo: The lowered program without locations.
         stablehlo_locations: The same with `loc(...)` on each operation.
     """
 
     stage: jax.stages.Lowered
     jaxpr: str
+    jaxpr_locations: str
     stablehlo: str
     stablehlo_locations: str
 
@@ -143,6 +157,11 @@ def prefix_pattern(project: Path) -> str:
     """
     root = r"[/\\]".join(map(re.escape, str(project).rstrip("/\\").replace("\\", "/").split("/")))
     return rf"^(?:.*[/\\](?:site|dist)-packages[/\\]|{root}[/\\]|.*[/\\])"
+
+
+def _name_file(project: Path, mark: re.Match[str]) -> str:
+    """Return the mark of an equation with its file named as everywhere else."""
+    return f"# {re.sub(prefix_pattern(project), '', mark[1])}{mark[2]}"
 
 
 @contextmanager
@@ -209,7 +228,9 @@ def lower(program: Program, target: Target, *, to_compile: bool) -> Lowered:
                 else:
                     with jax.default_device(device):
                         stage = traced.lower()
-            outcome.append(Lowered(stage, str(traced.jaxpr), stage.as_text(), stage.as_text(debug_info=True)))
+            located = LOCATED.sub(partial(_name_file, program.project), traced.jaxpr.pretty_print(source_info=True))
+            texts = str(traced.jaxpr), located, stage.as_text(), stage.as_text(debug_info=True)
+            outcome.append(Lowered(stage, *texts))
         except BaseException as error:  # noqa: BLE001 - the caller gets it, whatever it is
             outcome.append(error)
 

@@ -45,8 +45,19 @@ def capture_program(
         # To load a compiler takes longer than to lower twice; one that is loaded already serves for both.
         lowered = lowering.lower(program, target, to_compile=target.is_loaded)
         read = find_capture(program, lowered, target, asked)
-    # What the key leaves out: the file may have changed where the program in it did not.
-    return lambda: replace(read(), program=program.name, source_file=program.source_file, source=program.source)
+
+    def name() -> Capture:
+        found = read()
+        # What the key leaves out: a file may have changed where the program in it did not.
+        return replace(
+            found,
+            program=program.name,
+            source_file=program.source_file,
+            source=program.source,
+            sources=program.read_sources(found.frames),
+        )
+
+    return name
 
 
 def find_capture(
@@ -122,6 +133,7 @@ def assemble(
         source_file=program.source_file,
         source=program.source,
         jaxpr=lowered.jaxpr,
+        jaxpr_locations=lowered.jaxpr_locations,
         stablehlo=lowered.stablehlo,
         stablehlo_locations=lowered.stablehlo_locations,
         before=before,

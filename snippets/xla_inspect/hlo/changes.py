@@ -65,6 +65,7 @@ class ModuleChange:
         opcode_delta: How many more of each opcode the second has; those that stayed the same are left out.
         header: What differs on the first line of the text, by name.
         is_reordered: Whether instructions that both have stand in another order.
+        kept: The instructions that both have: that of the first, to that of the second.
     """
 
     before: Module
@@ -77,6 +78,7 @@ class ModuleChange:
     opcode_delta: Mapping[str, int]
     header: tuple[str, ...]
     is_reordered: bool
+    kept: Mapping[Instruction, Instruction]
 
     @property
     def summary(self) -> str:
@@ -113,6 +115,7 @@ def compare(before: Module, after: Module) -> ModuleChange:
         },
         header=tuple(key for key in keys if before.attributes.get(key) != after.attributes.get(key)),
         is_reordered=_is_reordered(after, backwards),
+        kept=matching.instructions,
     )
 
 

@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.module import Instruction, Module
     from xla_inspect.hlo.record import Capture
 
+type Place = tuple[str, int] | None
+"""A file and a line of it, counted from one."""
+
 _OPERATION = re.compile(r'^\s*(?:%[^=]+= )?"?([a-z_]+\.[\w.]+|call)\b.* loc\((#loc\d*)\)$', re.MULTILINE)
 _LOCATION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 _NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"\((#loc\d*)\)')
 _PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)(?: to (\d*):(\d+))?')
+_SUFFIX = re.compile(r" ?loc\((?:#loc\d*|\"(?:[^\"\\]|\\.)*\"(?:\(#loc\d*\))?)\)")
+_MARK = re.compile(r" +# *(?:(?P<file>.*?):(?P<line>\d+):\d+ \(.*\))?$")
 _CALL = re.compile(r"callsite\((#loc\d*) at #loc\d*\)")
 
 
@@ -50,6 +55,39 @@ def read_operations(stablehlo: str) -> list[Operation]:
         named = _NAMED.fullmatch(locations.get(alias, ""))
         op_name, inner = (named[1], named[2]) if named else ("", alias)
         found.append(Operation(name, op_name, _resolve(locations, inner, "")))
+    return found
+
+
+def read_stablehlo_lines(text: str) -> list[tuple[str, Place]]:
+    """Return each line of a StableHLO module printed with locations, without them, and where it comes from."""
+    locations = dict(_LOCATION.findall(text))
+    found: list[tuple[str, Place]] = []
+    for line in text.splitlines():
+        if line.startswith("#loc"):
+            continue
+        operation = _OPERATION.match(line)
+        frame = _resolve(locations, operation[2], "") if operation else None
+        found.append((_SUFFIX.sub("", line), (frame.file, frame.line) if frame else None))
+    return found
+
+
+def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
+    """Return each line of a jaxpr printed with source lines, without them, and where it comes from.
+
+    A line that continues an equation, or stands inside it, belongs with that equation.
+    """
+    found: list[tuple[str, Place]] = []
+    # The equations around the current line: how far each is indented, and its place.
+    around: list[tuple[int, Place]] = []
+    for line in text.splitlines():
+        mark = _MARK.search(line)
+        shown = line[: mark.start()].rstrip() if mark else line
+        depth = len(shown) - len(shown.lstrip())
+        while around and around[-1][0] >= depth and not shown.lstrip().startswith("]"):
+            around.pop()
+        if mark and mark["file"]:
+            around.append((depth, (mark["file"], int(mark["line"]))))
+        found.append((shown, around[-1][1] if around else None))
     return found
 
 

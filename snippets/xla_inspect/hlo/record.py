@@ -149,6 +149,8 @@ class Capture:
         fusion_log: The GPU fusion cost model's steps, sorted since their order varies; empty elsewhere.
         code: Generated code.
         frames: Stack-frame id to call chain, innermost frame first; metadata of an instruction names the id.
+        sources: The project's files that the program comes from, its own first, each with its text.
+        jaxpr_locations: The jaxpr with `# file:line:column (function)` after the first line of each equation.
     """
 
     program: str
@@ -172,6 +174,8 @@ class Capture:
     fusion_log: tuple[str, ...] = ()
     code: tuple[Code, ...] = ()
     frames: Mapping[int, tuple[Frame, ...]] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    jaxpr_locations: str = ""
 
     @cached_property
     def unoptimized_module(self) -> Module:

@@ -13,7 +13,7 @@ from xla_inspect.hlo.record import Capture, Code, Cost, Kernel, Memory, PassChan
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-FORMAT = 1
+FORMAT = 2
 """Raised by one whenever what is written changes its meaning."""
 
 
@@ -58,7 +58,7 @@ def dump(capture: Capture) -> str:
     record = {
         "format": FORMAT,
         **plain,
-        **{name: dict(getattr(capture, name)) for name in ("versions", "options")},
+        **{name: dict(getattr(capture, name)) for name in ("versions", "options", "sources")},
         **{name: table.add(getattr(capture, name)) for name in _TEXTS},
         "runs": [[run.pipeline, run.name, run.changed] for run in capture.runs],
         "passes": [[change.pipeline, change.name, table.add(change.text)] for change in capture.passes],
@@ -102,6 +102,7 @@ def _build(record: dict[str, Any]) -> Capture:
         **{name: record[name] for name in _PLAIN},
         versions=record["versions"],
         options=record["options"],
+        sources=record["sources"],
         **{name: table.get(record[name]) for name in _TEXTS},
         runs=tuple(PassRun(*run) for run in record["runs"]),
         passes=tuple(PassChange(pipeline, name, table.get(spans)) for pipeline, name, spans in record["passes"]),
@@ -125,5 +126,5 @@ def _flat(item: Cost | Kernel | Frame) -> dict[str, Any]:
     return {each.name: getattr(item, each.name) for each in fields(item)}
 
 
-_PLAIN = ("program", "target", "source_file", "source", "jaxpr")
+_PLAIN = ("program", "target", "source_file", "source", "jaxpr", "jaxpr_locations")
 _TEXTS = ("stablehlo", "stablehlo_locations", "before", "after", "buffers", "live_ranges")

@@ -1,0 +1,128 @@
+"""What the explorer's script needs of a capture, as small JSON: texts once each, states as numbers into them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.hlo.provenance import read_jaxpr_lines, read_stablehlo_lines
+from xla_inspect.hlo.trail import find_lines, follow
+from xla_inspect.report.listing import print_instruction
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from xla_inspect.hlo.module import Computation, Instruction
+    from xla_inspect.hlo.provenance import Place
+    from xla_inspect.hlo.record import Capture
+    from xla_inspect.hlo.trail import Line, State
+
+VERSION = 1
+NONE = -1
+# Shown only when asked for.
+CONFIGURATION = ("backend_config", "frontend_attributes")
+TABLES = ("places", "texts", "configurations", "origins", "chains", "computations")
+
+
+def describe(capture: Capture) -> dict[str, Any]:
+    """Return the explorer's data of one capture; `static/explorer.js` reads it.
+
+    Returns:
+        A mapping that JSON can hold:
+
+        - `program`, `target`, `title`, `versions`: what was compiled, and for what.
+        - `sources`: `[file, lines]` of each Python file, the program's own first.
+        - `jaxpr`, `stablehlo`: lists of `[text, place]`.
+        - `places`, `texts`, `configurations`, `origins`, `chains`, `computations`: tables that all else points into,
+          -1 for nothing. A place is `[file, line]`, a chain a list of `[function, file, line]`, innermost first,
+          an origin `[op_name, chain, through]`, a computation `[name, is entry, rows]`, and a row five numbers:
+          that of the instruction, its text, configuration, origin and place.
+        - `states`: `pipeline`, `pass`, `summary`, `counts` by opcode, `changed` (numbers of instructions) and
+          `computations`, callers first.
+        - `runs`: `[pipeline, runs, runs that said they changed something]` in order of first appearance.
+    """
+    writer = _Writer(capture)
+    states = [writer.write_state(state) for state in follow(capture)]
+    return {
+        "version": VERSION,
+        "program": capture.program,
+        "target": capture.target,
+        "title": title(capture.target),
+        "versions": dict(sorted(capture.versions.items())),
+        "sources": [[file, text.splitlines()] for file, text in capture.sources.items()],
+        "jaxpr": writer.write_lines(read_jaxpr_lines(capture.jaxpr_locations)),
+        "stablehlo": writer.write_lines(read_stablehlo_lines(capture.stablehlo_locations)),
+        "states": states,
+        "runs": _count_runs(capture),
+        **{name: list(table) for name, table in writer.tables.items()},
+    }
+
+
+class _Writer:
+    """Turns states and lines into numbers, and gives equal things one number."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.tables: dict[str, dict[Hashable, int]] = {name: {} for name in TABLES}
+        self.files = {file: number for number, file in enumerate(capture.sources)}
+
+    def add(self, table: str, thing: Hashable) -> int:
+        known = self.tables[table]
+        return known.setdefault(thing, len(known))
+
+    def write_lines(self, lines: Sequence[tuple[str, Place]]) -> list[tuple[str, int]]:
+        return [(text, self.write_place(*place) if place else NONE) for text, place in lines]
+
+    def write_place(self, file: str, line: int) -> int:
+        return self.add("places", (self.files[file], line)) if file in self.files else NONE
+
+    def write_state(self, state: State) -> dict[str, Any]:
+        lines = find_lines(self.capture, state.module)
+        changed = state.change.changed if state.change else ()
+        return {
+            "pipeline": state.pipeline,
+            "pass": state.name,
+            "summary": state.change.summary if state.change else "",
+            "counts": dict(sorted(state.module.opcode_counts().items())),
+            "changed": sorted(
+                state.numbers[each.after] for each in changed if set(each.aspects) - {"name", "metadata"}
+            ),
+            "computations": [
+                self.write_computation(computation, state.numbers, lines)
+                for computation in reversed(state.module.computations)
+            ],
+        }
+
+    def write_computation(
+        self, computation: Computation, numbers: Mapping[Instruction, int], lines: Mapping[Instruction, Line]
+    ) -> int:
+        rows: list[int] = []
+        for instruction in computation:
+            attributes = instruction.attributes
+            shown = "".join(f", {name}={attributes[name]}" for name in CONFIGURATION if name in attributes)
+            line = lines.get(instruction)
+            rows += (
+                numbers[instruction],
+                self.add("texts", print_instruction(instruction, {"metadata", *CONFIGURATION})),
+                self.add("configurations", shown) if shown else NONE,
+                self.write_origin(instruction, line),
+                self.write_place(line.file, line.number) if line else NONE,
+            )
+        return self.add("computations", (computation.name, computation.is_entry, tuple(rows)))
+
+    def write_origin(self, instruction: Instruction, line: Line | None) -> int:
+        frames = self.capture.frames.get(instruction.stack_frame or 0, ())
+        chain = tuple((frame.function, frame.file, frame.line) for frame in frames)
+        name, through = instruction.op_name or "", line.through if line else ""
+        if not (name or chain or through):
+            return NONE
+        return self.add("origins", (name, self.add("chains", chain) if chain else NONE, through))
+
+
+def _count_runs(capture: Capture) -> list[tuple[str, int, int]]:
+    runs, changed = Counter[str](), Counter[str]()
+    for run in capture.runs:
+        runs[run.pipeline] += 1
+        changed[run.pipeline] += run.changed
+    return [(pipeline, number, changed[pipeline]) for pipeline, number in runs.items()]
