@@ -1,0 +1,151 @@
+// What the explorer knows of one capture: the data of report/explorer/data.py, and questions about it. No page here.
+"use strict";
+(globalThis.xlaExplorer ??= {}).Model = class Model {
+  static ROW = 5; // numbers of a row: instruction, text, configuration, origin, place
+
+  constructor(data) {
+    this.data = data;
+    this.modules = new Map();
+  }
+
+  // The module of a state: computations, callers first, each with its rows.
+  module(state) {
+    if (!this.modules.has(state))
+      this.modules.set(state, this.data.states[state].computations.map((number) => this.computation(number)));
+    return this.modules.get(state);
+  }
+
+  computation(number) {
+    const [name, isEntry, flat] = this.data.computations[number];
+    const rows = [];
+    for (let at = 0; at < flat.length; at += Model.ROW) {
+      const [instruction, text, configuration, origin, place] = flat.slice(at, at + Model.ROW);
+      rows.push({ instruction, text, configuration, origin, place });
+    }
+    return { name, isEntry, rows };
+  }
+
+  // A row's text as the switches want it.
+  print(row, { layouts, configuration, metadata }) {
+    let text = this.data.texts[row.text];
+    if (!layouts) text = text.replace(/(\])\{[^{}=]*\}/g, "$1");
+    if (configuration && row.configuration >= 0) text += this.data.configurations[row.configuration];
+    if (metadata && row.origin >= 0) {
+      const name = this.data.origins[row.origin][0];
+      const place = this.place(row.place);
+      if (name) text += `, metadata={op_name=${JSON.stringify(name)}${place ? ` ${place}` : ""}}`;
+    }
+    return text;
+  }
+
+  // `file:line`, or an empty string.
+  place(number) {
+    if (number < 0) return "";
+    const [file, line] = this.data.places[number];
+    return `${this.data.sources[file][0]}:${line}`;
+  }
+
+  findPlace(file, line) {
+    return this.data.places.findIndex(([f, l]) => f === file && l === line);
+  }
+
+  // Where an instruction comes from, in words.
+  explain(row) {
+    if (row.origin < 0) return "The compiler made it; it names no Python line.";
+    const [name, chain, through] = this.data.origins[row.origin];
+    const said = [];
+    if (through) said.push(`It has no line of its own: this is the line of ${through}, beside it.`);
+    if (name) said.push(name);
+    if (chain >= 0) said.push(this.data.chains[chain].map(([f, file, line]) => `${f || "?"} (${file}:${line})`).join(" ← "));
+    return said.join(" · ");
+  }
+
+  // How many lines of each stage belong to a place.
+  count(place) {
+    const last = this.data.states.length - 1;
+    const inModule = (state) => this.module(state).flatMap((c) => c.rows).filter((row) => row.place === place).length;
+    const inText = (lines) => lines.filter(([, at]) => at === place).length;
+    return {
+      jaxpr: inText(this.data.jaxpr),
+      stablehlo: inText(this.data.stablehlo),
+      before: inModule(0),
+      after: inModule(last),
+    };
+  }
+
+  // The difference of a state against the one before, by computation: rows with `kind` same, added, removed, changed
+  // (with `was`, the row before). Only the numbers of instructions count, so a new name is no difference.
+  diff(state) {
+    const after = this.module(state);
+    if (state === 0) return after.map((c) => ({ ...c, kind: "same", rows: c.rows.map((row) => ({ ...row, kind: "same" })) }));
+    const before = this.module(state - 1);
+    const changed = new Set(this.data.states[state].changed);
+    const old = new Map(before.flatMap((c) => c.rows.map((row) => [row.instruction, row])));
+    const now = new Set(after.flatMap((c) => c.rows.map((row) => row.instruction)));
+    const homes = new Map(before.flatMap((c) => c.rows.map((row) => [row.instruction, c.name])));
+    const shown = after.map((c) => ({
+      ...c,
+      kind: "same",
+      rows: c.rows.map((row) => {
+        const was = old.get(row.instruction);
+        return { ...row, kind: !was ? "added" : changed.has(row.instruction) ? "changed" : "same", was };
+      }),
+    }));
+    // What is gone stands where it stood: after the row before it, in the computation that its neighbours went to.
+    for (const computation of before) {
+      const gone = computation.rows.filter((row) => !now.has(row.instruction));
+      if (!gone.length) continue;
+      const home = this.home(computation, shown, homes);
+      if (home) this.insert(home, computation, gone);
+      else shown.push({ ...computation, kind: "removed", rows: gone.map((row) => ({ ...row, kind: "removed" })) });
+    }
+    for (const c of shown) if (c.kind === "same" && c.rows.length && c.rows.every((row) => row.kind === "added")) c.kind = "added";
+    return shown;
+  }
+
+  home(computation, shown, homes) {
+    const votes = (c) => c.rows.filter((row) => homes.get(row.instruction) === computation.name).length;
+    const best = shown.map((c) => [votes(c), c]).sort(([a], [b]) => b - a)[0];
+    if (best && best[0] > 0) return best[1];
+    return shown.find((c) => c.name === computation.name || (c.isEntry && computation.isEntry));
+  }
+
+  insert(home, computation, gone) {
+    const lost = new Set(gone.map((row) => row.instruction));
+    let previous = null;
+    for (const row of computation.rows) {
+      if (lost.has(row.instruction)) {
+        const at = previous === null ? 0 : home.rows.findIndex((r) => r.instruction === previous) + 1;
+        home.rows.splice(at, 0, { ...row, kind: "removed" });
+      }
+      if (home.rows.some((r) => r.instruction === row.instruction)) previous = row.instruction;
+    }
+  }
+
+  instructionCount(state) {
+    return Object.values(this.data.states[state].counts).reduce((sum, n) => sum + n, 0);
+  }
+
+  // The opcodes of which a state has more or fewer than the one before: `[opcode, difference]`.
+  countDelta(state) {
+    if (state === 0) return [];
+    const [old, now] = [this.data.states[state - 1].counts, this.data.states[state].counts];
+    return [...new Set([...Object.keys(old), ...Object.keys(now)])]
+      .map((opcode) => [opcode, (now[opcode] ?? 0) - (old[opcode] ?? 0)])
+      .filter(([, difference]) => difference)
+      .sort(([a], [b]) => a.localeCompare(b));
+  }
+
+  // Passes by pipeline, in order: `{ pipeline, states, silent }`, with how many runs changed nothing.
+  pipelines() {
+    const groups = [];
+    this.data.states.forEach((state, number) => {
+      if (number === 0) return;
+      const last = groups.at(-1);
+      if (last?.pipeline === state.pipeline) last.states.push(number);
+      else groups.push({ pipeline: state.pipeline, states: [number] });
+    });
+    const runs = new Map(this.data.runs.map(([pipeline, total, changed]) => [pipeline, total - changed]));
+    return groups.map((group) => ({ ...group, silent: runs.get(group.pipeline) ?? 0 }));
+  }
+};
