@@ -1,8 +1,6 @@
-"""An exported program in VHLO, the versioned form of StableHLO, as one version of it writes the program down."""
+"""A StableHLO module in VHLO, its versioned form, as one version of StableHLO writes it down."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import jax
 from jax import export
@@ -13,9 +11,6 @@ from jaxlib.mlir.passmanager import PassManager
 
 from programs import gelu
 
-if TYPE_CHECKING:
-    from jax.export import Exported
-
 
 def read(artifact: bytes) -> str:
     """Return the StableHLO of a portable artifact, whatever version wrote it."""
@@ -24,8 +19,8 @@ def read(artifact: bytes) -> str:
     return str(stablehlo.deserialize_portable_artifact(context, artifact))
 
 
-def portable(exported: Exported, version: str) -> str:
-    """Return an exported program in VHLO of a version of StableHLO, such as `1.0.0`.
+def portable(text: str, version: str) -> str:
+    """Return a StableHLO module in VHLO of a version of StableHLO, such as `1.0.0`.
 
     Raises:
         ValueError: That version had no way to say it; the message is the compiler's.
@@ -33,7 +28,7 @@ def portable(exported: Exported, version: str) -> str:
     with mlir.make_ir_context() as context:
         stablehlo.register_dialect(context)
         stablehlo.register_stablehlo_passes()
-        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        module = ir.Module.parse(text)
         steps = f"builtin.module(stablehlo-legalize-to-vhlo,vhlo-to-version{{target={version}}})"
         try:
             PassManager.parse(steps).run(module.operation)
@@ -44,4 +39,5 @@ def portable(exported: Exported, version: str) -> str:
 
 
 if __name__ == "__main__":
-    print(portable(export.export(jax.jit(gelu.gelu))(*gelu.EXAMPLE), "1.0.0"))
+    written = export.export(jax.jit(gelu.gelu))(*gelu.EXAMPLE)
+    print(portable(read(written.mlir_module_serialized), "1.0.0"))
