@@ -13,7 +13,12 @@ from programs import layer
 def kernel_mlir() -> dict[str, str]:
     """Return the MLIR of each kernel of the dense layer, by the name of its file's stage."""
     with tempfile.TemporaryDirectory() as folder:
-        options = {"xla_dump_to": folder, "xla_dump_emitter_re": ".*"}
+        # The pass that splits a loop over this machine's cores is off, so that every machine gets the same loop.
+        options = {
+            "xla_dump_to": folder,
+            "xla_dump_emitter_re": ".*",
+            "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
+        }
         jax.jit(layer.layer).lower(*layer.EXAMPLE).compile(options)
         return {path.stem.partition("_module-")[2]: path.read_text() for path in sorted(Path(folder).glob("*.mlir"))}
 

@@ -14,7 +14,8 @@ from jax.experimental.compilation_cache import compilation_cache
 
 from programs import gelu
 
-MARKS = {"StableHLO": b"StableHLO_v", "machine code (ELF)": b"\x7fELF", "the name of HLO's `erf`": b"erf"}
+OBJECT = {"darwin": b"\xcf\xfa\xed\xfe"}.get(sys.platform, b"\x7fELF")  # how a file of machine code begins
+MARKS = {"StableHLO": b"StableHLO_v", "machine code": OBJECT, "the name `erf`": b"erf"}
 PACKING = "compression.zstd" if sys.version_info >= (3, 14) else "zlib"
 
 
