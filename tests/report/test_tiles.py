@@ -13,7 +13,7 @@ from xla_inspect.report import tiles
 def test_tiles_cover_the_array_and_are_numbered_as_memory_has_them() -> None:
     shown = tiles.drawing(parse_shape("f32[20,200]{1,0:T(8,128)}"))
     assert re.findall(r">tile (\d)<", shown) == list("012345")
-    assert "20 of 24 rows and 200 of 256 columns hold elements. 16,000 bytes take 24,576." in shown
+    assert "20 of 24 rows and 200 of 256 columns hold elements, the rest is padding. 16,000 bytes take 24,576." in shown
 
 
 def test_a_column_major_matrix_is_drawn_as_it_lies() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.module import Instruction
     from xla_inspect.hlo.shape import Layout, Shape
 
-LONGEST = 56
+LONGEST = 100
 """Characters of a part that are shown; the rest of a longer one is counted."""
 
 ATTRIBUTES = {

@@ -36,19 +36,19 @@ def drawing(shape: Shape) -> str:
     tiles = "".join(
         f'<rect class="tile" x="{LEFT + column * wide * x:.1f}" y="{TOP + row * high * y:.1f}"'
         f' width="{wide * x:.1f}" height="{high * y:.1f}"/>'
-        f'<text x="{LEFT + (column + 0.5) * wide * x:.1f}" y="{TOP + (row + 0.5) * high * y + 4:.1f}">'
+        f'<text x="{LEFT + column * wide * x + 5:.1f}" y="{TOP + row * high * y + 14:.1f}">'
         f"tile {row * across + column}</text>"
         for row in range(down)
         for column in range(across)
     )
     said = (
         f"{shape.text} in {markdown.count(down * across, 'tile')} of {high} x {wide}, stored in this order: "
-        f"{rows:,} of {down * high:,} rows and {columns:,} of {across * wide:,} columns hold elements. "
+        f"{rows:,} of {down * high:,} rows and {columns:,} of {across * wide:,} columns hold elements, the rest is padding. "
         f"{shape.bytes:,} bytes take {shape.padded_bytes:,}."
     )
     return (
         f'<figure class="tiles" markdown="0"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
-        f' aria-label="{html.escape(said)}"><text class="side" x="{LEFT}" y="12">{columns:,} of'
+        f' aria-label="{html.escape(said)}"><text x="{LEFT}" y="12">{columns:,} of'
         f" {across * wide:,} columns across, {rows:,} of {down * high:,} rows down</text>"
         f'<rect class="padding" x="{LEFT}" y="{TOP}" width="{WIDTH - 2 * LEFT}" height="{HEIGHT - TOP - LEFT}"/>'
         f'<rect class="array" x="{LEFT}" y="{TOP}" width="{columns * x:.1f}" height="{rows * y:.1f}"/>'
