@@ -55,7 +55,7 @@ def history(capture: Capture, fate: Fate) -> str:
     return steps(capture, fate.step)
 
 
-def steps(capture: Capture, last: int, first: int = -1) -> str:
+def steps(capture: Capture, last: int, first: int = -1, *, layouts: bool = False) -> str:
     """Return the entry computation as imported, and after each of the first passes that changed it, as one listing.
 
     Lines that the listing above does not hold are marked.
@@ -64,11 +64,12 @@ def steps(capture: Capture, last: int, first: int = -1) -> str:
         capture: The program on one target.
         last: The place of the last pass to show in `Capture.passes`.
         first: The place of the first module to show, -1 for the one that was imported.
+        layouts: Whether shapes keep their layouts.
     """
-    shown = print_computation(capture.unoptimized_module.entry, layouts=False)
+    shown = print_computation(capture.unoptimized_module.entry, layouts=layouts)
     blocks = [("// as imported", shown)]
     for step in capture.passes[: last + 1]:
-        earlier, shown = shown, print_computation(step.module.entry, layouts=False)
+        earlier, shown = shown, print_computation(step.module.entry, layouts=layouts)
         blocks.append((f"// after {step.name}, in {step.pipeline}", "" if shown == earlier else shown))
     lines: list[str] = []
     marked: list[int] = []
