@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect import TARGETS, available, capture
+from xla_inspect import TARGETS, available, capture, capture_all
+from xla_inspect.capture.capture import USUAL
 from xla_inspect.errors import InspectError
+from xla_inspect.report.explorer.page import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0, or 1 after an error that was asked for in vain, 2 for usage."""
     options = build_parser().parse_args(arguments)
     try:
-        print(list_targets() if options.command == "targets" else show(options))  # noqa: T201 - a command prints
+        print(COMMANDS[options.command](options))  # noqa: T201 - a command prints
     except InspectError as error:
         print(f"xla-inspect: {error}", file=sys.stderr)  # noqa: T201 - a command prints
         return 1
@@ -39,10 +41,14 @@ def build_parser() -> argparse.ArgumentParser:
     command.add_argument("function", metavar="FILE.py:FUNCTION", help="the file also defines EXAMPLE, its arguments")
     command.add_argument("--target", default="cpu", help=f"one of {', '.join(TARGETS)} (default: %(default)s)")
     command.add_argument("--stage", choices=STAGES, default="after", help="default: %(default)s")
+    command = commands.add_parser("report", help="write one HTML file in which to step through the passes")
+    command.add_argument("function", metavar="FILE.py:FUNCTION", help="as for `show`")
+    command.add_argument("--target", action="append", help="may repeat (default: cpu, h100 and tpu-v5e)")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="default: FUNCTION.html")
     return parser
 
 
-def list_targets() -> str:
+def list_targets(_: argparse.Namespace | None = None) -> str:
     """Return a line per target: its name, and `available` or why it is not."""
     width = max(map(len, TARGETS))
     return "\n".join(f"{name:<{width}}  {reason or 'available'}" for name, reason in available().items())
@@ -54,21 +60,51 @@ def show(options: argparse.Namespace) -> str:
     Raises:
         InspectError: The file, the function or EXAMPLE is missing, or the function does not compile.
     """
-    file, colon, name = options.function.rpartition(":")
+    function, example = load_function(options.function)
+    found = capture(function, *example, target=options.target, sass=options.stage == "code")
+    return STAGES[options.stage](found)
+
+
+def report(options: argparse.Namespace) -> str:
+    """Write the explorer of a function that a file holds, and return what was written and what is missing from it.
+
+    Raises:
+        InspectError: As for `show`; or no target could be compiled for, or the file cannot be written.
+    """
+    function, example = load_function(options.function)
+    found = capture_all(function, *example, targets=tuple(dict.fromkeys(options.target or USUAL)))
+    missing = [f"{target} is left out: {reason}" for target, reason in found.missing.items()]
+    if not found:
+        raise InspectError("\n".join(missing))
+    path = options.output or Path(f"{next(iter(found.values())).program}.html")
+    try:
+        path.write_text(write(found), encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}"
+        raise InspectError(message) from error
+    return "\n".join((*missing, f"{path}: {path.stat().st_size:,} bytes; open it in a browser"))
+
+
+def load_function(named: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return the function that `FILE.py:FUNCTION` names, and the arguments that the file gives as EXAMPLE.
+
+    Raises:
+        InspectError: The file, the function or EXAMPLE is missing.
+    """
+    file, colon, name = named.rpartition(":")
     if not colon or not file.endswith(".py"):
-        message = f"write FILE.py:FUNCTION, not {options.function!r}"
+        message = f"write FILE.py:FUNCTION, not {named!r}"
         raise InspectError(message)
     module = load_file(Path(file))
     function, example = getattr(module, name, None), getattr(module, "EXAMPLE", None)
     if not callable(function):
-        named = sorted(key for key, value in vars(module).items() if callable(value) and not key.startswith("_"))
-        message = f"{file} has no function {name!r}; it has {', '.join(named) or 'none'}"
+        names = sorted(key for key, value in vars(module).items() if callable(value) and not key.startswith("_"))
+        message = f"{file} has no function {name!r}; it has {', '.join(names) or 'none'}"
         raise InspectError(message)
     if not isinstance(example, tuple):
         message = f"{file} does not say with which arguments: let EXAMPLE be a tuple of them, shapes are enough"
         raise InspectError(message)
-    found = capture(function, *example, target=options.target, sass=options.stage == "code")
-    return STAGES[options.stage](found)
+    return function, example
 
 
 def load_file(path: Path) -> Any:  # noqa: ANN401 - a module of the reader's
@@ -129,6 +165,9 @@ STAGES: Mapping[str, Callable[[Capture], str]] = {
     "code": _print_code,
 }
 """What `show` can print, by the name of its stage."""
+
+COMMANDS: Mapping[str, Callable[[argparse.Namespace], str]] = {"targets": list_targets, "show": show, "report": report}
+"""What each command does."""
 
 if __name__ == "__main__":
     sys.exit(main())

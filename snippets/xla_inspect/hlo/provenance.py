@@ -22,7 +22,7 @@ _OPERATION = re.compile(r'^\s*(?:%[^=]+= )?"?([a-z_]+\.[\w.]+|call)\b.* loc\((#l
 _LOCATION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 _NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"\((#loc\d*)\)')
 _PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)(?: to (\d*):(\d+))?')
-_SUFFIX = re.compile(r" ?loc\((?:#loc\d*|\"(?:[^\"\\]|\\.)*\"(?:\(#loc\d*\))?)\)")
+_SUFFIX = re.compile(r" ?loc\((?:#loc\d*|unknown|\"(?:[^\"\\]|\\.)*\"(?:\(#loc\d*\))?)\)")
 _MARK = re.compile(r" +# *(?:(?P<file>.*?):(?P<line>\d+):\d+ \(.*\))?$")
 _CALL = re.compile(r"callsite\((#loc\d*) at #loc\d*\)")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING
 from xla_inspect.hlo.changes import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
 
     from xla_inspect.hlo.changes import ModuleChange
     from xla_inspect.hlo.frame import Frame
     from xla_inspect.hlo.module import Instruction, Module
     from xla_inspect.hlo.record import Capture
+
+
+LAST = "after the last pass that was dumped"
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class State:
 
     Attributes:
         pipeline: The pipeline of the pass that made it, or an empty string for the module as imported.
-        name: The pass, or an empty string.
+        name: The pass, an empty string at import, or `LAST`.
         module: The module after the pass.
         change: What the pass changed, or None for the module as imported.
         numbers: A number for each instruction: the same in each state that has the instruction, whatever its name.
@@ -37,20 +41,44 @@ class State:
 
 
 def follow(capture: Capture) -> Iterator[State]:
-    """Yield the module as imported, and after each pass that changed it.
+    """Yield the module as imported, after each pass that changed it, and as optimized where passes dumped no more.
 
-    Which instruction is which is what `matching.match` finds; one that it does not find again gets a new number.
+    Which instruction is which is what `matching.match` finds. An instruction that a pass moved into another
+    computation, as into a fusion, is known by its opcode, its shape and where in Python it comes from.
+    Any other that the state before does not have gets a new number.
     """
     fresh = count()
     module = capture.unoptimized_module
     numbers = {instruction: next(fresh) for instruction in module.walk()}
     yield State("", "", module, None, numbers)
-    for step in capture.passes:
-        change = compare(module, step.module)
-        known = {after: numbers[before] for before, after in change.kept.items()}
-        module = step.module
+    steps = [(step.pipeline, step.name, step.module) for step in capture.passes]
+    for pipeline, name, after in [*steps, ("", LAST, capture.module)]:
+        change = compare(module, after)
+        if name == LAST and not change.is_visible:
+            return
+        known = {new: numbers[old] for old, new in {**change.kept, **_find_moved(change)}.items()}
+        module = after
         numbers = {found: known[found] if found in known else next(fresh) for found in module.walk()}
-        yield State(step.pipeline, step.name, module, change, numbers)
+        yield State(pipeline, name, module, change, numbers)
+
+
+def _find_moved(change: ModuleChange) -> dict[Instruction, Instruction]:
+    """Return the removed instructions that stand among the added, each with the one it became."""
+    waiting: dict[Hashable, deque[Instruction]] = defaultdict(deque)
+    for instruction in change.removed:
+        waiting[_identity(instruction)].append(instruction)
+    found = {}
+    for instruction in change.added:
+        if same := waiting.get(_identity(instruction)):
+            found[same.popleft()] = instruction
+    return found
+
+
+def _identity(instruction: Instruction) -> Hashable:
+    origin = instruction.op_name, instruction.stack_frame
+    # Parameters and constants of a computation belong to it, and without an origin all of a kind look alike.
+    own = instruction.computation if instruction.opcode in {"parameter", "constant"} or origin == (None, None) else ""
+    return instruction.opcode, instruction.shape.plain, origin, own
 
 
 @dataclass(frozen=True)

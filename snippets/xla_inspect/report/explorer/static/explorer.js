@@ -127,9 +127,15 @@
       };
       if (!(state.view in views)) state.view = "passes";
       const focused = this.remember();
-      this.source.replaceChildren(...panes.source(model, state));
+      const place = `${state.target} ${state.place}`;
+      if (place !== this.drawnPlace) {
+        this.source.replaceChildren(...panes.source(model, state));
+        this.offerFocus(this.source);
+        this.counts = state.place < 0 ? {} : model.count(state.place);
+      }
+      this.drawnPlace = place;
       this.pane.replaceChildren(...views[state.view]());
-      for (const part of [this.source, this.pane]) this.offerFocus(part);
+      this.offerFocus(this.pane);
       for (const input of this.root.querySelectorAll('.choice input[type="radio"]'))
         input.checked = [state.target, state.view].includes(input.value);
       for (const [name] of SWITCHES) this.root.querySelector(`[name="${this.id}-${name}"]`).checked = state.switches[name];
@@ -142,8 +148,7 @@
 
     // Say what a line became, in the status line and beside the name of each stage.
     count() {
-      const { model, state } = this;
-      const counts = state.place < 0 ? {} : model.count(state.place);
+      const { counts, model, state } = this;
       for (const mark of this.root.querySelectorAll("[data-count]"))
         mark.textContent = mark.dataset.count in counts ? ` ${counts[mark.dataset.count]}` : "";
       const row = this.chosen;

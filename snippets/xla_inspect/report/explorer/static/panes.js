@@ -72,21 +72,40 @@
     );
   };
 
-  // A computation; where only changes are wanted, runs of unchanged rows fold into a button that shows them.
+  // A computation, folded unless it is worth a look: its rows are made when it opens. Where only changes are wanted,
+  // runs of unchanged rows fold into a button that shows them.
   const computation = (model, it, state, onlyChanges) => {
+    const lit = it.rows.some((each) => each.place >= 0 && each.place === state.place);
+    const changes = onlyChanges && it.rows.some((each) => each.kind !== "same");
+    const fold = element(
+      "details",
+      { class: `computation ${it.kind ?? ""}` },
+      element("summary", {}, `${it.isEntry ? "ENTRY " : ""}%${it.name}`, element("small", {}, ` ${it.rows.length}`)),
+    );
+    const fill = () => {
+      if (fold.children.length === 1) fold.append(rows(model, it, state, onlyChanges));
+    };
+    fold.addEventListener("toggle", () => fold.open && fill());
+    if (it.isEntry || lit || changes) {
+      fill();
+      fold.open = true;
+    }
+    return fold;
+  };
+
+  const rows = (model, it, state, onlyChanges) => {
     const list = element("ol", { class: "code" });
     const near = it.rows.map((_, at) =>
       it.rows.slice(Math.max(0, at - AROUND), at + AROUND + 1).some((other) => other.kind !== "same"),
     );
-    const head = `${it.isEntry ? "ENTRY " : ""}%${it.name}`;
     let hidden = [];
     const flush = () => {
-      const rows = hidden;
+      const folded = hidden;
       hidden = [];
-      if (!rows.length) return;
-      const more = element("button", { type: "button", class: "more" }, `${rows.length} unchanged`);
+      if (!folded.length) return;
+      const more = element("button", { type: "button", class: "more" }, `${folded.length} unchanged`);
       const item = element("li", {}, more);
-      more.addEventListener("click", () => item.replaceWith(...rows.map((each) => row(model, each, state))));
+      more.addEventListener("click", () => item.replaceWith(...folded.map((each) => row(model, each, state))));
       list.append(item);
     };
     it.rows.forEach((each, at) => {
@@ -97,7 +116,7 @@
       }
     });
     flush();
-    return element("section", { class: `computation ${it.kind ?? ""}` }, element("h4", {}, head), list);
+    return list;
   };
 
   const module = (model, number, state) =>
