@@ -18,6 +18,7 @@ import jax
 from programs import rewrites
 from xla_inspect import capture_all
 from xla_inspect.capture.cache import hash_content, load_text, store_text
+from xla_inspect.capture.capture import USUAL
 from xla_inspect.capture.targets import find_version
 from xla_inspect.hlo.rewrites import find_fate
 from xla_inspect.report.titles import title
@@ -34,11 +35,11 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 @cache
-def program(name: str, member: str = "") -> Captures:
-    """Return a program of `snippets/programs`, or a member of a family there, compiled for each target."""
+def program(name: str, member: str = "", targets: tuple[str, ...] = USUAL) -> Captures:
+    """Return a program of `snippets/programs`, or a member of a family there, compiled for targets."""
     module = importlib.import_module(f"programs.{name}")
     function, example = module.PROGRAMS[member] if member else (getattr(module, name), module.EXAMPLE)
-    return capture_all(function, *example)
+    return capture_all(function, *example, targets=targets)
 
 
 @cache

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from claims.evidence import count, kernels, name_kernels, program
 from claims.finding import Finding, answers, by_target, cases, only
+from claims.running import eager_and_jitted
 from xla_inspect.hlo.fusions import list_fusions
 from xla_inspect.report.titles import title
 
@@ -172,7 +173,5 @@ def element_wise_is_fused() -> Finding:
 
 def unfused_kernels(said: int, between: int) -> Finding:
     """Without fusion a layer is so many kernels, with so many intermediates between them."""
-    from claims.running import eager_modules
-
-    names = eager_modules()
+    names, _ = eager_and_jitted()
     return only((len(names), len(names) - 1) == (said, between), f"run eagerly, it compiles `{'`, `'.join(names)}`")

@@ -49,7 +49,7 @@ def to_channels_first() -> Finding:
 def to_channels_first_on_gpu() -> Finding:
     """On a GPU, NHWC convolutions become NCHW."""
     last = program("disputed", "convolution NHWC")["h100"]
-    first = program("disputed", "convolution NCHW")["h100"]
+    first = program("disputed", "convolution NCHW", ("h100",))["h100"]
     after = _labels(last.after)
     turned = f"`{_labels(first.before)}` to `{_labels(first.after)}`"
     return cases({"h100": (after.startswith("bf"), f"`{_labels(last.before)}` to `{after}`, {turned}")})
@@ -63,7 +63,7 @@ def _labels(text: str) -> str:
 
 def tensor_cores() -> Finding:
     """A product of float32 matrices runs on the tensor cores of an NVIDIA GPU."""
-    capture = program("product")["h100"]
+    capture = program("product", targets=("h100",))["h100"]
     code = "".join(piece.text for piece in capture.code if piece.language == "ptx")
     found = sorted(set(re.findall(r"\b(?:wgmma\.mma_async|mma)\.sync\.[\w.]+", code)))
     return cases({"h100": (bool(found), f"PTX holds `{found[0]}`" if found else "PTX holds no `mma`")})
@@ -71,7 +71,7 @@ def tensor_cores() -> Finding:
 
 def systolic_array() -> Finding:
     """On a TPU a product is mapped to the matrix unit."""
-    capture = program("product")["tpu-v5e"]
+    capture = program("product", targets=("tpu-v5e",))["tpu-v5e"]
     counts = capture.module.opcode_counts()
     by = next((step.name for step in capture.passes if "dot" not in step.module.opcode_counts()), "no pass")
     good = counts["convolution"] == 1 and not counts["dot"]

@@ -84,9 +84,10 @@ def judge(claims: Iterable[Claim] | None = None) -> Ledger:
     """
     entries = []
     wrong = []
+    found: dict[tuple[str, tuple[int, ...]], Finding] = {}
     for claim in read() if claims is None else claims:
         try:
-            entry = run(claim)
+            entry = run(claim, found)
         except TargetUnavailableError as error:
             entry = Entry(claim, gap=error.reason)
         except Exception as error:  # noqa: BLE001 - whatever a check raises, the claim is not decided
@@ -102,12 +103,21 @@ def judge(claims: Iterable[Claim] | None = None) -> Ledger:
     return Ledger(tuple(entries))
 
 
-def run(claim: Claim) -> Entry:
-    """Run the check of a claim."""
+def run(claim: Claim, found: dict[tuple[str, tuple[int, ...]], Finding] | None = None) -> Entry:
+    """Run the check of a claim.
+
+    Args:
+        claim: The claim.
+        found: What checks have found already, by check and numbers; what this one finds is added.
+    """
     if not claim.check:
         return Entry(claim)
-    module, _, function = claim.check.partition(".")
-    return Entry(claim, getattr(importlib.import_module(f"claims.{module}"), function)(*claim.said))
+    found = {} if found is None else found
+    key = (claim.check, claim.said)
+    if key not in found:
+        module, _, function = claim.check.partition(".")
+        found[key] = getattr(importlib.import_module(f"claims.{module}"), function)(*claim.said)
+    return Entry(claim, found[key])
 
 
 def describe(entry: Entry) -> str:

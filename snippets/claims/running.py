@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import itertools
+import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from claims.evidence import clocked, count, watched
+from claims.evidence import Watched, clocked, count, watched
 from claims.finding import Finding, only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-_LENGTHS = itertools.count(1001)
+# JAX keeps what it compiled for as long as the process lives, and this module may be loaded anew in it.
+_LENGTHS = itertools.count(1001 + time.monotonic_ns() // 1_000_000 % 20_000)
 
 
-def _vectors(number: int) -> Iterator[jax.Array]:
-    """Give float32 vectors, each of a length that no other check has used."""
-    for length in itertools.islice(_LENGTHS, number):
-        yield jax.device_put(np.ones(length, np.float32))
+def _vector() -> jax.Array:
+    """Return a float32 vector of a length that no other check has used."""
+    vector: jax.Array = jax.device_put(np.ones(next(_LENGTHS), np.float32))
+    return vector
 
 
 def _compiled(call: Callable[[], object]) -> list[str]:
@@ -33,7 +36,7 @@ def _compiled(call: Callable[[], object]) -> list[str]:
 
 def _layer() -> tuple[Callable[[], object], Callable[[], object]]:
     """Return relu(x @ w + b) to be called eagerly and under jit, in shapes that no other check has used."""
-    (b,) = _vectors(1)
+    b = _vector()
     x, w = jax.device_put(np.ones((4, 8), np.float32)), jax.device_put(np.ones((8, b.size), np.float32))
 
     def layer(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
@@ -43,24 +46,26 @@ def _layer() -> tuple[Callable[[], object], Callable[[], object]]:
     return lambda: layer(x, w, b), lambda: jitted(x, w, b)
 
 
-def eager_modules() -> tuple[str, ...]:
-    """Return the modules that relu(x @ w + b) compiles without `jit`, in order."""
-    return tuple(_compiled(_layer()[0]))
+@cache
+def eager_and_jitted() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the modules that relu(x @ w + b) compiles without `jit`, and those with it, in order."""
+    eager, jitted = _layer()
+    return tuple(_compiled(eager)), tuple(_compiled(jitted))
 
 
 def eager_runs_each_operation() -> Finding:
     """Without `jit` each operation runs as a kernel of its own."""
-    eager, jitted = _layer()
-    names, one = _compiled(eager), _compiled(jitted)
-    return only(len(names) > len(one) == 1, f"modules `{'`, `'.join(names)}`; under `jit` only `{', '.join(one)}`")
+    eager, jitted = eager_and_jitted()
+    found = f"modules `{'`, `'.join(eager)}`; under `jit` only `{', '.join(jitted)}`"
+    return only(len(eager) > len(jitted) == 1, found)
 
 
 def disabled_jit_is_eager() -> Finding:
     """With `jax_disable_jit` a jitted function runs operation by operation, as it does without `jit`."""
-    eager, jitted = _layer()
-    plain = _compiled(eager)
+    plain, _ = eager_and_jitted()
+    _, jitted = _layer()
     with jax.disable_jit():
-        disabled = _compiled(jitted)
+        disabled = tuple(_compiled(jitted))
     return only("layer" not in disabled, "no module of the whole function is compiled").but(
         disabled == plain,
         f"eagerly it compiles `{'`, `'.join(plain)}`; with it {count(len(disabled), 'smaller module')}",
@@ -72,67 +77,75 @@ def _double() -> Callable[..., jax.Array]:
     return jax.jit(lambda x, by=2.0: x * by)
 
 
+@cache
+def _by_call() -> tuple[int, ...]:
+    """Return how many modules each of five calls compiles: three with one shape, one with another, one as at first."""
+    double, first, second = _double(), _vector(), _vector()
+    return tuple(len(_compiled(lambda x=x: double(x))) for x in (first, first, first, second, first))  # type: ignore[misc]  # the usual idiom
+
+
 def compiles_each_time() -> Finding:
     """Another shape compiles anew, and so does each call."""
-    double, (first, second) = _double(), _vectors(2)
-    numbers = [len(_compiled(lambda x=x: double(x))) for x in (first, second, first, second)]  # type: ignore[misc]  # the usual idiom
-    found = f"four calls with two shapes compile {', '.join(map(str, numbers))}"
-    return only(numbers[:2] == [1, 1], found).but(numbers[2:] != [0, 0], "a shape that was seen is not compiled again")
+    once, again, still, other, back = _by_call()
+    found = f"the first call with a shape compiles {once}, with another shape {other}"
+    return only((once, other) == (1, 1), found).but(
+        0 not in (again, still, back), f"later calls with a shape that was seen compile {again}, {still} and {back}"
+    )
 
 
 def compiled_once_per_shape() -> Finding:
     """A compiled function is used again for the same shape, and another shape needs one compile."""
-    double, (first, second) = _double(), _vectors(2)
-    numbers = [len(_compiled(lambda x=x: double(x))) for x in (first, first, first, second, first)]  # type: ignore[misc]  # the usual idiom
-    return only(numbers == [1, 0, 0, 1, 0], f"compiles by call: {', '.join(map(str, numbers))}")
+    found = f"five calls, the fourth of another shape, compile {', '.join(map(str, _by_call()))}"
+    return only(_by_call() == (1, 0, 0, 1, 0), found)
 
 
 def padding_avoids_compiles() -> Finding:
     """Padded to one size, arrays of several sizes compile once."""
-    double = _double()
-    sizes = (3, 5, 7)
+    sizes = (3, 5)
+    plain, padded = _double(), _double()
     arrays = [np.ones(size, np.float32) for size in sizes]
-    plain = sum(len(_compiled(lambda x=x: double(x))) for x in arrays)  # type: ignore[misc]  # the usual idiom
-    double = _double()
-    padded = sum(len(_compiled(lambda x=x: double(np.pad(x, (0, 8 - x.size))))) for x in arrays)  # type: ignore[misc]  # likewise
-    return only(padded == 1 < plain, f"{len(sizes)} sizes compile {plain} times, padded {padded} time")
+    each = sum(len(_compiled(lambda x=x: plain(x))) for x in arrays)  # type: ignore[misc]  # the usual idiom
+    one = sum(len(_compiled(lambda x=x: padded(np.pad(x, (0, 8 - x.size))))) for x in arrays)  # type: ignore[misc]  # likewise
+    return only(one == 1 < each, f"{len(sizes)} sizes: {count(each, 'compile')}, padded to one: {one}")
 
 
-def first_call_compiles() -> Finding:
-    """The first call includes the compile, and later ones are faster."""
-    (x,) = _vectors(1)
-    f = jax.jit(lambda x: jnp.tanh(x) * jnp.sin(x))
+@cache
+def _first_and_later() -> tuple[Watched, float, Watched, float]:
+    """Return what a first call did and its seconds, and what five later ones did and the seconds of the shortest."""
+    x, f = _vector(), jax.jit(lambda x: jnp.tanh(x) * jnp.sin(x))
     with watched() as first:
         slow = clocked(lambda: f(x))
     with watched() as later:
         fast = min(clocked(lambda: f(x)) for _ in range(5))
-    good = len(first.compiled) == 1 and not later.compiled and 0 < first.compiling <= slow and fast < first.compiling
-    return only(good, "compiles in the first call: 1, in the five after it: 0, each shorter than the compile alone")
+    return first, slow, later, fast
+
+
+def first_call_compiles() -> Finding:
+    """The first call includes the compile, and later ones are faster."""
+    first, slow, later, fast = _first_and_later()
+    found = f"compiles in the first call: {len(first.compiled)}, in the five after it: {len(later.compiled)}"
+    included = len(first.compiled) == 1 and 0 < first.compiling <= slow
+    return only(included and not later.compiled and fast < first.compiling, found)
 
 
 def first_call_traces_and_compiles() -> Finding:
     """The first call traces, compiles and keeps the result."""
-    double, (x,) = _double(), _vectors(1)
-    with watched() as first:
-        double(x)
-    with watched() as second:
-        double(x)
-    numbers = [len(names) for names in (first.traced, first.compiled, second.traced, second.compiled)]
-    found = f"first call: {numbers[0]} trace, {numbers[1]} compile; second: {numbers[2]} and {numbers[3]}"
-    return only(numbers == [1, 1, 0, 0], found)
+    first, _, later, _ = _first_and_later()
+    numbers = [len(names) for names in (first.traced, first.compiled, later.traced, later.compiled)]
+    early, late = (f"{traces} traced, {compiles} compiled" for traces, compiles in itertools.batched(numbers, 2))
+    return only(numbers[0] > 0 and numbers[1:] == [1, 0, 0], f"first call: {early}; the five after it: {late}")
 
 
 def static_argument_recompiles() -> Finding:
     """A static argument with another value compiles anew."""
-    (x,) = _vectors(1)
-    f = jax.jit(lambda x, n: x * n, static_argnums=(1,))
+    x, f = _vector(), jax.jit(lambda x, n: x * n, static_argnums=(1,))
     numbers = [len(_compiled(lambda n=n: f(x, n))) for n in (2, 2, 3)]  # type: ignore[misc]  # the usual idiom
     return only(numbers == [1, 0, 1], f"compiles for the values 2, 2 and 3: {', '.join(map(str, numbers))}")
 
 
 def key_is_shape_and_type() -> Finding:
     """The same shapes and element types find the executable, and nothing else matters."""
-    double, (x,) = _double(), _vectors(1)
+    double, x = _double(), _vector()
     same = [len(_compiled(lambda: double(x, np.float32(2)))) for _ in range(2)]
     weak = len(_compiled(lambda: double(x, 2.0)))
     again = only(same == [1, 0], "a second call with the same signature compiles nothing")
