@@ -26,12 +26,14 @@ def python_for(x: jax.Array, steps: int) -> jax.Array:
 
 def cond(x: jax.Array) -> jax.Array:
     """Choose on the device."""
-    return lax.cond(jnp.sum(x) > 0, jnp.sin, jnp.cos, x)
+    chosen: jax.Array = lax.cond(jnp.sum(x) > 0, jnp.sin, jnp.cos, x)
+    return chosen
 
 
 def fori_loop(x: jax.Array) -> jax.Array:
     """Repeat on the device, as often as the text says."""
-    return lax.fori_loop(0, 3, lambda _, value: jnp.sin(value), x)
+    last: jax.Array = lax.fori_loop(0, 3, lambda _, value: jnp.sin(value), x)
+    return last
 
 
 def scan(x: jax.Array) -> jax.Array:

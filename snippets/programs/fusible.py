@@ -67,19 +67,9 @@ def sort_between(x: jax.Array) -> jax.Array:
     return jnp.sort(jnp.exp(x), axis=-1) * 2
 
 
-def take_rows(x: jax.Array, rows: jax.Array) -> jax.Array:
-    """A gather between two element-wise operations."""
-    return (x * 2)[rows] + 1
-
-
 def join(x: jax.Array, y: jax.Array) -> jax.Array:
     """A concatenation between element-wise operations."""
     return jnp.concatenate([jnp.exp(x), jnp.sin(y)]) * 2
-
-
-def repeat(x: jax.Array) -> jax.Array:
-    """A loop between element-wise operations."""
-    return jax.lax.fori_loop(0, 10, lambda _, y: jnp.sin(y) * 2, x * 3) + 1
 
 
 def convolve(x: jax.Array, kernel: jax.Array) -> jax.Array:
@@ -106,9 +96,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "exp, three users": (exp_three_ways, (_SQUARE,)),
     "barrier": (fence, (_SQUARE,)),
     "sort": (sort_between, (_SQUARE,)),
-    "gather": (take_rows, (_SQUARE, jax.ShapeDtypeStruct((64,), jnp.int32))),
     "concatenate": (join, (_SQUARE, _SQUARE)),
-    "loop": (repeat, (_SQUARE,)),
     "convolution": (convolve, (_array(8, 32, 32, 16), _array(3, 3, 16, 32))),
 }
 

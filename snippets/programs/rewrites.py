@@ -24,13 +24,8 @@ def add_called_zero(x: jax.Array) -> jax.Array:
     return x + called
 
 
-def multiply_by_one(x: jax.Array) -> jax.Array:
-    """One is the neutral element of multiplication."""
-    return x * 1
-
-
 def multiply_by_one_add_zero(x: jax.Array) -> jax.Array:
-    """Both at once."""
+    """One is the neutral element of multiplication, too."""
     return x * 1 + 0
 
 
@@ -125,7 +120,6 @@ MATRIX, SQUARE, SCALAR = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "x + 0": (add_zero, (MATRIX,)),
     "x + zero()": (add_called_zero, (MATRIX,)),
-    "x * 1": (multiply_by_one, (MATRIX,)),
     "x * 1 + 0": (multiply_by_one_add_zero, (MATRIX,)),
     "x * 0": (multiply_by_zero, (MATRIX,)),
     "x - x": (subtract_itself, (MATRIX,)),
@@ -148,9 +142,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 # For each rewrite: the program, the opcodes to count, and how many of them are left when it has happened.
 REWRITES: dict[str, tuple[str, tuple[str, ...], int]] = {
-    "x + 0 → x": ("x + 0", ("add",), 0),
+    "x + 0 → x": ("x * 1 + 0", ("add",), 0),
     "x + zero() → x": ("x + zero()", ("add",), 0),
-    "x * 1 → x": ("x * 1", ("multiply",), 0),
+    "x * 1 → x": ("x * 1 + 0", ("multiply",), 0),
     "x * 1 + 0 → x": ("x * 1 + 0", ("multiply", "add"), 0),
     "x * 0 → 0": ("x * 0", ("multiply",), 0),
     "x - x → 0": ("x - x", ("subtract",), 0),

@@ -91,6 +91,16 @@ def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
     return found
 
 
+def read_names(stablehlo: str) -> dict[str, set[Frame]]:
+    """Return the places that each name stands for, of operations and of functions, printed with locations."""
+    locations = dict(_LOCATION.findall(stablehlo))
+    found: dict[str, set[Frame]] = {}
+    for text in locations.values():
+        if (named := _NAMED.fullmatch(text)) and (frame := _resolve(locations, named[2], "")):
+            found.setdefault(named[1], set()).add(frame)
+    return found
+
+
 def _resolve(locations: Mapping[str, str], alias: str, function: str) -> Frame | None:
     """Follow a location inwards to the first place in a file. Aliases only refer to earlier ones, so this ends."""
     text = locations.get(alias, "")

@@ -57,7 +57,7 @@ def draw(shape: Shape) -> str:
     path = " ".join(f"{(column + 0.5) * CELL:g},{(row + 0.5) * CELL:g}" for row, column in by_place)
     label = f"The places in memory of the elements of {shape}, row by row: {', '.join(map(str, places.values()))}"
     return (
-        f'<svg viewBox="-1 -1 {columns * CELL + 2} {rows * CELL + 2}" style="max-width:{columns * CELL * 1.2:g}px"'
+        f'<svg viewBox="-1 -1 {columns * CELL + 2} {rows * CELL + 2}" style="max-width:{columns * CELL * 1.5:g}px"'
         f' role="img" aria-label="{html.escape(label)}">{cells}<polyline points="{path}"/>'
         f"{''.join(_number(index, number) for index, number in places.items())}</svg>"
     )

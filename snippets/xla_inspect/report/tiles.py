@@ -43,7 +43,8 @@ def drawing(shape: Shape) -> str:
     )
     said = (
         f"{shape.text} in {markdown.count(down * across, 'tile')} of {high} x {wide}, stored in this order: "
-        f"{rows:,} of {down * high:,} rows and {columns:,} of {across * wide:,} columns hold elements, the rest is padding. "
+        f"{rows:,} of {down * high:,} rows and {columns:,} of {across * wide:,} columns hold elements, "
+        "the rest is padding. "
         f"{shape.bytes:,} bytes take {shape.padded_bytes:,}."
     )
     return (

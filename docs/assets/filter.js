@@ -1,0 +1,66 @@
+// Gives the list of opcodes a box that filters it as one types; Enter goes to the first that is left, Escape clears.
+// Without this script the list is whole, and a page without such a list stays as it is.
+const lists = [...document.querySelectorAll(".opcodes")]
+
+// A list with all that stands between it and its heading.
+function sectionOf(list) {
+  const section = [list]
+  while (!/^H\d$/.test(section.at(-1).tagName) && section.at(-1).previousElementSibling) {
+    section.push(section.at(-1).previousElementSibling)
+  }
+  return section
+}
+
+function offerFilter() {
+  const sections = lists.map(sectionOf)
+  const rows = sections.flatMap((section) => {
+    const [list, heading] = [section[0], section.at(-1)]
+    return [...list.children].map((row) => {
+      const said = [heading, row.querySelector("summary"), row.querySelector("p")].map((part) => part.textContent)
+      return { row, text: said.join(" ").toLowerCase() }
+    })
+  })
+
+  const form = document.createElement("form")
+  const label = document.createElement("label")
+  const box = document.createElement("input")
+  const status = document.createElement("p")
+  form.className = "filter"
+  form.setAttribute("role", "search")
+  label.htmlFor = box.id = "filter-opcodes"
+  label.textContent = "Filter"
+  box.type = "search"
+  box.placeholder = "dot, lax.psum, communication, H100 ..."
+  box.autocomplete = "off"
+  status.setAttribute("role", "status")
+  form.append(label, box, status)
+  sections[0].at(-1).before(form)
+
+  function filter() {
+    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean)
+    for (const { row, text } of rows) row.hidden = !words.every((word) => text.includes(word))
+    for (const section of sections) {
+      const empty = [...section[0].children].every((row) => row.hidden)
+      for (const part of section) part.hidden = empty
+    }
+    const left = rows.filter(({ row }) => !row.hidden)
+    status.textContent = words.length ? `${left.length} of ${rows.length} opcodes` : ""
+    return left
+  }
+
+  function clear() {
+    box.value = ""
+    filter()
+  }
+
+  box.addEventListener("input", filter)
+  box.addEventListener("keydown", (event) => event.key === "Escape" && clear())
+  form.addEventListener("submit", (event) => {
+    event.preventDefault()
+    filter()[0]?.row.querySelector("summary").focus()
+  })
+  // A link to an opcode that the filter hides.
+  addEventListener("hashchange", () => document.getElementById(location.hash.slice(1))?.closest("[hidden]") && clear())
+}
+
+if (lists.length) offerFilter()

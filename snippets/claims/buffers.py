@@ -1,0 +1,112 @@
+"""Claims about memory: reuse, aliasing, and a drawing of four buffers."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from claims.evidence import program
+from claims.finding import Finding, by_target, only
+from programs import disputed
+from xla_inspect import capture
+from xla_inspect.hlo.buffers import parse_buffers, parse_live_ranges, place
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from xla_inspect import Capture
+
+LIVE = {"A": (1, 2), "B": (1, 3), "C": (2, 3), "D": (3, 5)}
+"""Four buffers of one size, and the first and last step at which each is needed."""
+
+
+def memory_is_reused() -> Finding:
+    """Intermediates that are not needed at once share memory."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        module = capture.module
+        needed = sum(i.shape.bytes for i in module.entry if i.opcode == "fusion")
+        held = capture.memory.temporaries + capture.memory.outputs
+        return held < needed, f"{needed:,} bytes of results in {held:,} bytes"
+
+    return by_target(program("disputed", "six layers"), look)
+
+
+def disjoint_ranges_share() -> Finding:
+    """Values with disjoint live ranges can lie in one place, and only such do."""
+    captures = program("disputed", "six layers")
+    shared = {target: _shared(captures[target]) for target in captures.targets}
+    most = {title(target): max(map(len, ranges), default=1) for target, ranges in shared.items()}
+    apart = all(
+        first[1] <= second[0] for found in shared.values() for ranges in found for first, second in pairwise(ranges)
+    )
+    found = ", ".join(f"{number} on the {name}" for name, number in most.items())
+    return only(apart and max(most.values()) > 1, f"values in one place, one after the other: up to {found}")
+
+
+def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
+    """Return the live ranges of the values in each place that several share, in order of their start."""
+    places: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for row in place(parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)):
+        if row.start is not None and row.end is not None and row.kind != "parameter" and row.size:
+            places.setdefault((row.allocation, row.offset), []).append((row.start, row.end))
+    return [sorted(ranges) for ranges in places.values() if len(ranges) > 1]
+
+
+def reuse_is_aliasing() -> Finding:
+    """Memory is reused, which is called aliasing."""
+    alias = program("disputed", "six layers")["cpu"]
+    found = memory_is_reused()
+    return found.but(
+        alias.memory.aliased > 0, f"aliasing is an output in a parameter's memory, here {alias.memory.aliased} bytes"
+    )
+
+
+@cache
+def _donated() -> Capture:
+    function, example = disputed.PROGRAMS["sin(x) * 2 + cos(x)"]
+    return capture(function, *example, donate_argnums=0)
+
+
+def outputs_alias_inputs() -> Finding:
+    """An output takes an input's memory when that is safe."""
+    kept, given = program("disputed", "sin(x) * 2 + cos(x)")["cpu"], _donated()
+    good = given.memory.aliased == given.memory.outputs > 0
+    return only(good, f"donated: {given.memory.aliased:,} bytes aliased").but(
+        kept.memory.aliased > 0, f"not donated: {kept.memory.aliased} bytes, though the input is not read again"
+    )
+
+
+def fused_needs_no_temporary() -> Finding:
+    """Fused intermediates take no memory."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        return capture.memory.temporaries == 0, f"{capture.memory.temporaries:,} bytes of temporary memory"
+
+    return by_target(program("disputed", "sin(x) * 2 + cos(x)"), look)
+
+
+def fewest_buffers() -> int:
+    """Return how few buffers of one size hold the four: as many as are live at once, where each takes a free one."""
+    free_from: list[int] = []
+    for first, last in sorted(LIVE.values()):
+        at = next((n for n, end in enumerate(free_from) if end < first), None)
+        if at is None:
+            free_from.append(last)
+        else:
+            free_from[at] = last
+    most_live = max(sum(a <= step <= b for a, b in LIVE.values()) for step in range(1, 6))
+    assert len(free_from) == most_live, "no plan is smaller than what is live at once"  # noqa: S101 - part of the check
+    return most_live
+
+
+def drawn_reuse(logical: int, physical: int) -> Finding:
+    """The drawing's buffers fit into so few."""
+    good = (len(LIVE), fewest_buffers()) == (logical, physical)
+    return only(good, f"{len(LIVE)} buffers are drawn, and {fewest_buffers()} are live at one step")
+
+
+def drawn_saving(said: int) -> Finding:
+    """The drawing saves so many percent."""
+    saved = 100 * (len(LIVE) - fewest_buffers()) / len(LIVE)
+    return only(round(saved) == said, f"{len(LIVE)} to {fewest_buffers()}, which is {saved:.0f} %")

@@ -1,0 +1,155 @@
+"""The ledger as Markdown: the picture of all verdicts, and one card a claim."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from claims.declared import CHAPTERS, FILE
+from claims.finding import Verdict, is_target
+from xla_inspect.report import markdown
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from claims.finding import Case
+    from claims.ledger import Entry, Ledger
+
+MARKS = {
+    Verdict.TRUE: ("true", "\N{CHECK MARK}"),
+    Verdict.FALSE: ("false", "\N{BALLOT X}"),
+    Verdict.MISLEADING: ("misleading", "\N{ALMOST EQUAL TO}"),
+    Verdict.BY_TARGET: ("depends", "\N{CIRCLE WITH LEFT HALF BLACK}"),
+    Verdict.BY_CASE: ("depends", "\N{CIRCLE WITH LEFT HALF BLACK}"),
+    Verdict.OUTDATED: ("outdated", "\N{ANTICLOCKWISE OPEN CIRCLE ARROW}"),
+    Verdict.UNTESTED: ("untested", "\N{EN DASH}"),
+}
+"""The class of each verdict, and its sign."""
+
+_MACHINERY = {"__init__", "cards", "declared", "finding", "ledger"}
+_CASES = {
+    True: ("holds", "\N{CHECK MARK}"),
+    False: ("fails", "\N{BALLOT X}"),
+    None: ("answer", "\N{EN DASH}"),
+}
+
+
+def picture(ledger: Ledger) -> str:
+    """Return how many claims of each chapter have each verdict, as bars that lead to the chapters, as HTML."""
+    chapters = ledger.chapters()
+    longest = max(map(len, chapters.values()))
+    rows = "".join(_bar(name, entries, longest) for name, entries in chapters.items())
+    signs: dict[tuple[str, str], list[str]] = {}
+    for verdict, mark in MARKS.items():
+        signs.setdefault(mark, []).append(str(verdict))
+    key = " ".join(
+        f'<span class="{name}">{_stay(sign, " or ".join(said))}</span>' for (name, sign), said in signs.items()
+    )
+    return (
+        f'<figure class="verdicts" markdown="0"><ol>{rows}</ol>'
+        f"<figcaption>Claims by chapter and verdict: {key}. "
+        "A dashed edge marks those that no check decides.</figcaption></figure>\n"
+    )
+
+
+def _bar(name: str, entries: tuple[Entry, ...], longest: int) -> str:
+    counts = Counter((MARKS[entry.verdict], bool(entry.claim.check)) for entry in entries)
+    order = list(dict.fromkeys(MARKS.values()))
+    found = sorted(counts.items(), key=lambda item: (order.index(item[0][0]), not item[0][1]))
+    parts = "".join(
+        f'<span class="{_classes(mark, checked=checked)}" style="flex-grow:{number}">{_stay(sign, str(number))}</span>'
+        for ((mark, sign), checked), number in found
+    )
+    bar = f'<span style="width:{100 * len(entries) / longest:.0f}%">{parts}</span>'
+    return f'<li><a href="#{name}">{CHAPTERS[name]}</a><span>{bar}</span></li>'
+
+
+def _classes(mark: str, *, checked: bool) -> str:
+    return mark if checked else f"{mark} unchecked"
+
+
+def _stay(sign: str, text: str) -> str:
+    """Return a sign with its text, on one line."""
+    return f"{sign}\N{NO-BREAK SPACE}{text}"
+
+
+def cards(entries: tuple[Entry, ...]) -> str:
+    """Return one card a claim, as a Markdown list."""
+    return "\n".join(map(_card, entries)) + "\n"
+
+
+def _card(entry: Entry) -> str:
+    claim = entry.claim
+    mark, sign = MARKS[entry.verdict]
+    parts = [
+        _span("id", f"[{claim.id}](#{claim.id})"),
+        _span(f"verdict {_classes(mark, checked=bool(claim.check))}", f"{sign} {entry.verdict}"),
+        _span("claim", claim.claim.format(*(f"{number:,}" for number in claim.said))),
+    ]
+    if entry.gap:
+        parts.append(f'<span class="gap">not run here: {markdown.escape(entry.gap)}</span>')
+    if entry.finding:
+        parts += [_case(name, case) for name, case in _merge(entry.finding.cases).items()]
+        if entry.finding.reading:
+            parts.append(_case("what one takes from it", entry.finding.reading))
+    parts.append(_span("truth", claim.truth))
+    parts.append(_span("from", " \N{MIDDLE DOT} ".join(_sources(entry))))
+    return f"- {' '.join(parts)}\n{{ .entry #{claim.id} }}"
+
+
+def _merge(cases: Mapping[str, Case]) -> dict[str, Case]:
+    """Join cases that came out alike: of the element types of a target, and of targets."""
+    by: dict[Case, list[str]] = {}
+    for name, case in cases.items():
+        by.setdefault(case, []).append(name)
+    return {_join(names): case for case, names in by.items()}
+
+
+def _join(names: list[str]) -> str:
+    types: dict[str, list[str]] = {}
+    for name in names:
+        target, _, rest = name.partition(", ") if is_target(name) else (name, "", "")
+        types.setdefault(title(target) if is_target(name) else target, []).append(rest)
+    # Where all types came out alike, the target says enough.
+    return ", ".join(f"{name} {rest[0]}" if rest[0] and len(rest) == 1 else name for name, rest in types.items())
+
+
+def _case(name: str, case: Case) -> str:
+    kind, sign = _CASES[case.holds]
+    said = f"<b>{html.escape(name)}</b> " if name else ""
+    return _span(f"case {kind}", f"{sign} {said}{case.found}")
+
+
+def _sources(entry: Entry) -> list[str]:
+    claim = entry.claim
+    parts = []
+    if claim.shown:
+        page = claim.shown.partition(".md")[0]
+        parts.append(f"[Shown in {CHAPTERS.get(page, page.replace('-', ' '))}]({claim.shown})")
+    if claim.check:
+        module, _, function = claim.check.partition(".")
+        parts.append(f'<a href="#checks-{module.replace("_", "-")}"><code>{function}</code></a>')
+    else:
+        parts.append(f"not run here; [source]({claim.source})")
+    if claim.once:
+        parts.append(f"[as it was]({claim.once})")
+    return parts
+
+
+def _span(name: str, text: str) -> str:
+    return f'<span class="{name}">{text}</span>'
+
+
+def checks() -> str:
+    """Return the source of every check, folded by module."""
+    folder = FILE.parents[2] / "snippets" / "claims"
+    folds = []
+    for path in sorted(folder.glob("*.py")):
+        if path.stem not in _MACHINERY:
+            source = markdown.fence(path.read_text(encoding="utf-8"), "text")
+            folds.append(f'<div id="checks-{path.stem.replace("_", "-")}"></div>\n')
+            lines = markdown.count(len(source.splitlines()) - 2, "line")
+            folds.append(markdown.fold(f"snippets/claims/{path.name}, {lines}", source))
+    return "\n".join(folds)

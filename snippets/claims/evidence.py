@@ -1,0 +1,154 @@
+"""What the checks look at: captures, each made once, and what happens when JAX runs a program here."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+import jax
+
+from programs import rewrites
+from xla_inspect import capture_all
+from xla_inspect.capture.cache import hash_content, load_text, store_text
+from xla_inspect.capture.capture import USUAL
+from xla_inspect.capture.targets import find_version
+from xla_inspect.hlo.rewrites import find_fate
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from xla_inspect import Capture, Captures
+    from xla_inspect.hlo.record import Kernel
+    from xla_inspect.hlo.rewrites import Fate
+
+TRACED = "/jax/core/compile/jaxpr_trace_duration"
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+@cache
+def program(name: str, member: str = "", targets: tuple[str, ...] = USUAL) -> Captures:
+    """Return a program of `snippets/programs`, or a member of a family there, compiled for targets."""
+    module = importlib.import_module(f"programs.{name}")
+    function, example = module.PROGRAMS[member] if member else (getattr(module, name), module.EXAMPLE)
+    return capture_all(function, *example, targets=targets)
+
+
+@cache
+def rewrite(name: str, dtype: str) -> Mapping[str, Fate]:
+    """Return what became of one rewrite of `programs.rewrites` on each target, in one element type."""
+    member, opcodes, goal = rewrites.REWRITES[name]
+    function, example = rewrites.typed(member, dtype)
+    captures = capture_all(function, *example)
+    return {target: find_fate(captures[target], opcodes, goal) for target in captures.targets}
+
+
+def kernels(capture: Capture) -> list[Kernel]:
+    """Return what a program launches, without the copies that run beside it or only begin or end."""
+    return [kernel for kernel in capture.kernels if not kernel.kind.endswith(("-start", "-done"))]
+
+
+def name_kernels(capture: Capture) -> str:
+    """Return what a program launches as in `2 kernels: kCustom, kLoop`."""
+    found = kernels(capture)
+    names = ", ".join(f"`{kernel.fusion_kind or kernel.kind}`" for kernel in found)
+    return f"{count(len(found), 'kernel')}: {names}"
+
+
+def pass_names(capture: Capture) -> list[str]:
+    """Return the name of each pass in the order in which they ran, as often as each ran."""
+    return [run.name for run in capture.runs]
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, as in `2 kernels`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def name_targets(targets: Mapping[str, object]) -> str:
+    """Return targets by their titles, as in `CPU, TPU v5e`, or `none`."""
+    return ", ".join(map(title, targets)) or "none"
+
+
+def is_about(number: int, said: int) -> bool:
+    """Whether a number rounds to the round one that is said of it: to fives below 20, to tens from there on."""
+    step = 5 if said < 20 else 10  # noqa: PLR2004 - how people round
+    return step * round(number / step) == said
+
+
+@dataclass
+class Watched:
+    """What JAX reported while something ran.
+
+    Attributes:
+        traced: The name of each function that was traced.
+        compiled: The name of each module that XLA compiled, as in `jit(matmul)`.
+        compiling: Seconds for which XLA compiled.
+    """
+
+    traced: list[str] = field(default_factory=list)
+    compiled: list[str] = field(default_factory=list)
+    compiling: float = 0.0
+
+
+@contextmanager
+def watched() -> Iterator[Watched]:
+    """Note what JAX traces and compiles in a `with` block."""
+    seen = Watched()
+
+    def listen(event: str, duration_secs: float, **about: str | int) -> None:
+        if event == TRACED:
+            seen.traced.append(str(about.get("fun_name", "")))
+        elif event == COMPILED:
+            seen.compiled.append(str(about.get("fun_name", "")))
+            seen.compiling += duration_secs
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield seen
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def clocked(call: Callable[[], object]) -> float:
+    """Return the seconds that a call takes until its result is there."""
+    start = time.perf_counter()
+    jax.block_until_ready(call())
+    return time.perf_counter() - start
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Run Python code in a process of its own, and return its exit status and what it printed, errors included.
+
+    The answer is kept as captures are: starting JAX takes seconds.
+    """
+    versions = {"jax": jax.__version__, "jaxlib": find_version("jaxlib"), "python": sys.version}
+    key = hash_content({"python code": code, "environment": environment, "versions": versions})
+    found = load_text(key)
+    if found is None:
+        kept = {name: value for name, value in os.environ.items() if name not in {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}}
+        done = subprocess.run(  # noqa: S603 - this Python, and code of this package
+            [sys.executable, "-c", code],
+            env={**kept, **environment},
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        found = f"{done.returncode}\n{done.stdout}"
+        store_text(key, found)
+    return found
+
+
+def names_in(text: str) -> Counter[str]:
+    """Return how often each StableHLO or CHLO operation stands in a module's text."""
+    words = text.replace('"', " ").split()
+    return Counter(word for word in words if word.startswith(("stablehlo.", "chlo.")))

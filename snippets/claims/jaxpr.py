@@ -1,0 +1,128 @@
+"""Claims about tracing: what runs, what is written down, and what transformations do to it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+
+from claims.evidence import count, program, watched
+from claims.finding import Finding, by_target, only
+from programs import mlp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xla_inspect import Capture
+
+VECTOR = jax.ShapeDtypeStruct((10,), jnp.float32)
+
+
+def xla_traces() -> Finding:
+    """The Python function runs while XLA compiles."""
+    runs: list[str] = []
+    stage = ""
+
+    def double(x: jax.Array) -> jax.Array:
+        runs.append(stage)
+        return x * 2
+
+    with watched() as seen:
+        stage = "trace"
+        traced = jax.jit(double).trace(VECTOR)
+        before = len(seen.compiled)
+        stage = "lower"
+        lowered = traced.lower()
+        stage = "compile"
+        lowered.compile()
+    during = runs.count("compile")
+    found = f"the function runs {runs.count('trace')} times while JAX traces, {during} while XLA compiles"
+    return only(during > 0 or before > 0 or not seen.compiled, found)
+
+
+def literal_without_type() -> Finding:
+    """A printed jaxpr shows a literal without a type."""
+
+    def square(x: jax.Array) -> jax.Array:
+        y = x * 2 + 1
+        return y * y
+
+    lines = [line.strip() for line in str(jax.make_jaxpr(square)(VECTOR)).splitlines()]
+    product = next(line for line in lines if "mul" in line).removeprefix("let ")
+    return only(product == "b:f32[10] = mul a 2.0", f"it prints `{product}`")
+
+
+def mlp_primitives() -> Finding:
+    """The jaxpr of an MLP holds `dot_general`, `add` and `max`."""
+    found = list(dict.fromkeys(_primitives(mlp.mlp, *mlp.EXAMPLE)))
+    return only({"dot_general", "add", "max"} <= set(found), f"it holds `{'`, `'.join(found)}`")
+
+
+def _primitives(function: Callable[..., object], *example: object) -> list[str]:
+    """Return the name of each primitive in a function's jaxpr and in the jaxprs inside, as often as it stands there."""
+    return re.findall(r" = ([\w-]+)(?:\[| )", str(jax.make_jaxpr(function)(*example)))
+
+
+def grad_and_vmap() -> Finding:
+    """`grad` adds primitives for the way back, `vmap` adds a dimension and no primitive."""
+
+    def loss(*arguments: jax.Array) -> jax.Array:
+        return mlp.mlp(*arguments).sum()
+
+    once = _primitives(mlp.mlp, *mlp.EXAMPLE).count("dot_general")
+    back = _primitives(jax.grad(loss, argnums=(1, 2, 3, 4)), *mlp.EXAMPLE).count("dot_general")
+    x, *weights = mlp.EXAMPLE
+    batch = jax.ShapeDtypeStruct((5, *x.shape), x.dtype)
+    mapped = jax.vmap(mlp.mlp, in_axes=(0, None, None, None, None))
+    many = _primitives(mapped, batch, *weights).count("dot_general")
+    wider = "f32[5,256,1024]" in str(jax.make_jaxpr(mapped)(batch, *weights))
+    found = f"{count(once, 'product')}; {back} under `grad`; {many} under `vmap`, with one dimension more"
+    return only(back > once == many and wider, found)
+
+
+def python_if() -> Finding:
+    """A Python `if` in a jitted function traces both branches."""
+    ran: list[str] = []
+
+    def choose(x: jax.Array, flag: bool) -> jax.Array:  # noqa: FBT001 - the flag that a reader would write
+        if flag:
+            ran.append("then")
+            return x * 2
+        ran.append("else")
+        return x * 3
+
+    jax.jit(choose, static_argnums=1).trace(VECTOR, True)  # noqa: FBT003 - likewise
+    try:
+        jax.jit(choose).trace(VECTOR, True)  # noqa: FBT003 - likewise
+        error = "no error"
+    except jax.errors.TracerBoolConversionError as raised:
+        error = f"`{type(raised).__name__}`"
+    return only({"then", "else"} <= set(ran), f"only `{'`, `'.join(ran)}` ran; with a traced flag: {error}")
+
+
+def cond_compiles_to_conditional() -> Finding:
+    """`lax.cond` is a `conditional` in the optimized HLO."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        number = capture.module.opcode_counts()["conditional"]
+        selects = capture.module.opcode_counts()["select"]
+        return number > 0, count(number, "`conditional`") if number else f"{count(selects, '`select`')} instead"
+
+    return by_target(program("disputed", "cond"), look)
+
+
+def pmap_is_current() -> Finding:
+    """`pmap` is one of the transformations to learn, as `jit` and `vmap` are."""
+    first = inspect.getdoc(jax.pmap) or ""
+    sentence = re.sub(r":py:func:`([^`]+)`", r"`\1`", ". ".join(first.splitlines()[0].split(". ")))
+    return only(not sentence.startswith("Old way"), f"its own documentation begins: {sentence}")
+
+
+def dialect_of_its_own() -> Finding:
+    """What `make_jaxpr` prints is HLO in another notation."""
+    from claims.reading_hlo import is_interchangeable
+
+    return is_interchangeable()

@@ -1,0 +1,130 @@
+"""The claims with what the checks of this build found."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from claims.declared import CHAPTERS, Claim, ClaimError, read
+from claims.finding import Verdict
+from xla_inspect.errors import TargetUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claims.finding import Finding
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim and what became of it.
+
+    Attributes:
+        claim: The claim.
+        finding: What its check found, or None where none ran.
+        gap: Why its check could not run on this machine, or an empty string.
+    """
+
+    claim: Claim
+    finding: Finding | None = None
+    gap: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that the check computed; where none ran, the declared one."""
+        if self.finding is None:
+            return self.claim.verdict
+        return self.finding.judge(once=bool(self.claim.once))
+
+    def held(self) -> tuple[str, ...]:
+        """Return the cases in which a claim that depends on the case holds, in order; none for any other claim."""
+        if self.finding is None or self.verdict not in {Verdict.BY_TARGET, Verdict.BY_CASE}:
+            return ()
+        return tuple(name for name, case in self.finding.cases.items() if case.holds)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All claims, judged."""
+
+    entries: tuple[Entry, ...]
+
+    def checked(self) -> int:
+        """Return how many claims were decided by a check that ran."""
+        return sum(entry.finding is not None for entry in self.entries)
+
+    def unchecked(self) -> int:
+        """Return how many claims no check decides."""
+        return sum(not entry.claim.check for entry in self.entries)
+
+    def verdicts(self, *, checked: bool = True) -> Counter[Verdict]:
+        """Return how many claims have each verdict, of those that a check decided or of the others."""
+        return Counter(entry.verdict for entry in self.entries if (entry.finding is not None) is checked)
+
+    def chapter(self, name: str) -> tuple[Entry, ...]:
+        """Return the entries of one chapter in order."""
+        return tuple(entry for entry in self.entries if entry.claim.chapter == name)
+
+    def chapters(self) -> dict[str, tuple[Entry, ...]]:
+        """Return the entries by chapter, in the order of the chapters."""
+        return {name: found for name in CHAPTERS if (found := self.chapter(name))}
+
+
+def judge(claims: Iterable[Claim] | None = None) -> Ledger:
+    """Run the check of every claim, and return the claims with what was found.
+
+    Args:
+        claims: The claims, by default those of the file.
+
+    Raises:
+        ClaimError: The verdict of a check differs from the declared one, or a check failed to run;
+            the message names each such claim, with file and line of its declaration.
+    """
+    entries = []
+    wrong = []
+    found: dict[tuple[str, tuple[int, ...]], Finding] = {}
+    for claim in read() if claims is None else claims:
+        try:
+            entry = run(claim, found)
+        except TargetUnavailableError as error:
+            entry = Entry(claim, gap=error.reason)
+        except Exception as error:  # noqa: BLE001 - whatever a check raises, the claim is not decided
+            wrong.append(f"{claim.place}: {claim.id}: {claim.check} raised {type(error).__name__}: {error}")
+            continue
+        if entry.verdict != claim.verdict:
+            wrong.append(f"{claim.place}: {claim.id}: declared {claim.verdict}, {describe(entry)}")
+        elif entry.held() != claim.where:
+            wrong.append(f"{claim.place}: {claim.id}: declared to hold for {list(claim.where)}, {describe(entry)}")
+        entries.append(entry)
+    if wrong:
+        raise ClaimError("\n".join(wrong))
+    return Ledger(tuple(entries))
+
+
+def run(claim: Claim, found: dict[tuple[str, tuple[int, ...]], Finding] | None = None) -> Entry:
+    """Run the check of a claim.
+
+    Args:
+        claim: The claim.
+        found: What checks have found already, by check and numbers; what this one finds is added.
+    """
+    if not claim.check:
+        return Entry(claim)
+    found = {} if found is None else found
+    key = (claim.check, claim.said)
+    if key not in found:
+        module, _, function = claim.check.partition(".")
+        found[key] = getattr(importlib.import_module(f"claims.{module}"), function)(*claim.said)
+    return Entry(claim, found[key])
+
+
+def describe(entry: Entry) -> str:
+    """Return in words what a check found."""
+    if entry.finding is None:
+        return "not checked"
+    found = [f"{name or 'found'}: {case.found} ({case.holds})" for name, case in entry.finding.cases.items()]
+    if entry.finding.reading:
+        found.append(f"as read: {entry.finding.reading.found} ({entry.finding.reading.holds})")
+    return f"{entry.claim.check} found {entry.verdict}: {'; '.join(found)}"

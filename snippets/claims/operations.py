@@ -1,0 +1,167 @@
+"""Claims about the operations of HLO, counted in the compiler's own enumeration."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
+
+from claims.evidence import is_about, names_in, program
+from claims.finding import Finding, by_target, only
+from xla_inspect.hlo.opcodes import CATEGORY
+
+if TYPE_CHECKING:
+    from xla_inspect import Capture
+
+CORE_MOVES = CATEGORY.keys() - {
+    "bitcast",
+    "copy-done",
+    "copy-start",
+    "dynamic-reshape",
+    "get-dimension-size",
+    "set-dimension-size",
+}
+"""Without renaming, asynchronous copies, and the operations that keep sizes known at run time only."""
+
+CORE_CONTROL = {"call", "conditional", "while"}
+# Enumerators that are shorter or longer than what HLO's text writes.
+_SHORT = {
+    "clz": "countleadingzeros",
+    "cos": "cosine",
+    "exp": "exponential",
+    "expm1": "exponentialminusone",
+    "log1p": "logplusone",
+    "optimizationbarrier": "optbarrier",
+    "populationcount": "popcnt",
+    "sin": "sine",
+}
+NOT_COLLECTIVE = re.compile(r".*-(?:start|done)|send|recv|infeed|outfeed|.*-id")
+
+
+@cache
+def opcodes() -> frozenset[str]:
+    """Return the opcodes of the installed jaxlib, by HLO's own spelling."""
+    return frozenset(_spell(name) for name in _hlo.HloOpcode.__members__)
+
+
+def _spell(name: str) -> str:
+    """Return HLO's spelling of an enumerator: the category's opcode of the same letters."""
+    letters = name[1:].lower()
+    return _by_letters().get(_SHORT.get(letters, letters), letters)
+
+
+@cache
+def _by_letters() -> dict[str, str]:
+    return {opcode.replace("-", ""): opcode for opcode in CATEGORY}
+
+
+def _members(category: str) -> list[str]:
+    return sorted(opcode for opcode in opcodes() if CATEGORY.get(opcode) == category)
+
+
+def number_of_opcodes(said: int) -> Finding:
+    """HLO has about so many operations."""
+    unknown = opcodes() - CATEGORY.keys()
+    assert not unknown, f"opcodes without a category: {', '.join(sorted(unknown))}"  # noqa: S101 - part of the check
+    return only(is_about(len(opcodes()), said), f"{len(opcodes())} opcodes")
+
+
+def has_matmul() -> Finding:
+    """MatMul, Conv and Reduce are operations of HLO."""
+    wanted = {"matmul", "conv", "reduce"}
+    near = sorted(opcodes() & {"convolution", "dot", "reduce"})
+    return only(wanted <= opcodes(), f"the opcodes are `{'`, `'.join(near)}`")
+
+
+def key_opcodes() -> Finding:
+    """Dot, reduce, broadcast, transpose and fusion exist."""
+    wanted = {"broadcast", "dot", "fusion", "reduce", "transpose"}
+    return only(wanted <= opcodes(), f"{len(wanted & opcodes())} of {len(wanted)} are opcodes")
+
+
+def element_wise(said: int) -> Finding:
+    """So many operations are element-wise."""
+    return _group("element-wise", said)
+
+
+def reduction(said: int) -> Finding:
+    """So many operations reduce."""
+    return _group("reduction", said)
+
+
+def linear_algebra(said: int) -> Finding:
+    """So many operations are linear algebra."""
+    return _group("linear algebra", said)
+
+
+def custom(said: int) -> Finding:
+    """So many operations are custom."""
+    return only(len(_members("custom")) == said, f"`{'`, `'.join(_members('custom'))}`")
+
+
+def _group(category: str, said: int) -> Finding:
+    members = _members(category)
+    return only(is_about(len(members), said), f"{len(members)} opcodes")
+
+
+def _core(category: str, core: set[str], said: int, what: str) -> Finding:
+    """Whether a number holds for the core of a category, and for the whole, which a reader takes it for."""
+    members = set(_members(category))
+    whole = f"{len(members)} with {what}"
+    return only(is_about(len(members & core), said), f"{len(members & core)} in the narrow sense").but(
+        is_about(len(members), said), whole
+    )
+
+
+def data_movement(said: int) -> Finding:
+    """So many operations move data."""
+    return _core("data movement", set(CORE_MOVES), said, "asynchronous copies, dynamic sizes and renaming")
+
+
+def control_flow(said: int) -> Finding:
+    """So many operations are control flow."""
+    return _core("control flow and ordering", CORE_CONTROL, said, "asynchronous forms and ordering")
+
+
+def communication(said: int) -> Finding:
+    """So many operations communicate."""
+    proper = {opcode for opcode in _members("communication") if not NOT_COLLECTIVE.fullmatch(opcode)}
+    return _core("communication", proper, said, "start and done forms, send and receive, feeds and ids")
+
+
+def table_adds_up(said: int, *groups: int) -> Finding:
+    """The groups of a table add up to what it is said to hold."""
+    return only(is_about(sum(groups), said), f"the groups add up to {sum(groups)}; there are {len(opcodes())}")
+
+
+def mean_is_a_reduction() -> Finding:
+    """`reduce` sums, takes the maximum and takes the mean."""
+    x = jax.ShapeDtypeStruct((8, 16), jnp.float32)
+    texts = {function.__name__: jax.jit(function).lower(x).as_text() for function in (jnp.sum, jnp.mean, jnp.max)}
+    reduced = [name for name, text in texts.items() if "stablehlo.reduce(" in text]
+    return only(len(reduced) == len(texts), f"`{'`, `'.join(reduced)}` lower to `reduce`").but(
+        "stablehlo.divide" not in texts["mean"], "the mean is a sum, and a division after it"
+    )
+
+
+def sigmoid_is_logistic() -> Finding:
+    """`jax.nn.sigmoid` lowers to `logistic`."""
+    text = jax.jit(jax.nn.sigmoid).lower(jax.ShapeDtypeStruct((8,), jnp.float32)).as_text()
+    found = [name.removeprefix("stablehlo.") for name in names_in(text)]
+    return only("logistic" in found, f"it lowers to `{'`, `'.join(dict.fromkeys(found))}`")
+
+
+def everything_is_element_wise() -> Finding:
+    """relu(x @ w + b) is element-wise."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        found = capture.unoptimized_module.opcode_counts()
+        kinds = {CATEGORY[opcode] for opcode in ("add", "maximum") if found[opcode]}
+        return kinds == {"element-wise"}, "`add` and `maximum` are"
+
+    product = CATEGORY[next(i.opcode for i in program("layer")["cpu"].unoptimized_module.walk() if i.opcode == "dot")]
+    return by_target(program("layer"), look).but(product == "element-wise", f"`dot` is {product}")

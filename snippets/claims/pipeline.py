@@ -1,0 +1,180 @@
+"""Claims about the stages and the passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+from jax._src.interpreters import mlir
+from jaxlib.mlir import ir
+
+from claims.evidence import is_about, kernels, name_kernels, pass_names, program
+from claims.finding import Finding, by_target, cases, only
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from xla_inspect import Capture
+
+FUSING = ("fusion", "priority-fusion", "tpu_fusion")
+"""What the pass that makes most fusions is called on CPU, GPU and TPU."""
+
+
+def compiles_for() -> Finding:
+    """XLA compiles for CPU, GPU and TPU."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        return capture.module.is_scheduled and bool(kernels(capture)), name_kernels(capture)
+
+    return by_target(program("layer"), look)
+
+
+def jit_is_xla() -> Finding:
+    """`jax.jit` compiles through XLA."""
+    stage = jax.jit(lambda x: x + 1).lower(1.0).compile()
+    text = stage.as_text() or ""
+    return only(text.startswith("HloModule"), f"the executable prints as `{text.partition(',')[0]}`")
+
+
+def hlo_comes_last() -> Finding:
+    """The optimizations give HLO, and before them the program is something else."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        return capture.after.startswith("HloModule") and bool(capture.code), "HLO, then code"
+
+    captures = program("layer")
+    first = [capture.before.startswith("HloModule") for capture in captures.values()]
+    return by_target(captures, look).but(not any(first), f"{sum(first)} of {len(first)} compilers begin with HLO too")
+
+
+def backend_code() -> Finding:
+    """Each backend prints code of its own: LLVM IR, PTX, TPU code."""
+    wanted = {"cpu": "llvm", "h100": "ptx", "tpu-v5e": "tpu"}
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        return wanted[capture.target] in _languages(capture), _name(capture)
+
+    return by_target(program("layer"), look)
+
+
+def llvm_everywhere() -> Finding:
+    """The flow ends in LLVM IR."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        return "llvm" in _languages(capture), _name(capture)
+
+    return by_target(program("layer"), look)
+
+
+def ptx_route() -> Finding:
+    """On a GPU, LLVM IR becomes PTX, which is assembled."""
+    capture = program("layer")["h100"]
+    languages = _languages(capture)
+    assembled = capture.versions.get("nvidia-cuda-nvcc", "")
+    return cases({"h100": (bool({"llvm", "ptx"} <= languages and assembled), _name(capture))})
+
+
+def two_backends() -> Finding:
+    """Code generation is LLVM to PTX for GPUs and LLVM to machine code for CPUs, and that is all."""
+    wanted = {"cpu": {"llvm", "asm"}, "h100": {"llvm", "ptx"}}
+    captures = program("layer")
+    found = cases(
+        {
+            target: (languages <= _languages(captures[target]), _name(captures[target]))
+            for target, languages in wanted.items()
+        }
+    )
+    others = "triton" in _languages(captures["h100"]) or bool(captures["tpu-v5e"].kernels)
+    return found.but(not others, "the H100's product goes through Triton first, and the TPU has a compiler of its own")
+
+
+def _languages(capture: Capture) -> set[str]:
+    return {code.language for code in capture.code}
+
+
+def _name(capture: Capture) -> str:
+    names = {"triton": "Triton IR", "llvm": "LLVM IR", "asm": "assembly", "ptx": "PTX", "hlo": "scheduled HLO"}
+    return ", ".join(name for key, name in names.items() if key in _languages(capture))
+
+
+def number_of_passes(said: int) -> Finding:
+    """There are about so many passes."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        names = pass_names(capture)
+        changed = sum(run.changed for run in capture.runs)
+        found = f"{len(set(names))} different ones in {len(names)} runs, of which {changed} changed something"
+        return is_about(len(set(names)), said), found
+
+    return by_target(program("layer"), look)
+
+
+def passes_are_shared() -> Finding:
+    """The passes are the same whatever the target."""
+    captures = program("layer")
+    shared = set[str].intersection(*(set(pass_names(captures[target])) for target in captures.targets))
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        names = set(pass_names(capture))
+        return names == shared, f"{len(shared)} of its {len(names)} run on all three"
+
+    return by_target(captures, look)
+
+
+def passes_independent_of_hardware() -> Finding:
+    """What is optimized on HLO is optimized on all hardware alike."""
+    captures = program("layer")
+    names = [set(pass_names(captures[target])) for target in captures.targets]
+    shared, every = set[str].intersection(*names), set[str].union(*names)
+    return cases(
+        {
+            "passes that all three run": (bool(shared), f"{len(shared)} names"),
+            "passes that one or two run": (shared == every, f"{len(every) - len(shared)} names"),
+        }
+    )
+
+
+def same_optimizations() -> Finding:
+    """CPU and GPU get the same optimizations."""
+    captures = program("layer")
+    cpu, gpu = captures["cpu"], captures["h100"]
+    same = set(pass_names(cpu)) == set(pass_names(gpu)) and name_kernels(cpu) == name_kernels(gpu)
+    own = {
+        target: len(set(pass_names(one)) - set(pass_names(other)))
+        for target, one, other in (("cpu", cpu, gpu), ("h100", gpu, cpu))
+    }
+    return only(same, ", ".join(f"{number} passes run on the {title(target)} alone" for target, number in own.items()))
+
+
+def usual_passes() -> Finding:
+    """Common subexpressions, algebraic simplification and fusion are passes."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        names = set(pass_names(capture))
+        fusing = [name for name in FUSING if name in names]
+        return {"cse", "algsimp"} <= names and bool(fusing), f"`cse`, `algsimp`, `{fusing[-1] if fusing else 'none'}`"
+
+    return by_target(program("layer"), look)
+
+
+def memory_planned_by_a_pass() -> Finding:
+    """Memory is planned, by one of the optimization passes."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        return "allocation 0" in capture.buffers, f"{capture.buffers.count('allocation ')} allocations"
+
+    captures = program("layer")
+    named = [run.name for capture in captures.values() for run in capture.runs if "buffer-assign" in run.name]
+    scheduled = all(capture.module.is_scheduled for capture in captures.values())
+    return by_target(captures, look).but(
+        bool(named) or not scheduled, "no pass has that name: buffers are assigned to the scheduled module"
+    )
+
+
+def builds_on_mlir() -> Finding:
+    """XLA takes its input as MLIR, and makes code through MLIR."""
+    captures = program("layer")
+    with mlir.make_ir_context():
+        module = ir.Module.parse(captures["cpu"].stablehlo)
+        verified = module.operation.verify()
+    triton = any("tt." in code.text for code in captures["h100"].code if code.language == "triton")
+    return only(verified and triton, "MLIR's own parser takes the StableHLO; the H100's Triton IR is MLIR too")

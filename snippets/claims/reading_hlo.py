@@ -1,0 +1,199 @@
+"""Claims about the text of HLO: what prints it, what the parser takes, what it says."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import jax
+from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
+
+from claims.evidence import program
+from claims.finding import Finding, by_target, cases, only
+from programs import gelu, layer
+from xla_inspect.hlo.fusions import list_fusions
+
+if TYPE_CHECKING:
+    from xla_inspect import Capture
+
+PRODUCTS = {"dot", "convolution"}
+
+
+def parser_error(text: str) -> str:
+    """Return what XLA's own parser finds wrong with the text of a module, in one line, or an empty string."""
+    try:
+        _hlo.hlo_module_from_text(text)
+    except Exception as error:  # noqa: BLE001 - the parser raises jaxlib's own class
+        lines = [line.split("error: ")[-1] for line in str(error).splitlines() if "error: " in line]
+        return lines[0] if lines else str(error).splitlines()[0]
+    return ""
+
+
+@cache
+def _lowered() -> jax.stages.Lowered:
+    return jax.jit(gelu.gelu).lower(*gelu.EXAMPLE)
+
+
+@cache
+def _compiled() -> jax.stages.Compiled:
+    return jax.jit(layer.layer).lower(*layer.EXAMPLE).compile()
+
+
+def nested_operands() -> Finding:
+    """An instruction may be written in the place of an operand."""
+    module = """HloModule m
+ENTRY e {
+  x = f32[4,8] parameter(0)
+  y = f32[8,4] parameter(1)
+  d = f32[4,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = f32[4,4] maximum(d, broadcast(constant(0)))
+}"""
+    plain = module.replace("broadcast(constant(0))", "d")
+    error = parser_error(module)
+    assert not parser_error(plain), "the rest of the module must be right"  # noqa: S101 - part of the check
+    return only(not error, f"the parser says: {error}")
+
+
+def broadcast_without_dimensions() -> Finding:
+    """The dimensions of a stretched number may be left out."""
+    text = "HloModule m\nENTRY e {\n  z = f32[] constant(0)\n  ROOT r = f32[4] broadcast(z)\n}"
+    error = parser_error(text)
+    printed = "" if error else _hlo.hlo_module_from_text(text).to_string()
+    return only(not error and "dimensions={}" in printed, error or "it parses, and is printed with `dimensions={}`")
+
+
+def missing_import() -> Finding:
+    """A listing that uses `jnp` runs with `import jax` alone."""
+    return _runs("import jax\n\ndef f(x):\n    return jnp.sum(x)\n\njax.make_jaxpr(f)(1.0)\n")
+
+
+def gelu_missing_import() -> Finding:
+    """A listing that multiplies and applies GELU runs with `import jax` alone."""
+    return _runs(
+        "import jax\n\ndef f(x, w):\n    return jax.nn.gelu(jnp.matmul(x, w))\n\njax.make_jaxpr(f)(1.0, 1.0)\n"
+    )
+
+
+def lost_indentation() -> Finding:
+    """A listing whose lines all start at the margin runs."""
+    return _runs("def double(x):\nreturn x * 2\n")
+
+
+def _runs(listing: str) -> Finding:
+    """Whether a listing runs by itself."""
+    try:
+        exec(compile(listing, "listing", "exec"), {})  # noqa: S102 - the listings above
+    except Exception as error:  # noqa: BLE001 - whatever it raises is the finding
+        return only(holds=False, found=f"`{type(error).__name__}: {str(error).partition(' (')[0]}`")
+    return only(holds=True, found="it runs")
+
+
+def as_text_is_hlo() -> Finding:
+    """`lower(...).as_text()` is HLO."""
+    text = _lowered().as_text()
+    return only(not parser_error(text), f"it begins with `{text.split('{')[0].split('attributes')[0].strip()}`")
+
+
+def as_text_takes_stablehlo() -> Finding:
+    """`as_text("stablehlo")` is StableHLO."""
+    text = _lowered().as_text("stablehlo")
+    return only(text == _lowered().as_text() and "stablehlo." in text, "the same text as that of `as_text()`")
+
+
+def compiled_text_is_optimized() -> Finding:
+    """`lower(...).compile().as_text()` is optimized, fused HLO."""
+    text = _compiled().as_text() or ""
+    good = text.startswith("HloModule") and "is_scheduled=true" in text and " fusion(" in text
+    return only(
+        good, f"it begins with `{text.partition(',')[0]}`, is scheduled, and holds {text.count(' fusion(')} fusions"
+    )
+
+
+def frontends_emit_hlo() -> Finding:
+    """What JAX hands to XLA is HLO."""
+    ir = str(_lowered().compiler_ir())
+    return only("stablehlo." not in ir and not parser_error(ir), "JAX hands over StableHLO; XLA imports it")
+
+
+def as_text_hlo_is_the_input() -> Finding:
+    """`as_text("hlo")` is what the compiler receives."""
+    from programs import disputed
+
+    function, example = disputed.PROGRAMS["acos"]
+    traced = jax.jit(function).trace(*example)
+    platforms = {"cpu": "cpu", "h100": "cuda", "tpu-v5e": "tpu"}
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        text = traced.lower(lowering_platforms=(platforms[capture.target],)).as_text("hlo")
+        printed, received = text.count(" acos("), capture.before.count(" acos(")
+        return printed == received, f"`acos` printed {printed} times, received {received} times"
+
+    return by_target(program("disputed", "acos"), look)
+
+
+def one_body() -> Finding:
+    """One fused computation holds the product, the addition and the maximum."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        bodies = [set(fusion.opcodes) for fusion in list_fusions(capture.module)]
+        found = [body for body in bodies if body & PRODUCTS and {"add", "maximum"} <= body]
+        names = [sorted(body & (PRODUCTS | {"add", "maximum"})) for body in bodies]
+        return bool(found), f"bodies with {', '.join('`' + ' '.join(body) + '`' for body in names if body)}"
+
+    return by_target(program("layer"), look)
+
+
+def kinds_classify_operations() -> Finding:
+    """`kLoop`, `kInput` and `kOutput` can be written on any operation."""
+    text = "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] negate(x), kind=kLoop\n}"
+    error = parser_error(text)
+    kinds = [kind for kind in ("kLoop", "kInput", "kOutput", "kCustom", "kTransposeDot") if not _fusion_error(kind)]
+    return only(not error, f"the parser says: {error}; kinds of a fusion are `{'`, `'.join(kinds)}`")
+
+
+def _fusion_error(kind: str) -> str:
+    return parser_error(f"""HloModule m
+c {{
+  p = f32[4] parameter(0)
+  ROOT n = f32[4] negate(p)
+}}
+ENTRY e {{
+  x = f32[4] parameter(0)
+  ROOT f = f32[4] fusion(x), kind={kind}, calls=c
+}}""")
+
+
+def boundaries_marked() -> Finding:
+    """The text shows where fusions begin and end, and cost analysis tells the same."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        number = len(list_fusions(capture.module))
+        return number > 0, f"{number} `fusion` instructions"
+
+    cost = _compiled().cost_analysis() or {}
+    found = [key for key in cost if "fusion" in key.lower()]
+    return by_target(program("layer"), look).but(
+        bool(found), f"none of the {len(cost)} properties of `cost_analysis()` is about fusion"
+    )
+
+
+def cost_analysis_is_a_list() -> Finding:
+    """`cost_analysis()[0]` holds the flops."""
+    cost: object = _compiled().cost_analysis()
+    good = isinstance(cost, list) and "flops" in cost[0]
+    return only(good, f"it is a `{type(cost).__name__}`")
+
+
+def xla_computation() -> Finding:
+    """`jax.xla_computation` gives the HLO of a function."""
+    there = hasattr(jax, "xla_computation")
+    return only(there, "it is there" if there else "`jax` has no attribute `xla_computation`")
+
+
+def is_interchangeable() -> Finding:
+    """A jaxpr is a kind of HLO: the same operations, read by the same tools."""
+    one = program("layer")["cpu"]
+    error = parser_error(one.jaxpr)
+    return cases(
+        {"": ("dot_general" in one.jaxpr and "dot" in one.before, "both list the same operations in order")}
+    ).but(not error, "the parser of HLO refuses a jaxpr")

@@ -1,0 +1,183 @@
+"""Claims about what is simplified, tried in float32, and in int32 where the type decides."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from claims.evidence import pass_names, program, rewrite
+from claims.finding import Case, Finding, by_target, only
+from claims.reading_hlo import parser_error
+from programs import batch_norm
+from xla_inspect import Capture, capture_all
+
+TYPES = ("float32", "int32")
+
+
+def _happens(name: str) -> Finding:
+    """Whether a rewrite happens for floats, on each target."""
+    return _in_type(name, "float32")
+
+
+def _who(by: str) -> str:
+    return {"import": "the import of StableHLO"}.get(by, by if by in {"JAX", "Python"} else f"`{by}`")
+
+
+def _in_type(name: str, dtype: str) -> Finding:
+    """Whether a rewrite happens in one type, on each target."""
+    return Finding(
+        {
+            target: Case(fate.happened, f"by {_who(fate.by)}" if fate.happened else "kept")
+            for target, fate in rewrite(name, dtype).items()
+        }
+    )
+
+
+def _integers_only(name: str) -> Finding:
+    """Whether a rewrite happens for integers, and for floats as well, as whoever reads of it takes it."""
+    floats = rewrite(name, "float32")
+    kept = [target for target, fate in floats.items() if not fate.happened]
+    return _in_type(name, "int32").but(not kept, f"in float32 {len(kept)} of {len(floats)} targets keep the operation")
+
+
+def neutral_product_and_sum() -> Finding:
+    """Simplify: x * 1 + 0 is x."""
+    return _happens("x * 1 + 0 → x")
+
+
+def adding_zero() -> Finding:
+    """Simplify: x + 0 is x."""
+    return _happens("x + 0 → x")
+
+
+def multiplying_by_one() -> Finding:
+    """Simplify: x * 1 is x."""
+    return _happens("x * 1 → x")
+
+
+def multiplying_by_zero() -> Finding:
+    """Simplify: x * 0 is 0."""
+    return _integers_only("x * 0 → 0")
+
+
+def subtracting_itself() -> Finding:
+    """Simplify: x - x is 0."""
+    return _integers_only("x - x → 0")
+
+
+def product_of_constants() -> Finding:
+    """2 * 3 * x is 6 * x, and so is 2 * (3 * x)."""
+    other = rewrite("2 * (3 * x) → 6 * x", "float32")
+    makers = {fate.by for fate in rewrite("2 * 3 * x → 6 * x", "float32").values()}
+    return _in_type("2 * 3 * x → 6 * x", "float32").but(
+        makers != {"Python"} and all(fate.happened for fate in other.values()),
+        f"{', '.join(sorted(makers))} multiplied the numbers; "
+        f"`2 * (3 * x)` becomes one product on {sum(fate.happened for fate in other.values())} of {len(other)} targets",
+    )
+
+
+def known_inputs() -> Finding:
+    """Operations whose inputs are known are evaluated by the compiler."""
+    return _happens("x * (full(2) * full(3)) → x * 6")
+
+
+def shared_sum() -> Finding:
+    """A sum written twice is computed once, and two products of it stay two."""
+    found = {}
+    for dtype in TYPES:
+        shared = rewrite("(a + b) * c + (a + b) * d → t * c + t * d", dtype)
+        factored = rewrite("t * c + t * d → t * (c + d)", dtype)
+        for target, fate in shared.items():
+            holds = fate.happened and not factored[target].happened
+            further = f"; then one product, by {_who(factored[target].by)}" if factored[target].happened else ""
+            found[f"{target}, {dtype}"] = Case(holds, f"one sum less, by {_who(fate.by)}{further}")
+    return Finding(found)
+
+
+def unary_maximum() -> Finding:
+    """max(relu(x)) is HLO that the parser takes."""
+    error = parser_error("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] maximum(x)\n}")
+    done = [target for target, fate in rewrite("relu(relu(x)) → relu(x)", "float32").items() if fate.happened]
+    twice = f"; a second relu is dropped on {len(done)} of 3 targets"
+    return only(not error, f"the parser says: {error}{twice}")
+
+
+def transposing_twice() -> Finding:
+    """Two transposes that undo each other vanish."""
+    return _happens("x.T.T → x")
+
+
+def reshaping_twice() -> Finding:
+    """Two reshapes become one."""
+    return _happens("two reshapes → one")
+
+
+def sum_of_broadcasts() -> Finding:
+    """The sum of two stretched numbers is one stretched sum."""
+    return _happens("broadcast(s) + broadcast(t) → broadcast(s + t)")
+
+
+def product_with_identity() -> Finding:
+    """A product with the identity matrix vanishes."""
+    return _happens("x @ identity → x")
+
+
+def slice_of_concatenation() -> Finding:
+    """The first part of two joined arrays is the first array."""
+    return _happens("concatenate([x, y])[:len(x)] → x")
+
+
+def dead_code() -> Finding:
+    """XLA removes operations that nobody needs, and those of a JAX function are such."""
+    makers = {fate.by for fate in rewrite("a product nobody uses → nothing", "float32").values()}
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        runs = pass_names(capture).count("dce")
+        return runs > 0, f"`dce` runs {runs} times"
+
+    return by_target(program("layer"), look).but("JAX" not in makers, f"{', '.join(makers)} removes the unused product")
+
+
+def batch_norm_decomposed() -> Finding:
+    """Batch normalisation is decomposed by a pass, which a user of JAX meets."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        before = capture.unoptimized_module.opcode_counts()["batch-norm-inference"]
+        after = capture.module.opcode_counts()["batch-norm-inference"]
+        by = any(step.name == "batchnorm_expander" for step in capture.passes)
+        return before == 1 and after == 0 and by, "`batchnorm_expander` expands it" if by else "not expanded"
+
+    captures = capture_all(batch_norm.batch_norm, *batch_norm.EXAMPLE)
+    emitted = jax.jit(jax.nn.standardize).lower(jax.ShapeDtypeStruct((8, 16), jnp.float32)).as_text()
+    return by_target(captures, look).but(
+        "batch_norm" in emitted,
+        "`jax.nn.standardize` lowers to sums and quotients; no function of JAX makes the operation",
+    )
+
+
+def folding_seen_in_dump() -> Finding:
+    """A dump of the passes shows fusion, layout assignment and constant folding."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        names = set(pass_names(capture))
+        wanted = {"layout-assignment", "constant_folding"}
+        fuses = [name for name in names if name in {"fusion", "priority-fusion", "tpu_fusion"}]
+        return wanted <= names and bool(fuses), f"`{'`, `'.join([*sorted(wanted), *fuses])}` run"
+
+    gelus = program("gelu")
+    folded = [target for target, c in gelus.items() if any(step.name == "constant_folding" for step in c.passes)]
+    return by_target(gelus, look).but(
+        bool(folded), f"of the folded square root in GELU the passes show nothing on {len(gelus) - len(folded)} targets"
+    )
+
+
+def square_root_of_two() -> Finding:
+    """The square root of a constant is folded."""
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        there = "stablehlo.sqrt" in capture.stablehlo
+        gone = "sqrt" not in capture.unoptimized_module.opcode_counts()
+        literals = [i.literal for i in capture.module.walk() if i.opcode == "constant" and i.literal]
+        return there and gone, f"gone at import; left are the constants {', '.join(dict.fromkeys(literals))}"
+
+    return by_target(program("gelu"), look)

@@ -1,0 +1,117 @@
+"""Claims about StableHLO, PJRT and what is portable."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import shutil
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+from jax import export
+from jax._src.interpreters import mlir
+from jax.extend.backend import get_backend
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import _chlo_ops_gen, _stablehlo_ops_gen, stablehlo
+
+from claims.evidence import is_about, program, watched
+from claims.finding import Finding, only
+from programs import gelu, portable
+
+LISTING = """module @layer {
+  func.func public @main(%a: tensor<64x128xf32>, %b: tensor<128x256xf32>, %c: tensor<256xf32>) -> tensor<64x256xf32> {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x128xf32>, tensor<128x256xf32>) -> tensor<64x256xf32>
+    %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<256xf32>) -> tensor<64x256xf32>
+    %2 = stablehlo.add %0, %1 : tensor<64x256xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<64x256xf32>
+    %3 = stablehlo.maximum %2, %zero : tensor<64x256xf32>
+    return %3 : tensor<64x256xf32>
+  }
+}
+"""  # noqa: E501 - an operation is one line
+
+
+@cache
+def operations(dialect: str) -> frozenset[str]:
+    """Return the operations of `stablehlo` or `chlo` in the installed jaxlib."""
+    module = {"stablehlo": _stablehlo_ops_gen, "chlo": _chlo_ops_gen}[dialect]
+    classes = (value for value in vars(module).values() if isinstance(value, type))
+    return frozenset(str(found.OPERATION_NAME) for found in classes if hasattr(found, "OPERATION_NAME"))
+
+
+def number_of_operations(said: int) -> Finding:
+    """StableHLO has about so many operations."""
+    number = len(operations("stablehlo"))
+    return only(is_about(number, said), f"{number}, and {len(operations('chlo'))} of CHLO")
+
+
+def has_erf() -> Finding:
+    """GELU lowers to `stablehlo.erf`."""
+    text = program("gelu")["cpu"].stablehlo
+    found = [name for name in ("stablehlo.erf", "chlo.erf") if name in text]
+    return only("stablehlo.erf" in operations("stablehlo"), f"there is no such operation; GELU holds `{found[0]}`")
+
+
+def listing_is_valid() -> Finding:
+    """relu(A @ B + bias) can be written down in StableHLO as it is usually printed."""
+    try:
+        with mlir.make_ir_context():
+            good = ir.Module.parse(LISTING).operation.verify()
+    except ir.MLIRError as error:
+        return only(holds=False, found=str(error).splitlines()[0])
+    return only(good, "MLIR parses and verifies it")
+
+
+@cache
+def _exported() -> export.Exported:
+    return export.export(jax.jit(gelu.gelu))(*gelu.EXAMPLE)
+
+
+def is_portable() -> Finding:
+    """StableHLO that an early version could read can be read now."""
+    again = portable.read(_exported().mlir_module_serialized)
+    early = portable.portable(again, "1.0.0")
+    good = "vhlo." in early and "stablehlo." in again
+    return only(good, f"GELU is written for version 1.0.0 and read by {stablehlo.get_current_version()}")
+
+
+def across_major_versions(said: int) -> Finding:
+    """Programs of an early version work in the next major one."""
+    found = is_portable().cases[""]
+    current = stablehlo.get_current_version()
+    return only(bool(found.holds), found.found).but(
+        int(current.split(".")[0]) >= said,
+        f"the current version is {current}, the oldest readable {stablehlo.get_minimum_version()}",
+    )
+
+
+def is_compiled() -> Finding:
+    """What is saved as StableHLO is a compiled program."""
+    loaded = export.deserialize(_exported().serialize())
+    x = jnp.ones((4, 8))
+    with watched() as seen:
+        jax.jit(loaded.call)(x).block_until_ready()
+    return only(not seen.compiled, f"the first call of a loaded program compiles {len(seen.compiled)} module")
+
+
+def converter_tools() -> Finding:
+    """Tools named `jax2stablehlo` and `tf2stablehlo` make StableHLO."""
+    names = ("jax2stablehlo", "tf2stablehlo")
+    scripts = {point.name for point in importlib.metadata.entry_points(group="console_scripts")}
+    found = [name for name in names if importlib.util.find_spec(name) or name in scripts or shutil.which(name)]
+    lowered = "stablehlo." in jax.jit(jnp.sin).lower(1.0).as_text()
+    return only(len(found) == len(names), f"JAX brings no such tool; `lower()` gives StableHLO by itself: {lowered}")
+
+
+def pjrt_is_pluggable() -> Finding:
+    """PJRT is called from C++ and Python, and a backend is a plugin."""
+    client = get_backend()
+    plugins = [point.name for point in importlib.metadata.entry_points(group="jax_plugins")]
+    good = callable(getattr(client, "compile_and_load", None)) and client.platform == "cpu"
+    captures = program("layer")
+    compiled = [capture.target for capture in (captures[target] for target in captures.targets)]
+    return only(
+        good and len(compiled) > 1,
+        f"the client of `{client.platform}` compiles from Python; plugins: `{', '.join(plugins)}` and libtpu",
+    )

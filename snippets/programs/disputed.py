@@ -1,0 +1,83 @@
+"""Small programs on which claims about fusion, layouts, memory and lowering can be tried."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+
+def scale_sum(x: jax.Array, scale: jax.Array) -> jax.Array:
+    """Something computed from a reduction."""
+    return x.sum(-1) * scale
+
+
+def bias_after_relu(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
+    """A matrix product with two operations after it."""
+    return jax.nn.relu(x @ w) + b
+
+
+def choose(condition: jax.Array, x: jax.Array) -> jax.Array:
+    """One of two small computations."""
+    chosen: jax.Array = jax.lax.cond(condition, lambda x: x * 2, lambda x: x * 3, x)
+    return chosen
+
+
+def gram(x: jax.Array) -> jax.Array:
+    """A matrix times itself, transposed."""
+    return x.T @ x
+
+
+def convolve_channels_first(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    """A convolution of images in the order batch, channels, height, width."""
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW"))
+
+
+def convolve_channels_last(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    """A convolution of images in the order batch, height, width, channels."""
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def add_waves(x: jax.Array) -> jax.Array:
+    """Element-wise operations with intermediates that two of them read."""
+    return jnp.sin(x) * 2 + jnp.cos(x)
+
+
+def chain(x: jax.Array, w: jax.Array) -> jax.Array:
+    """Six layers, each of which needs the one before and no other."""
+    for _ in range(6):
+        x = jnp.tanh(x @ w)
+    return x
+
+
+def scatter_add(x: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
+    """Add rows to some rows."""
+    return x.at[indices].add(updates)
+
+
+def arc_cosine(x: jax.Array) -> jax.Array:
+    """An operation that some compilers expand and some take whole."""
+    return jax.lax.acos(x)
+
+
+def _shapes(*shapes: tuple[int, ...]) -> tuple[jax.ShapeDtypeStruct, ...]:
+    return tuple(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes)
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "sum(x) * scale": (scale_sum, _shapes((256, 1024), ())),
+    "relu(x @ w) + b": (bias_after_relu, _shapes((64, 128), (128, 256), (256,))),
+    "cond": (choose, (jax.ShapeDtypeStruct((), jnp.bool_), *_shapes((8, 128)))),
+    "x.T @ x": (gram, _shapes((64, 128))),
+    "convolution NCHW": (convolve_channels_first, _shapes((8, 64, 32, 32), (64, 64, 3, 3))),
+    "convolution NHWC": (convolve_channels_last, _shapes((8, 32, 32, 64), (3, 3, 64, 64))),
+    "sin(x) * 2 + cos(x)": (add_waves, _shapes((1024, 1024))),
+    "six layers": (chain, _shapes((512, 512), (512, 512))),
+    "scatter": (scatter_add, (*_shapes((64, 128)), jax.ShapeDtypeStruct((8,), jnp.int32), *_shapes((8, 128)))),
+    "acos": (arc_cosine, _shapes((8,))),
+}
+
+
+if __name__ == "__main__":
+    for name, (function, example) in PROGRAMS.items():
+        print(name, jax.make_jaxpr(function)(*example), sep="\n")

@@ -1,0 +1,205 @@
+"""Opcodes as a list to read and to filter: one fold each, with real lines of HLO, and counts of what is reached."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, Literal
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+
+from xla_inspect.hlo.opcodes import CATEGORIES, CATEGORY
+from xla_inspect.report.lexers import HloLexer
+from xla_inspect.report.listing import print_instruction
+from xla_inspect.report.titles import lane, short, title
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.hlo.module import Instruction, Module
+    from xla_inspect.hlo.sightings import Sighting, Sightings, Stage
+    from xla_inspect.report.opcode_rows import Row
+
+type Reach = Literal["call", "structure", "pass", "primitive", "hand", "nowhere"]
+
+STAGES: dict[Stage, str] = {
+    "before": "as the compiler got it",
+    "between": "between two passes",
+    "after": "in the optimized module",
+}
+HEADER = "https://github.com/openxla/xla/blob/main/xla/hlo/ir/hlo_opcode.h"
+SEMANTICS = "https://openxla.org/xla/operation_semantics"
+ASYNC = "https://openxla.org/xla/async_ops"
+SPECIFICATION = "https://openxla.org/stablehlo/spec"
+# What an instruction carries besides its meaning.
+HIDDEN = frozenset({"metadata", "backend_config", "frontend_attributes", "sharding", "operand_layout_constraints"})
+_FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
+_LEXER = HloLexer()
+
+
+class Shown:
+    """All that was seen of the opcodes: by ordinary programs, by primitives of our own, and in HLO written by hand."""
+
+    def __init__(
+        self,
+        rows: Mapping[str, Row],
+        programs: Sightings,
+        primitives: Sightings,
+        hand: Module,
+        targets: Sequence[str],
+    ) -> None:
+        """Keep what was seen.
+
+        Args:
+            rows: The table of opcodes.
+            programs: What programs reach that call functions of JAX.
+            primitives: What programs reach that bind primitives of our own.
+            hand: A module that nobody compiled.
+            targets: Short names of the targets, in order.
+        """
+        self.rows, self.programs, self.primitives, self.targets = rows, programs, primitives, targets
+        self.hand: dict[str, Instruction] = {instruction.opcode: instruction for instruction in hand.walk()}
+
+    def reach(self, opcode: str) -> Reach:
+        """Return how an opcode is reached: by a call of JAX, by a pass, by a primitive of our own, or not at all."""
+        if opcode in self.programs:
+            if not any("before" in stages for stages in self.programs[opcode].values()):
+                return "pass"
+            return "call" if self.rows[opcode].call else "structure"
+        if opcode in self.primitives:
+            return "primitive"
+        return "hand" if opcode in self.hand else "nowhere"
+
+    def sightings(self, opcode: str) -> Mapping[str, Mapping[Stage, Sighting]]:
+        """Return target to stage to sighting of an opcode, of the programs or else of the primitives."""
+        return self.programs.get(opcode) or self.primitives.get(opcode, {})
+
+    def count(self, category: str, target: str) -> int:
+        """Return how many opcodes of a category occur at any stage for a target, from programs that call JAX."""
+        return sum(CATEGORY[opcode] == category for opcode, targets in self.programs.items() if target in targets)
+
+    def reached(self, *ways: Reach) -> list[str]:
+        """Return the opcodes that are reached in one of some ways, in the order of the categories."""
+        return [opcode for opcode in CATEGORY if self.reach(opcode) in ways]
+
+    def kept(self, target: str, stage: Stage = "after") -> set[str]:
+        """Return the opcodes that occur at a stage for a target, from programs that call JAX."""
+        return {opcode for opcode, targets in self.programs.items() if stage in targets.get(target, {})}
+
+    def bars(self) -> dict[str, dict[str, int]]:
+        """Return category, with its size, to target to the number of opcodes reached there."""
+        sizes = {name: sum(category == name for category in CATEGORY.values()) for name in CATEGORIES}
+        return {
+            f"{name}, {sizes[name]}": {target: self.count(name, target) for target in self.targets}
+            for name in CATEGORIES
+        }
+
+
+def list_cards(category: str, shown: Shown) -> str:
+    """Return the opcodes of a category as HTML, each folded under its sentence."""
+    rows = (row for row in shown.rows.values() if row.category == category)
+    return f'<div class="opcodes" markdown="0">{"".join(_card(row, shown) for row in rows)}</div>\n'
+
+
+def _card(row: Row, shown: Shown) -> str:
+    seen = shown.sightings(row.opcode)
+    lead = _lead(row, shown)
+    parts = [f"<p>{_origin(row, shown)}</p>", lead[1], _stages(seen, lead[0], shown.targets), _links(row)]
+    return (
+        f'<details class="opcode" id="op-{row.opcode}"><summary><code>{row.opcode}</code>'
+        f" <span>{_prose(row.says)}</span> {_marks(seen, shown)}</summary>{''.join(filter(None, parts))}</details>"
+    )
+
+
+def _marks(seen: Mapping[str, Mapping[Stage, Sighting]], shown: Shown) -> str:
+    """Return the targets that have it, those that lose it on the way marked otherwise than by colour."""
+    marks = [
+        f'<i class="{lane(target)}{"" if "after" in seen[target] else " lost"}">{html.escape(short(target))}</i>'
+        for target in shown.targets
+        if target in seen
+    ]
+    return f"<small>{' '.join(marks) or 'by hand'}</small>"
+
+
+def _origin(row: Row, shown: Shown) -> str:
+    """Return where it comes from, in words."""
+    call = f"<code>{html.escape(row.call)}</code>"
+    reach = shown.reach(row.opcode)
+    if reach == "pass":
+        return f"No function of JAX asks for it. {_prose(row.by)}"
+    if reach == "primitive":
+        return f"{_prose(row.by)} Here a primitive of this site's own emits it: {call}."
+    if reach == "hand":
+        return f"{_prose(row.by)} This line was written by hand, and XLA's own parser takes it:"
+    return f"From {call}. {_prose(row.by)}".rstrip() if row.call else _prose(row.by)
+
+
+def _lead(row: Row, shown: Shown) -> tuple[str, str]:
+    """Return the line shown first, as text and as HTML."""
+    seen = shown.sightings(row.opcode)
+    stages: tuple[Stage, ...] = ("before", "after", "between")
+    found = [(target, seen[target][stage]) for stage in stages for target in seen if stage in seen[target]]
+    if not found:
+        line = print_instruction(shown.hand[row.opcode], HIDDEN)
+        return line, _listing(line, "")
+    # One line from the call that the row names, where there are several.
+    target, lead = next((pair for pair in found if row.call and pair[1].expression == row.call), found[0])
+    line = print_instruction(lead.instruction, HIDDEN)
+    same = [
+        other
+        for other in shown.targets
+        if lead.stage in seen.get(other, {}) and print_instruction(seen[other][lead.stage].instruction, HIDDEN) == line
+    ]
+    where = ", ".join(short(other) for other in same or [target])
+    return line, _listing(line, f"{where}: {STAGES[lead.stage]}, program <code>{lead.program}</code>")
+
+
+def _stages(seen: Mapping[str, Mapping[Stage, Sighting]], lead: str, targets: Sequence[str]) -> str:
+    """Return what became of it on each target."""
+    if not seen:
+        return ""
+    items = "".join(
+        f'<div class="{lane(target)}"><dt>{html.escape(title(target))}</dt>'
+        f"<dd>{_fate(seen.get(target), lead)}</dd></div>"
+        for target in targets
+    )
+    return f"<dl>{items}</dl>"
+
+
+def _fate(stages: Mapping[Stage, Sighting] | None, lead: str) -> str:
+    if not stages:
+        return "not in any of these programs"
+    last = stages.get("after") or stages.get("between")
+    line = print_instruction(last.instruction, HIDDEN) if last else ""
+    shown = "" if line in {"", lead} else f"<pre><code>{html.escape(line)}</code></pre>"
+    if "before" not in stages:
+        assert last is not None  # noqa: S101 - a sighting has at least one stage
+        made = f" by <code>{last.made_by}</code>" if last.made_by else ""
+        when = "kept to the end" if last.stage == "after" else f"gone after <code>{last.removed_by}</code>"
+        return f"made{made}, {when}{shown}"
+    if "after" in stages:
+        return f"kept to the end{shown}"
+    removed = stages["before"].removed_by
+    return f"gone after <code>{removed}</code>" if removed else "gone before the end"
+
+
+def _links(row: Row) -> str:
+    links = []
+    if row.xla:
+        page = ASYNC if row.xla == "async" else f"{SEMANTICS}#{row.xla}"
+        links.append((page, "XLA on asynchronous operations" if row.xla == "async" else "XLA's semantics"))
+    if row.stablehlo:
+        links.append((f"{SPECIFICATION}#{row.stablehlo}", "StableHLO's specification"))
+    said = " ".join(f'<a href="{page}">{name}</a>' for page, name in links or [(HEADER, "XLA's list of opcodes")])
+    return f'<p class="links">{said}</p>'
+
+
+def _listing(line: str, caption: str) -> str:
+    coloured = highlight(line, _LEXER, _FORMATTER).strip()
+    head = f'<span class="filename">{caption}</span>' if caption else ""
+    return f'<div class="language-hlo highlight">{head}<pre><code>{coloured}</code></pre></div>'
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))

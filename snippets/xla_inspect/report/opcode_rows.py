@@ -1,0 +1,130 @@
+"""What the project says of each opcode, joined to the opcodes that the installed compiler has."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.errors import InspectError
+from xla_inspect.hlo.opcodes import CATEGORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from xla_inspect.hlo.sightings import Sightings
+
+# Members of jaxlib's enumeration that HLO text spells otherwise (`HLO_OPCODE_LIST` in xla/hlo/ir/hlo_opcode.h).
+SPELLED = {
+    "kClz": "count-leading-zeros",
+    "kCos": "cosine",
+    "kExp": "exponential",
+    "kExpm1": "exponential-minus-one",
+    "kLog1p": "log-plus-one",
+    "kOptimizationBarrier": "opt-barrier",
+    "kPopulationCount": "popcnt",
+    "kSin": "sine",
+    "kTopK": "topk",
+}
+KEYS = frozenset({"says", "call", "by", "xla", "stablehlo"})
+
+
+class OpcodeTableError(InspectError):
+    """The table of opcodes and the compiler's opcodes do not go together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the table holds of one opcode.
+
+    Attributes:
+        opcode: The opcode as HLO text spells it.
+        says: One sentence.
+        call: The Python expression that leads to it, or an empty string.
+        by: Why no call does, or not directly, or an empty string.
+        xla: Its section of XLA's operation semantics, or an empty string.
+        stablehlo: Its section of StableHLO's specification, or an empty string.
+    """
+
+    opcode: str
+    says: str
+    call: str = ""
+    by: str = ""
+    xla: str = ""
+    stablehlo: str = ""
+
+    @property
+    def category(self) -> str:
+        """The category that the package sorts it into."""
+        return CATEGORY[self.opcode]
+
+
+def spell(member: str) -> str:
+    """Return how HLO text spells a member of jaxlib's `HloOpcode`: `all-gather-start` for `kAllGatherStart`."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", member.removeprefix("k"))
+    return SPELLED.get(member, words.lower())
+
+
+def read_rows(path: Path, members: Iterable[str]) -> dict[str, Row]:
+    """Return opcode to row, for exactly the opcodes that the compiler has.
+
+    Args:
+        path: The table.
+        members: The names of jaxlib's enumeration.
+
+    Raises:
+        OpcodeTableError: The compiler has an opcode that the table or the package lacks, or the other way round, or a
+            row says too little.
+    """
+    rows = {name: _read_row(path, name, entry) for name, entry in read_table(path)["opcodes"].items()}
+    live = {spell(member) for member in members}
+    for known, where, what in (
+        (set(rows), path, "add a row"),
+        (set(CATEGORY), "xla_inspect/hlo/opcodes.py", "add it to a category"),
+    ):
+        if missing := sorted(live - known):
+            message = f"{where} lacks {', '.join(missing)}, which the installed jaxlib has; {what}"
+            raise OpcodeTableError(message)
+        if gone := sorted(known - live):
+            message = f"{where} has {', '.join(gone)}, which the installed jaxlib no longer has; take it out"
+            raise OpcodeTableError(message)
+    return {opcode: rows[opcode] for opcode in CATEGORY}
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """Return the table as TOML gives it."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _read_row(path: Path, opcode: str, entry: Mapping[str, str]) -> Row:
+    if unknown := sorted(set(entry) - KEYS):
+        message = f"{path}: {opcode}: no key is named {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
+        raise OpcodeTableError(message)
+    row = Row(opcode, **entry)
+    if not row.says.endswith("."):
+        message = f"{path}: {opcode}: `says` is one sentence with a full stop"
+        raise OpcodeTableError(message)
+    if not (row.call or row.by):
+        message = f"{path}: {opcode}: give `call`, the Python expression that leads to it, or `by`, why none does"
+        raise OpcodeTableError(message)
+    return row
+
+
+def check_calls(rows: Mapping[str, Row], found: Sightings) -> None:
+    """Hold each row's call against what was compiled.
+
+    Args:
+        rows: The table.
+        found: What the programs reach, each opcode with the expressions it came from.
+
+    Raises:
+        OpcodeTableError: The compiler got no such opcode from the call that a row names.
+    """
+    for row in rows.values():
+        got = {stages["before"].expression for stages in found.get(row.opcode, {}).values() if "before" in stages}
+        if row.call and row.call not in got:
+            came = ", ".join(sorted(filter(None, got))) or "nothing"
+            message = f"{row.opcode}: no program's HLO has it from the call {row.call!r}; it came from {came}"
+            raise OpcodeTableError(message)
