@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import FileSystemBytecodeCache
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from livepage import kept, notebooks, reading
+from livepage import explorers, kept, notebooks, reading
 from livepage.links import LineOfLink
 from livepage.project import log, project
 
@@ -31,6 +31,7 @@ _LISTING = re.compile(
     r'<div class="language-(?:hlo|stablehlo|mlir|jaxpr|llvm|ptx|sass|asm|gas|machine-code|text) highlight">.*?</div>',
     re.DOTALL,
 )
+_built: list[str] = []
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
 
@@ -104,8 +105,16 @@ def _show_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[
 on_page_context = CombinedEvent(_hide_listings, _show_listings)
 
 
-def on_post_build(**_: object) -> None:
-    """Sum up the build in the log."""
+def on_post_page(output: str, **_: object) -> str:
+    """Keep the page, in which explorers may stand."""
+    _built.append(output)
+    return output
+
+
+def on_post_build(config: MkDocsConfig, **_: object) -> None:
+    """Publish what explorers need, and sum up the build in the log."""
+    explorers.publish(_built, Path(config.site_dir))
+    _built.clear()
     totals = project.totals
     log.info(
         "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",

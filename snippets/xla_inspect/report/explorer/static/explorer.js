@@ -106,6 +106,8 @@
       const kept = before && before !== this.model && this.state.place >= 0 ? this.findPlace(before.place(this.state.place)) : undefined;
       Object.assign(this.state, kept === undefined ? {} : { place: kept }, change, { target: capture.target });
       if (typeof this.state.place === "string") this.state.place = this.findPlace(this.state.place);
+      // A pass may be named: the first of that name.
+      if (Number.isNaN(Number(this.state.pass))) this.state.pass = this.model.data.states.findIndex((it) => it.pass === this.state.pass);
       const last = this.model.data.states.length - 1;
       this.state.pass = Math.min(Math.max(Number(this.state.pass) || 0, 0), last);
       this.draw(link);

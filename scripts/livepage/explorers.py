@@ -1,0 +1,37 @@
+"""Publish what the explorers of a build need: the script, and the data of the pages that embed one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from livepage.project import project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STATIC = ("model.js", "panes.js", "explorer.js", "explorer.css")
+STAGED = Path(".cache/explorer")
+_DATA = re.compile(r"&quot;src&quot;: &quot;([0-9a-f]+\.json)&quot;")
+
+
+def publish(pages: Iterable[str], site: Path) -> None:
+    """Copy the explorer's files and the data that pages name into the site; nothing where no page has an explorer.
+
+    Args:
+        pages: The HTML of each page.
+        site: The folder of the built site.
+    """
+    names = sorted({name for html in pages for name in _DATA.findall(html)})
+    if not names:
+        return
+    folder = site / "assets" / "explorer"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        shutil.copyfile(project.root / STAGED / name, folder / name)
+    static = resources.files("xla_inspect.report.explorer") / "static"
+    for name in STATIC:
+        (folder / name).write_bytes((static / name).read_bytes())

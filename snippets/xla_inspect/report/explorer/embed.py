@@ -1,0 +1,83 @@
+"""The explorer in a page of the site: a button, and the data in files that are fetched when it is pressed."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.report.explorer.data import describe
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.record import Capture, Captures
+
+STAGED = Path(".cache/explorer")
+"""Where the data waits, in the project that is built, for the site adapter to publish it."""
+
+
+def embed(captures: Captures, name: str, *, root: Path | None = None, **state: str | int) -> str:
+    """Return the explorer of one program as HTML that opens it in place; the data is staged for the site.
+
+    Args:
+        captures: The program's captures; a target that could not be compiled is left out.
+        name: What links to it carry, unique on the site.
+        root: The project's folder, by default the current one.
+        **state: Where it opens: `target`, `view` (`jaxpr`, `stablehlo`, `before`, `passes`, `after`), `pass` (the name
+            of a pass, or the number of a state) and `place` (`file:line`).
+    """
+    found = list(captures.values())
+    offered = [
+        {"target": each.target, "title": title(each.target), "src": stage(each, (root or Path.cwd()) / STAGED)}
+        for each in found
+    ]
+    named = html.escape(name)
+    what = html.escape(captures_title(found))
+    return (
+        f'<div class="explorer" id="explorer-{named}" data-explorer="{named}"'
+        f" data-captures='{html.escape(json.dumps(offered), quote=True)}'"
+        f" data-state='{html.escape(json.dumps(state), quote=True)}'>\n"
+        f'<p class="offer"><span>{what}</span></p>\n</div>\n'
+    )
+
+
+def captures_title(found: list[Capture]) -> str:
+    """Return what an explorer that is not open says of itself."""
+    if not found:
+        return "Nothing to step through: no target could be compiled here."
+    targets = ", ".join(f"{len(each.passes)} on {title(each.target)}" for each in found)
+    return f"{found[0].program}: the passes that changed it, {targets}."
+
+
+def stage(capture: Capture, folder: Path) -> str:
+    """Write the explorer's data of a capture into a folder unless it is there, and return the name of the file."""
+    name = f"{hash_capture(capture)}.json"
+    path = folder / name
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(f".{id(capture)}.tmp")
+        unfinished.write_text(json.dumps(describe(capture), separators=(",", ":")), encoding="utf-8")
+        unfinished.replace(path)
+    return name
+
+
+def hash_capture(capture: Capture) -> str:
+    """Return what names the data of a capture: made from all that goes into it, and from the code that makes it."""
+    digest = hashlib.sha256(hash_code())
+    parts: list[Any] = [capture.program, capture.target, capture.stablehlo_locations, capture.jaxpr_locations]
+    parts += [capture.before, capture.after, *(step.text for step in capture.passes)]
+    parts += [json.dumps(dict(each), sort_keys=True) for each in (capture.versions, capture.sources)]
+    parts += [json.dumps([asdict(run) for run in capture.runs])]
+    for part in parts:
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def hash_code() -> bytes:
+    """Return a hash of the modules that turn a capture into data."""
+    package = Path(__file__).parents[2]
+    files = [Path(__file__).with_name("data.py"), *sorted((package / "hlo").glob("*.py"))]
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).digest()
