@@ -72,21 +72,23 @@ def kept_and_changed(table: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def deep(x: jax.Array, ws: jax.Array) -> jax.Array:
     """Return the gradient of a stack of layers by its weights, f32[16,256,256]."""
-    gradient: jax.Array = jax.grad(_loss, argnums=1)(x, ws, _layer)
+    gradient: jax.Array = jax.grad(loss, argnums=1)(x, ws, residual)
     return gradient
 
 
 def deep_checkpointed(x: jax.Array, ws: jax.Array) -> jax.Array:
     """Return the same gradient, what is inside a layer computed again on the way back."""
-    gradient: jax.Array = jax.grad(_loss, argnums=1)(x, ws, jax.checkpoint(_layer))
+    gradient: jax.Array = jax.grad(loss, argnums=1)(x, ws, jax.checkpoint(residual))
     return gradient
 
 
-def _layer(x: jax.Array, w: jax.Array) -> jax.Array:
+def residual(x: jax.Array, w: jax.Array) -> jax.Array:
+    """Return one layer around a residual, in the shape of x."""
     return x + jnp.tanh(jnp.sin(x @ w) * x)
 
 
-def _loss(x: jax.Array, ws: jax.Array, layer: Callable[[jax.Array, jax.Array], jax.Array]) -> jax.Array:
+def loss(x: jax.Array, ws: jax.Array, layer: Callable[[jax.Array, jax.Array], jax.Array]) -> jax.Array:
+    """Return the sum over what a stack of layers makes of x, f32[]."""
     return jnp.sum(jax.lax.scan(lambda x, w: (layer(x, w), None), x, ws)[0])
 
 

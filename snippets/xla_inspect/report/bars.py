@@ -36,7 +36,7 @@ def chart(rows: Mapping[str, Mapping[str, int | None]], caption: str, unit: str)
             told = f"{label}, {title(target)}: {_say(number, unit)}"
             drawn.append(f'<g class="{lane(target)}"><title>{html.escape(told)}</title>')
             drawn.append(f'<text class="soft" x="8" y="{y + LINE - 4}">{html.escape(short(target))}</text>')
-            if number is not None:
+            if number:
                 drawn.append(f'<rect x="{LEFT}" y="{y + 2}" width="{max(width, 1):.1f}" height="{BAR}"/>')
             said = html.escape(_say(number, unit))
             drawn.append(f'<text x="{LEFT + width + 5:.1f}" y="{y + LINE - 4}">{said}</text></g>')

@@ -126,7 +126,9 @@ def _input(source: Instruction, value: Flow) -> str:
     """A parameter by the name it has in Python, a small constant by its value, with bytes."""
     index = "".join(f"{{{number}}}" for number in value.index)
     if source.opcode == "parameter":
-        return f"{source.op_name or source.name}{index} {size(value.shape.bytes)}"
+        called = source.op_name or source.name
+        # What a loop carries is named after the loop; only an argument is named as in Python.
+        return f"{source.name if '/' in called else called}{index} {size(value.shape.bytes)}"
     literal = source.literal or source.name
     return literal if len(literal) <= len("-1.000000e+00") else f"constant {size(value.shape.bytes)}"
 

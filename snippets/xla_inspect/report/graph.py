@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # CSS pixels: the column of a phone, a letter and a line of the 10-pixel mono face, and the room around things.
 WIDTH, LETTER, LINE, PAD, GAP, DROP, POINT = 352, 6.0, 13, 5, 8, 18, 5
 # A box narrower than this says nothing.
-NARROW = 70
+NARROW, NAME = 70, 24
 # From so many boxes on, each says less.
 LARGE = 24
 # How many boxes may stand side by side: the first that leaves each the room it needs.
@@ -103,12 +103,14 @@ class _Plan:
 
 
 def _plan(shown: Sequence[Box], edges: Sequence[tuple[int, int]], *, large: bool) -> _Plan:
+    # A name of usual length is shown whole, as long as the graph is small.
+    wanted = [NARROW if large else 2 * PAD + LETTER * min(len(box.lines[0][0]), NAME) for box in shown]
     for abreast in ABREAST[0 if large else 1 :]:
         arranged = layers.arrange(len(shown), edges, abreast)
-        rooms = [_room(row, len(shown)) for row in arranged.rows]
-        if min(rooms) >= NARROW:
+        room = {node: _room(row, len(shown)) for row in arranged.rows for node in row}
+        if all(room[node] >= least for node, least in enumerate(wanted)):
             break
-    room = {node: max(rooms[number], NARROW) for number, row in enumerate(arranged.rows) for node in row}
+    room = {node: max(width, NARROW) for node, width in room.items()}
     lines = [_lines(box, _letters(room[node], PAD), large=large) for node, box in enumerate(shown)]
     labels = [_labels(box, _letters(room[node], 0), large=large) for node, box in enumerate(shown)]
     count = sum(map(len, arranged.rows))

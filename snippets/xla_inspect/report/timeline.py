@@ -6,6 +6,7 @@ import html
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from xla_inspect.hlo.allocation import KINDS
 from xla_inspect.hlo.buffers import find_peak, parse_buffers, parse_live_ranges, place
 from xla_inspect.report.titles import title
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT, GAP = 360, 200, 3
 # A label needs this much room, in CSS pixels: the height of its line, and the width of each letter.
-LINE, LETTER = 11, 5.6
+LINE, LETTER, SHORTEST = 11, 5.6, 4
 
 
 def timeline(capture: Capture) -> str:
@@ -40,11 +41,13 @@ def timeline(capture: Capture) -> str:
         f"Memory plan on {where}: {len(allocations)} allocations of {total:,} bytes in all, "
         f"over {len(ranges.sequence)} instructions; values of {most:,} bytes live at the peak"
     )
+    kinds = [kind for kind in KINDS if any(allocation.kind == kind for allocation in allocations)]
+    key = "".join(f'<span class="key {kind}">{kind}</span>' for kind in kinds)
     return (
         f'<figure class="timeline"><svg viewBox="0 0 {WIDTH} {bottom:.0f}" role="img"'
         f' aria-label="{html.escape(label)}">{"".join(boxes)}'
         f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/></svg>'
-        f"<figcaption>{html.escape(label)} (dashed), those that share memory counted each.</figcaption></figure>\n"
+        f"<figcaption>{key}{html.escape(label)} (dashed), those that share memory counted each.</figcaption></figure>\n"
     )
 
 
@@ -53,9 +56,11 @@ def _box(placement: Placement, top: float, scale: float, step: float, end: int) 
     x, y = first * step, top + placement.offset * scale
     width, height = max((last - first) * step - 1, 2), max(placement.size * scale, 3)
     name = html.escape(placement.instruction)
-    text = ""
-    if height >= LINE and width >= LETTER * len(placement.instruction):
-        text = f'<text x="{x + 3:.1f}" y="{y + min(height / 2 + 4, height - 2):.1f}">{name}</text>'
+    text, room = "", int((width - 4) / LETTER)
+    if height >= LINE and room >= SHORTEST:
+        # The end of a name tells instructions of one kind apart.
+        tail = placement.instruction if len(placement.instruction) <= room else f"…{placement.instruction[1 - room :]}"
+        text = f'<text x="{x + 3:.1f}" y="{y + min(height / 2 + 4, height - 2):.1f}">{html.escape(tail)}</text>'
     described = f"{name}: {placement.size:,} bytes, {placement.kind}, positions {first} to {last}"
     return (
         f'<g class="{placement.kind}"><title>{described}</title>'
