@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from claims import cards, fusion, ledger
-from claims.declared import Claim, ClaimError, read
+from claims.declared import ClaimError, read
 from claims.finding import Verdict
 from xla_inspect.errors import TargetUnavailableError
 
