@@ -1,6 +1,12 @@
-// Gives the list of opcodes a box that filters it as one types; Enter goes to the first that is left, Escape clears.
-// Without this script the list is whole, and a page without such a list stays as it is.
-const lists = [...document.querySelectorAll(".opcodes")]
+// Gives a list of opcodes or claims a box that filters it as one types; Enter goes to the first that is left, Escape
+// clears. Without this script the list is whole, and a page without such a list stays as it is.
+const kinds = {
+  opcodes: { lists: ".opcodes", read: "summary, p:first-of-type", enter: "summary", hint: "dot, lax.psum, communication, H100 ..." },
+  claims: { lists: "ul:has(> .entry)", read: ".id, .verdict, .claim, .case, .truth", enter: "a", hint: "fusion, false, H100, C15 ..." },
+}
+const noun = Object.keys(kinds).find((name) => document.querySelector(kinds[name].lists))
+const kind = kinds[noun]
+const lists = kind ? [...document.querySelectorAll(kind.lists)] : []
 
 // A list with all that stands between it and its heading.
 function sectionOf(list) {
@@ -16,7 +22,7 @@ function offerFilter() {
   const rows = sections.flatMap((section) => {
     const [list, heading] = [section[0], section.at(-1)]
     return [...list.children].map((row) => {
-      const said = [heading, row.querySelector("summary"), row.querySelector("p")].map((part) => part.textContent)
+      const said = [heading, ...row.querySelectorAll(kind.read)].map((part) => part.textContent)
       return { row, text: said.join(" ").toLowerCase() }
     })
   })
@@ -27,10 +33,10 @@ function offerFilter() {
   const status = document.createElement("p")
   form.className = "filter"
   form.setAttribute("role", "search")
-  label.htmlFor = box.id = "filter-opcodes"
+  label.htmlFor = box.id = `filter-${noun}`
   label.textContent = "Filter"
   box.type = "search"
-  box.placeholder = "dot, lax.psum, communication, H100 ..."
+  box.placeholder = kind.hint
   box.autocomplete = "off"
   status.setAttribute("role", "status")
   form.append(label, box, status)
@@ -44,7 +50,7 @@ function offerFilter() {
       for (const part of section) part.hidden = empty
     }
     const left = rows.filter(({ row }) => !row.hidden)
-    status.textContent = words.length ? `${left.length} of ${rows.length} opcodes` : ""
+    status.textContent = words.length ? `${left.length} of ${rows.length} ${noun}` : ""
     return left
   }
 
@@ -57,7 +63,7 @@ function offerFilter() {
   box.addEventListener("keydown", (event) => event.key === "Escape" && clear())
   form.addEventListener("submit", (event) => {
     event.preventDefault()
-    filter()[0]?.row.querySelector("summary").focus()
+    filter()[0]?.row.querySelector(kind.enter).focus()
   })
   // A link to an opcode that the filter hides.
   addEventListener("hashchange", () => document.getElementById(location.hash.slice(1))?.closest("[hidden]") && clear())

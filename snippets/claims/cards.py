@@ -131,8 +131,8 @@ def _sources(entry: Entry) -> list[str]:
     if claim.check:
         module, _, function = claim.check.partition(".")
         parts.append(f'<a href="#checks-{module.replace("_", "-")}"><code>{function}</code></a>')
-    else:
-        parts.append(f"not run here; [source]({claim.source})")
+    if claim.source:
+        parts.append(f"{'' if claim.check else 'not run here; '}[source]({claim.source})")
     if claim.once:
         parts.append(f"[as it was]({claim.once})")
     return parts

@@ -51,6 +51,16 @@ def rewrite(name: str, dtype: str) -> Mapping[str, Fate]:
     return {target: find_fate(captures[target], opcodes, goal) for target in captures.targets}
 
 
+def expect(holds: bool, what: str) -> None:  # noqa: FBT001 - a statement and its truth
+    """Hold a check to what it takes for granted, or what the true statement beside the claim says.
+
+    Raises:
+        AssertionError: It does not hold.
+    """
+    if not holds:
+        raise AssertionError(what)
+
+
 def kernels(capture: Capture) -> list[Kernel]:
     """Return what a program launches, without the copies that run beside it or only begin or end."""
     return [kernel for kernel in capture.kernels if not kernel.kind.endswith(("-start", "-done"))]

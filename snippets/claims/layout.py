@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from claims.evidence import pass_names, program
+from claims.evidence import expect, pass_names, program
 from claims.finding import Finding, by_target, cases
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def to_channels_first_on_gpu() -> Finding:
     last = program("disputed", "convolution NHWC")["h100"]
     first = program("disputed", "convolution NCHW", ("h100",))["h100"]
     after = _labels(last.after)
+    expect(_labels(first.after).startswith("b01"), "the ledger says that NCHW becomes NHWC")
     turned = f"`{_labels(first.before)}` to `{_labels(first.after)}`"
     return cases({"h100": (after.startswith("bf"), f"`{_labels(last.before)}` to `{after}`, {turned}")})
 

@@ -95,7 +95,7 @@ def judge(claims: Iterable[Claim] | None = None) -> Ledger:
             continue
         if entry.verdict != claim.verdict:
             wrong.append(f"{claim.place}: {claim.id}: declared {claim.verdict}, {describe(entry)}")
-        elif entry.held() != claim.where:
+        elif entry.finding and entry.held() != claim.where:
             wrong.append(f"{claim.place}: {claim.id}: declared to hold for {list(claim.where)}, {describe(entry)}")
         entries.append(entry)
     if wrong:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from claims.evidence import pass_names, program, rewrite
+from claims.evidence import expect, pass_names, program, rewrite
 from claims.finding import Case, Finding, by_target, only
 from claims.reading_hlo import parser_error
 from programs import batch_norm
@@ -14,8 +14,10 @@ from xla_inspect import Capture, capture_all
 TYPES = ("float32", "int32")
 
 
-def _happens(name: str) -> Finding:
-    """Whether a rewrite happens for floats, on each target."""
+def _happens(name: str, by: str) -> Finding:
+    """Whether a rewrite happens for floats, on each target, and at the stage that the ledger names."""
+    makers = {fate.by for fate in rewrite(name, "float32").values() if fate.happened}
+    expect(makers == {by}, f"{name} is made by {', '.join(sorted(makers)) or 'nobody'}, not by {by}")
     return _in_type(name, "float32")
 
 
@@ -42,17 +44,17 @@ def _integers_only(name: str) -> Finding:
 
 def neutral_product_and_sum() -> Finding:
     """Simplify: x * 1 + 0 is x."""
-    return _happens("x * 1 + 0 → x")
+    return _happens("x * 1 + 0 → x", "import")
 
 
 def adding_zero() -> Finding:
     """Simplify: x + 0 is x."""
-    return _happens("x + 0 → x")
+    return _happens("x + 0 → x", "import")
 
 
 def multiplying_by_one() -> Finding:
     """Simplify: x * 1 is x."""
-    return _happens("x * 1 → x")
+    return _happens("x * 1 → x", "import")
 
 
 def multiplying_by_zero() -> Finding:
@@ -78,7 +80,7 @@ def product_of_constants() -> Finding:
 
 def known_inputs() -> Finding:
     """Operations whose inputs are known are evaluated by the compiler."""
-    return _happens("x * (full(2) * full(3)) → x * 6")
+    return _happens("x * (full(2) * full(3)) → x * 6", "import")
 
 
 def shared_sum() -> Finding:
@@ -87,6 +89,8 @@ def shared_sum() -> Finding:
     for dtype in TYPES:
         shared = rewrite("(a + b) * c + (a + b) * d → t * c + t * d", dtype)
         factored = rewrite("t * c + t * d → t * (c + d)", dtype)
+        makers = {fate.by for fate in shared.values()} | {fate.by for fate in factored.values() if fate.happened}
+        expect(makers == {"cse", "algsimp"}, f"sum and product are shared by {', '.join(sorted(makers))}")
         for target, fate in shared.items():
             holds = fate.happened and not factored[target].happened
             further = f"; then one product, by {_who(factored[target].by)}" if factored[target].happened else ""
@@ -104,27 +108,27 @@ def unary_maximum() -> Finding:
 
 def transposing_twice() -> Finding:
     """Two transposes that undo each other vanish."""
-    return _happens("x.T.T → x")
+    return _happens("x.T.T → x", "import")
 
 
 def reshaping_twice() -> Finding:
     """Two reshapes become one."""
-    return _happens("two reshapes → one")
+    return _happens("two reshapes → one", "import")
 
 
 def sum_of_broadcasts() -> Finding:
     """The sum of two stretched numbers is one stretched sum."""
-    return _happens("broadcast(s) + broadcast(t) → broadcast(s + t)")
+    return _happens("broadcast(s) + broadcast(t) → broadcast(s + t)", "algsimp")
 
 
 def product_with_identity() -> Finding:
     """A product with the identity matrix vanishes."""
-    return _happens("x @ identity → x")
+    return _in_type("x @ identity → x", "float32")
 
 
 def slice_of_concatenation() -> Finding:
     """The first part of two joined arrays is the first array."""
-    return _happens("concatenate([x, y])[:len(x)] → x")
+    return _happens("concatenate([x, y])[:len(x)] → x", "import")
 
 
 def dead_code() -> Finding:
@@ -177,6 +181,9 @@ def square_root_of_two() -> Finding:
     def look(capture: Capture) -> tuple[bool, str]:
         there = "stablehlo.sqrt" in capture.stablehlo
         gone = "sqrt" not in capture.unoptimized_module.opcode_counts()
+        divides = [any(i.opcode == "divide" for i in step.module.walk()) for step in capture.passes]
+        by = next((step.name for step, left in zip(capture.passes, divides, strict=True) if not left), "no pass")
+        expect(by == "algsimp", f"the division by it is removed by {by}")
         literals = [i.literal for i in capture.module.walk() if i.opcode == "constant" and i.literal]
         return there and gone, f"gone at import; left are the constants {', '.join(dict.fromkeys(literals))}"
 

@@ -20,7 +20,7 @@ def cells(shown: str) -> list[tuple[str, str, str]]:
     """Read class, width and text of each cell of the body."""
     return [
         (found[1], found[2], re.sub(r"&#95;<wbr>", "_", found[3]))
-        for found in re.finditer(r'<td class="(\w+)" colspan="(\d)"[^>]*>(.*?)</td>', shown)
+        for found in re.finditer(r'<td class="(\w+)" role="cell" colspan="(\d)"[^>]*>(.*?)</td>', shown)
     ]
 
 

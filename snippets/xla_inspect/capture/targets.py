@@ -201,7 +201,7 @@ def _simulate_cpus() -> None:
         # JAX refuses to be told twice.
         return
     os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(CPUS))
-    if "jax" in sys.modules and not _backends_started():
+    if sys.modules.get("jax") and not _backends_started():
         import jax
 
         from xla_inspect.capture import private

@@ -27,17 +27,24 @@ def matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]], caption: str) -
     """
     first = next(iter(rows.values()))
     targets = list(next(iter(first.values())))
-    heads = "".join(f'<th scope="colgroup" colspan="{len(targets)}">{markdown.escape(kind)}</th>' for kind in first)
-    lanes = "".join(f'<th scope="col">{markdown.escape(_short(target))}</th>' for target in targets) * len(first)
+    # The roles keep it a table for those who listen when CSS makes blocks of its parts.
+    heads = "".join(
+        f'<th role="columnheader" scope="colgroup" colspan="{len(targets)}">{markdown.escape(kind)}</th>'
+        for kind in first
+    )
+    lanes = "".join(
+        f'<th role="columnheader" scope="col">{markdown.escape(_short(target))}</th>' for target in targets
+    ) * len(first)
     body = "".join(
-        f'<tr><th scope="row">{markdown.code(name)}</th>'
+        f'<tr role="row"><th role="rowheader" scope="row">{markdown.code(name)}</th>'
         + "".join(_cells(kind, fates) for kind, fates in kinds.items())
         + "</tr>"
         for name, kinds in rows.items()
     )
     return (
-        f'<figure class="fates"><table class="fates"><thead><tr><th rowspan="2" scope="col">rewrite</th>{heads}</tr>'
-        f"<tr>{lanes}</tr></thead><tbody>{body}</tbody></table>"
+        f'<figure class="fates"><table class="fates" role="table"><thead role="rowgroup"><tr role="row">'
+        f'<th role="columnheader" rowspan="2" scope="col">rewrite</th>{heads}</tr>'
+        f'<tr role="row">{lanes}</tr></thead><tbody role="rowgroup">{body}</tbody></table>'
         f"<figcaption>{markdown.escape(caption)} From left to right: {', '.join(map(_short, targets))}.</figcaption>"
         "</figure>\n"
     )
@@ -96,13 +103,13 @@ def entries(captures: Captures) -> str:
 
 def _cells(kind: str, fates: Mapping[str, Fate]) -> str:
     # Where the screen is narrow, the type stands before its cells; elsewhere the head of the column says it.
-    cells = [f'<td class="kind">{markdown.escape(kind)}</td>']
+    cells = [f'<td class="kind" role="cell">{markdown.escape(kind)}</td>']
     for by, group in groupby(fates.items(), key=lambda pair: pair[1].by):
         targets = [target for target, _ in group]
         state = "kept" if not by else "early" if by in _EARLY else "pass"
         where = f"{kind}, {', '.join(map(_short, targets))}"
         cells.append(
-            f'<td class="{state}" colspan="{len(targets)}" data-span="{len(targets)}"'
+            f'<td class="{state}" role="cell" colspan="{len(targets)}" data-span="{len(targets)}"'
             f' title="{markdown.escape(where)}">{_name(by)}</td>'
         )
     return "".join(cells)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from pygments import highlight
@@ -15,9 +16,10 @@ from xla_inspect.report.listing import print_instruction
 from xla_inspect.report.titles import lane, short, title
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from xla_inspect.hlo.module import Instruction, Module
+    from xla_inspect.hlo.record import Captures
     from xla_inspect.hlo.sightings import Sighting, Sightings, Stage
     from xla_inspect.report.opcode_rows import Row
 
@@ -39,7 +41,10 @@ _LEXER = HloLexer()
 
 
 class Shown:
-    """All that was seen of the opcodes: by ordinary programs, by primitives of our own, and in HLO written by hand."""
+    """All that was seen of the opcodes: by ordinary programs, by primitives of our own, and in HLO written by hand.
+
+    What needs a target that this machine cannot compile for raises `TargetUnavailableError`.
+    """
 
     def __init__(
         self,
@@ -47,7 +52,7 @@ class Shown:
         programs: Sightings,
         primitives: Sightings,
         hand: Module,
-        targets: Sequence[str],
+        wanted: Captures,
     ) -> None:
         """Keep what was seen.
 
@@ -56,9 +61,9 @@ class Shown:
             programs: What programs reach that call functions of JAX.
             primitives: What programs reach that bind primitives of our own.
             hand: A module that nobody compiled.
-            targets: Short names of the targets, in order.
+            wanted: Any program's captures, which say for which targets all were compiled and why not for others.
         """
-        self.rows, self.programs, self.primitives, self.targets = rows, programs, primitives, targets
+        self.rows, self.programs, self.primitives, self.wanted = rows, programs, primitives, wanted
         self.hand: dict[str, Instruction] = {instruction.opcode: instruction for instruction in hand.walk()}
 
     def reach(self, opcode: str) -> Reach:
@@ -75,25 +80,37 @@ class Shown:
         """Return target to stage to sighting of an opcode, of the programs or else of the primitives."""
         return self.programs.get(opcode) or self.primitives.get(opcode, {})
 
-    def count(self, category: str, target: str) -> int:
-        """Return how many opcodes of a category occur at any stage for a target, from programs that call JAX."""
-        return sum(CATEGORY[opcode] == category for opcode, targets in self.programs.items() if target in targets)
-
     def reached(self, *ways: Reach) -> list[str]:
         """Return the opcodes that are reached in one of some ways, in the order of the categories."""
+        self._need(*self.wanted.targets)
         return [opcode for opcode in CATEGORY if self.reach(opcode) in ways]
 
     def kept(self, target: str, stage: Stage = "after") -> set[str]:
         """Return the opcodes that occur at a stage for a target, from programs that call JAX."""
+        self._need(target)
         return {opcode for opcode, targets in self.programs.items() if stage in targets.get(target, {})}
 
-    def bars(self) -> dict[str, dict[str, int]]:
-        """Return category, with its size, to target to the number of opcodes reached there."""
-        sizes = {name: sum(category == name for category in CATEGORY.values()) for name in CATEGORIES}
+    def removed_by(self, opcode: str, target: str) -> str:
+        """Return the pass after which a target's compiler has no such instruction any more, or an empty string."""
+        self._need(target)
+        return self.sightings(opcode)[target]["before"].removed_by
+
+    def bars(self) -> dict[str, dict[str, int | None]]:
+        """Return category, with its size, to target to the number of opcodes that programs calling JAX reach there."""
+        sizes = Counter(CATEGORY.values())
         return {
-            f"{name}, {sizes[name]}": {target: self.count(name, target) for target in self.targets}
+            f"{name}, {sizes[name]}": {
+                target: sum(CATEGORY[opcode] == name for opcode, seen in self.programs.items() if target in seen)
+                if target in self.wanted
+                else None
+                for target in self.wanted.targets
+            }
             for name in CATEGORIES
         }
+
+    def _need(self, *targets: str) -> None:
+        for target in targets:
+            _ = self.wanted[target]
 
 
 def list_cards(category: str, shown: Shown) -> str:
@@ -105,7 +122,7 @@ def list_cards(category: str, shown: Shown) -> str:
 def _card(row: Row, shown: Shown) -> str:
     seen = shown.sightings(row.opcode)
     lead = _lead(row, shown)
-    parts = [f"<p>{_origin(row, shown)}</p>", lead[1], _stages(seen, lead[0], shown.targets), _links(row)]
+    parts = [f"<p>{_origin(row, shown)}</p>", lead[1], _stages(seen, lead[0], shown), _links(row)]
     return (
         f'<details class="opcode" id="op-{row.opcode}"><summary><code>{row.opcode}</code>'
         f" <span>{_prose(row.says)}</span> {_marks(seen, shown)}</summary>{''.join(filter(None, parts))}</details>"
@@ -116,7 +133,7 @@ def _marks(seen: Mapping[str, Mapping[Stage, Sighting]], shown: Shown) -> str:
     """Return the targets that have it, those that lose it on the way marked otherwise than by colour."""
     marks = [
         f'<i class="{lane(target)}{"" if "after" in seen[target] else " lost"}">{html.escape(short(target))}</i>'
-        for target in shown.targets
+        for target in shown.wanted.targets
         if target in seen
     ]
     return f"<small>{' '.join(marks) or 'by hand'}</small>"
@@ -141,28 +158,28 @@ def _lead(row: Row, shown: Shown) -> tuple[str, str]:
     stages: tuple[Stage, ...] = ("before", "after", "between")
     found = [(target, seen[target][stage]) for stage in stages for target in seen if stage in seen[target]]
     if not found:
-        line = print_instruction(shown.hand[row.opcode], HIDDEN)
-        return line, _listing(line, "")
+        line = print_instruction(shown.hand[row.opcode], HIDDEN) if row.opcode in shown.hand else ""
+        return line, _listing(line, "") if line else ""
     # One line from the call that the row names, where there are several.
     target, lead = next((pair for pair in found if row.call and pair[1].expression == row.call), found[0])
     line = print_instruction(lead.instruction, HIDDEN)
     same = [
         other
-        for other in shown.targets
+        for other in shown.wanted.targets
         if lead.stage in seen.get(other, {}) and print_instruction(seen[other][lead.stage].instruction, HIDDEN) == line
     ]
     where = ", ".join(short(other) for other in same or [target])
     return line, _listing(line, f"{where}: {STAGES[lead.stage]}, program <code>{lead.program}</code>")
 
 
-def _stages(seen: Mapping[str, Mapping[Stage, Sighting]], lead: str, targets: Sequence[str]) -> str:
+def _stages(seen: Mapping[str, Mapping[Stage, Sighting]], lead: str, shown: Shown) -> str:
     """Return what became of it on each target."""
     if not seen:
         return ""
     items = "".join(
         f'<div class="{lane(target)}"><dt>{html.escape(title(target))}</dt>'
-        f"<dd>{_fate(seen.get(target), lead)}</dd></div>"
-        for target in targets
+        f"<dd>{_fate(seen.get(target), lead) if target in shown.wanted else 'not compiled here'}</dd></div>"
+        for target in shown.wanted.targets
     )
     return f"<dl>{items}</dl>"
 

@@ -1,0 +1,48 @@
+"""Inference apart from training: export the model once, then serve requests of any size from a few executables."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+
+from programs import mlp, train_step
+
+BUCKETS = (4, 16)
+
+
+def predict(p: train_step.Parameters, x: jax.Array) -> jax.Array:
+    """Return the MLP's output for a batch, [batch, 256]."""
+    return mlp.mlp(x, p["w1"], p["b1"], p["w2"], p["b2"])
+
+
+def export_model() -> bytes:
+    """Return the model as StableHLO for batches of any size, for three platforms."""
+    (batch,) = export.symbolic_shape("batch")
+    x = jax.ShapeDtypeStruct((batch, 512), jnp.float32)
+    exported = export.export(jax.jit(predict), platforms=("cpu", "cuda", "tpu"))(train_step.EXAMPLE[0], x)
+    return bytes(exported.serialize())
+
+
+class Server:
+    """Answers requests from executables that are compiled when it starts, and never later."""
+
+    def __init__(self, blob: bytes, p: train_step.Parameters) -> None:
+        """Load an exported model, and compile it for each size that a batch is padded to."""
+        call = jax.jit(export.deserialize(bytearray(blob)).call)
+        self.p = p
+        self.compiled = {
+            size: call.lower(p, jax.ShapeDtypeStruct((size, 512), jnp.float32)).compile() for size in BUCKETS
+        }
+
+    def answer(self, x: np.ndarray) -> np.ndarray:
+        """Return the outputs for a batch, padded with zeros to the smallest size that it fits in."""
+        size = min(size for size in BUCKETS if size >= len(x))
+        padded = np.pad(x, ((0, size - len(x)), (0, 0)))
+        return np.asarray(self.compiled[size](self.p, padded))[: len(x)]
+
+
+if __name__ == "__main__":
+    parameters = jax.tree.map(lambda leaf: jnp.full(leaf.shape, 0.01, leaf.dtype), train_step.EXAMPLE[0])
+    server = Server(export_model(), parameters)
+    for batch in (1, 3, 10):
+        print(batch, server.answer(np.ones((batch, 512), np.float32)).shape)

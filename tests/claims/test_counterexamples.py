@@ -1,0 +1,246 @@
+"""No check is one that cannot fail: in a world that is otherwise, each comes to another verdict or stops."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import jax
+import pytest
+from jaxlib import _hlo
+
+from claims import buffers, evidence, jaxpr, operations, reading_hlo, running, simplification, stablehlo, tools
+from claims.declared import ClaimError, read
+from claims.ledger import judge
+from xla_inspect import capture_all
+from xla_inspect.hlo.record import Captures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from claims.declared import Claim
+
+MODULES = [
+    importlib.import_module(f"claims.{name}")
+    for name in dict.fromkeys(claim.check.partition(".")[0] for claim in read() if claim.check)
+]
+USUAL = ("cpu", "h100", "tpu-v5e")
+
+
+def forget() -> None:
+    """Make every check look again."""
+    for module in (evidence, *MODULES):
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+
+
+def compile_nothing(*_: object, targets: tuple[str, ...] = USUAL, **__: object) -> Captures:
+    """Compile a program that does nothing, whatever is asked for."""
+    return capture_all(lambda x: x, jax.ShapeDtypeStruct((3,), "int8"), targets=targets)
+
+
+def compile_for_another(function: Callable[..., Any], *example: object, targets: tuple[str, ...] = USUAL) -> Captures:
+    """Give each target the capture of the next."""
+    made = capture_all(function, *example)
+    following = dict(zip(USUAL, (*USUAL[1:], USUAL[0]), strict=True))
+    return Captures({target: made[following[target]] for target in targets}, {}, targets)
+
+
+@contextmanager
+def nothing_reported() -> Iterator[evidence.Watched]:
+    """Report no trace and no compile."""
+    yield evidence.Watched()
+
+
+@contextmanager
+def all_reported() -> Iterator[evidence.Watched]:
+    """Report three traces and three compiles of whatever runs."""
+    yield evidence.Watched(["f"] * 3, ["jit(f)"] * 3, 1e9)
+
+
+class Text(str):
+    """A text that stands for a parsed module."""
+
+    __slots__ = ()
+    to_string = str.__str__
+
+
+def no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program does nothing."""
+    for module in (evidence, simplification):
+        monkeypatch.setattr(module, "capture_all", compile_nothing)
+    monkeypatch.setattr(buffers, "capture", lambda *_, **__: compile_nothing()["cpu"])
+
+
+def other_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each target compiles as another one does."""
+    for module in (evidence, simplification):
+        monkeypatch.setattr(module, "capture_all", compile_for_another)
+
+
+def patient_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA's parser takes everything."""
+    monkeypatch.setattr(_hlo, "hlo_module_from_text", Text)
+
+
+def strict_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA's parser takes nothing."""
+
+    def refuse(_: str) -> None:
+        message = "error: refused"
+        raise ValueError(message)
+
+    monkeypatch.setattr(_hlo, "hlo_module_from_text", refuse)
+
+
+def silent_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX reports nothing."""
+    for module in (running, jaxpr, stablehlo):
+        monkeypatch.setattr(module, "watched", nothing_reported)
+
+
+def busy_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX traces and compiles all the time."""
+    for module in (running, jaxpr, stablehlo):
+        monkeypatch.setattr(module, "watched", all_reported)
+
+
+def other_opcodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HLO has other operations."""
+    kept = sorted(operations.opcodes() - {"dot"})
+    ours = [*kept[: len(kept) // 3], "conv", "matmul", "reduce"]
+    monkeypatch.setattr(operations, "opcodes", lambda: frozenset(ours))
+    monkeypatch.setattr(operations, "is_about", lambda number, said: number != said and number < 50)
+    monkeypatch.setattr(operations, "expect", lambda *_: None)
+    monkeypatch.setattr(stablehlo, "operations", lambda _: frozenset({"stablehlo.erf"}))
+
+
+def other_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every number is about any other."""
+    monkeypatch.setattr(operations, "is_about", lambda *_: True)
+
+
+def no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No number is about any other."""
+    monkeypatch.setattr(operations, "is_about", lambda *_: False)
+
+
+def other_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX calls a function for each value of a flag, and compiles to something that is not HLO."""
+
+    class Stage:
+        def __init__(self, function: Callable[..., Any]) -> None:
+            self.function = function
+
+        def trace(self, *_: object) -> None:
+            for flag in (True, False):
+                self.function(1, flag)
+
+        def lower(self, *_: object) -> Stage:
+            return self
+
+        def compile(self) -> Stage:
+            return self
+
+        def as_text(self) -> str:
+            return "kernel"
+
+    monkeypatch.setattr(jax, "jit", lambda function, **_: Stage(function))
+
+
+def other_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX lowers to something else, its functions have changed, and so have the packages."""
+
+    class Stage:
+        def as_text(self, dialect: str = "", **_: object) -> str:
+            return f"HloModule m, {dialect} stablehlo.logistic batch_norm sdy.mesh mhlo.sharding"
+
+        def compile(self, *_: object) -> Stage:
+            return self
+
+        def compiler_ir(self) -> str:
+            return "HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}"
+
+        def cost_analysis(self) -> list[dict[str, float]]:
+            return [{"flops": 1.0, "fusions": 1.0}]
+
+        def lower(self, *_: object, **__: object) -> Stage:
+            return self
+
+        trace = lower
+        __call__ = lower
+
+    monkeypatch.setattr(jax, "jit", lambda *_, **__: Stage())
+    monkeypatch.setattr(jax, "xla_computation", print, raising=False)
+    monkeypatch.setattr(jax, "pmap", print)
+    monkeypatch.setattr(jax, "make_jaxpr", lambda *_: lambda *_: "let\n    b:f32[10] = mul a 2.0")
+    monkeypatch.setattr(
+        importlib.metadata,
+        "metadata",
+        lambda _: _Metadata({"description": "https://jax.readthedocs.io", "Requires-Python": ""}),
+    )
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: True)
+    monkeypatch.setattr(tools, "run_python", lambda *_, **__: "0\nfiles: 0")
+    monkeypatch.setattr(tools, "_files", lambda **_: ("module_0001.before_optimizations.txt", "m.metadata.textproto"))
+    monkeypatch.setattr(tools.subprocess, "run", lambda *_, **__: type("Done", (), {"stdout": "--xla_dump_to=x"}))
+    monkeypatch.setattr(stablehlo, "LISTING", "module {")
+    monkeypatch.setattr(stablehlo.stablehlo, "get_current_version", lambda: "2.0.0")
+    monkeypatch.setattr(stablehlo.portable, "portable", lambda *_: "")
+    monkeypatch.setattr(buffers, "LIVE", {"A": (1, 1), "B": (2, 3), "C": (2, 3)})
+    monkeypatch.setattr(reading_hlo, "_runs", lambda _: reading_hlo.only(holds=True, found="it runs"))
+
+
+class _Metadata(dict[str, str]):
+    """The metadata of a package that is otherwise."""
+
+    @property
+    def json(self) -> dict[str, str]:
+        """The same in one piece."""
+        return self
+
+    def get_all(self, _: str) -> list[str]:
+        """No extra."""
+        return []
+
+
+WORLDS = (
+    no_program,
+    other_target,
+    patient_parser,
+    strict_parser,
+    silent_jax,
+    busy_jax,
+    other_opcodes,
+    other_numbers,
+    no_numbers,
+    other_text,
+    other_tracer,
+)
+
+
+def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None]) -> list[Claim]:
+    """Return the claims of which a world that is otherwise says the same."""
+    same = []
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        change(monkeypatch)
+        forget()
+        for claim in claims:
+            try:
+                judge([claim])
+            except ClaimError:
+                continue
+            same.append(claim)
+    forget()
+    return same
+
+
+def test_every_check_fails_in_a_world_that_is_otherwise(all_targets: None) -> None:
+    del all_targets
+    left = [claim for claim in read() if claim.check]
+    for world in WORLDS:
+        left = survivors(left, world)
+    assert "\n".join(f"{claim.id} {claim.check}" for claim in left) == ""

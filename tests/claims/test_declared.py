@@ -1,0 +1,83 @@
+"""The claims as they are declared: all there, in words of their own, each leading to where it is shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import prose
+from claims.declared import CHAPTERS, FILE, ClaimError, read
+from claims.finding import Verdict
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+CLAIMS = read()
+GOOD = """
+[A01]
+chapter = "fusion"
+claim = "Water is wet."
+truth = "It is."
+verdict = "true"
+check = "fusion.layer_is_one_kernel"
+"""
+
+
+def test_every_claim_is_there_once() -> None:
+    groups = {"A": 42, "B": 18, "C": 66, "D": 14, "E": 14, "X": 3}
+    assert [claim.id for claim in CLAIMS] == [
+        f"{name}{n:02}" for name, most in groups.items() for n in range(1, most + 1)
+    ]
+
+
+def test_every_chapter_has_claims() -> None:
+    assert {claim.chapter for claim in CLAIMS} == set(CHAPTERS)
+
+
+@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.shown], ids=lambda claim: claim.id)
+def test_a_claim_leads_to_a_section_that_exists(claim: object) -> None:
+    page, _, anchor = claim.shown.partition("#")  # type: ignore[attr-defined]  # each is a claim
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert re.search(rf"^##+ .*\{{[^}}]*#{re.escape(anchor)}[ }}]", text, re.MULTILINE), (
+        f"{page} has no section {anchor!r}"
+    )
+
+
+def test_a_claim_is_declared_on_the_line_that_it_names() -> None:
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    assert [lines[claim.line - 1] for claim in CLAIMS] == [f"[{claim.id}]" for claim in CLAIMS]
+
+
+def test_no_number_is_typed_into_a_true_statement() -> None:
+    numbers = [found for claim in CLAIMS for found in prose.check_text(claim.truth, f"{claim.place} {claim.id}")]
+    assert [str(found) for found in numbers] == []
+
+
+def test_a_claim_that_depends_on_the_case_says_in_which_it_holds_unless_it_is_a_question() -> None:
+    depending = {Verdict.BY_TARGET, Verdict.BY_CASE}
+    unsaid = [
+        claim.id
+        for claim in CLAIMS
+        if claim.check and claim.verdict in depending and not claim.where and not claim.claim.endswith("?")
+    ]
+    assert unsaid == []
+    assert [claim.id for claim in CLAIMS if claim.where and claim.verdict not in depending] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('"true"', '"maybe"'), "no verdict 'maybe'"),
+        (('"fusion"', '"fission"'), "no chapter 'fission'"),
+        (('truth = "It is."\n', ""), "truth is missing"),
+        (("truth", "thruth"), "unknown thruth"),
+        (('check = "fusion.layer_is_one_kernel"\n', ""), "needs a source"),
+        (('"true"', '"not testable here"'), "a check decides it"),
+        (('"true"', '"outdated"'), "outdated just when `once`"),
+    ],
+)
+def test_a_wrong_declaration_is_named_by_file_and_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text(GOOD.replace(*change), encoding="utf-8")
+    with pytest.raises(ClaimError, match=rf"^docs/data/claims\.toml:2: A01: .*{re.escape(message)}"):
+        read(file)

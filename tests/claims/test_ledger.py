@@ -1,0 +1,91 @@
+"""The ledger: what the checks find is what is declared, and anything else is named."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from claims import cards, fusion, ledger
+from claims.declared import ClaimError, read
+from claims.finding import Verdict
+from xla_inspect.errors import TargetUnavailableError
+
+if TYPE_CHECKING:
+    from claims.finding import Finding
+
+DECLARED = {claim.id: claim for claim in read()}
+CHECKED = [claim for claim in DECLARED.values() if claim.check]
+
+
+@pytest.fixture(scope="module")
+def book(all_targets: None) -> ledger.Ledger:
+    """Every claim, judged."""
+    del all_targets
+    return ledger.judge()
+
+
+def test_at_least_110_claims_are_decided_by_a_check_that_ran(book: ledger.Ledger) -> None:
+    assert len(book.entries) == 157
+    assert book.checked() >= 110
+    assert book.checked() + book.unchecked() == 157
+
+
+def test_every_finding_says_what_was_found(book: ledger.Ledger) -> None:
+    silent = [
+        entry.claim.id
+        for entry in book.entries
+        if entry.finding and not all(case.found for case in entry.finding.cases.values())
+    ]
+    assert silent == []
+
+
+def test_another_verdict_fails_and_names_the_claim_its_file_and_its_line() -> None:
+    for claim in random.sample(CHECKED, 25):  # others on each run
+        others = [verdict for verdict in Verdict if verdict not in {claim.verdict, Verdict.UNTESTED, Verdict.OUTDATED}]
+        flipped = replace(claim, verdict=random.choice(others))  # noqa: S311 - a sample, no secret
+        where = rf"^docs/data/claims\.toml:{claim.line}: {claim.id}: declared {flipped.verdict}"
+        with pytest.raises(ClaimError, match=where):
+            ledger.judge([flipped])
+
+
+def test_a_claim_that_holds_elsewhere_than_declared_fails_and_is_named() -> None:
+    claim = replace(DECLARED["C15"], where=("cpu",))
+    with pytest.raises(ClaimError, match=rf":{claim.line}: C15: declared to hold for \['cpu'\].*tpu-v5e.*\(True\)"):
+        ledger.judge([claim])
+
+
+def test_a_check_that_raises_fails_and_names_the_claim() -> None:
+    claim = replace(DECLARED["C15"], check="fusion.no_such_check")
+    with pytest.raises(ClaimError, match=rf":{claim.line}: C15: fusion.no_such_check raised AttributeError"):
+        ledger.judge([claim])
+
+
+def test_all_wrong_claims_are_named_at_once() -> None:
+    wrong = [replace(DECLARED[name], verdict=Verdict.TRUE, where=()) for name in ("C01", "C02")]
+    with pytest.raises(ClaimError, match=r"(?s)C01: declared true.*C02: declared true"):
+        ledger.judge(wrong)
+
+
+def test_a_claim_whose_target_is_missing_is_a_gap_and_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unavailable() -> Finding:
+        target, reason = "tpu-v5e", "libtpu is <not> installed"
+        raise TargetUnavailableError(target, reason)
+
+    monkeypatch.setattr(fusion, "layer_is_one_kernel", unavailable)
+    book = ledger.judge([DECLARED["C15"]])
+    assert (book.checked(), book.unchecked()) == (0, 0)
+    shown = cards.cards(book.entries)
+    assert "not run here: libtpu is &#60;not&#62; installed" in shown
+    assert "depends on target" in shown
+
+
+def test_checks_come_out_alike_when_they_run_again_in_the_same_process(book: ledger.Ledger) -> None:
+    chosen = [claim for claim in CHECKED if claim.check.startswith(("running.", "tools.", "jaxpr."))]
+    again = ledger.judge(chosen)
+    before = {entry.claim.id: entry.verdict for entry in book.entries}
+    assert {entry.claim.id: entry.verdict for entry in again.entries} == {
+        claim.id: before[claim.id] for claim in chosen
+    }
