@@ -29,6 +29,13 @@ def test_a_name_in_a_table_is_shown_as_it_is(name: str) -> None:
     assert html.unescape(cell) == name
 
 
+def test_a_fence_that_wraps_keeps_its_language_and_title() -> None:
+    shown = render(markdown.fence("a < b", "text", title="what", wrap=True))
+    assert 'class="wrap highlight"' in shown
+    assert "what" in shown
+    assert "a &lt; b" in shown
+
+
 def test_the_summary_of_a_fold_is_plain_text() -> None:
     assert "<summary>it&#39;s &#34;here&#34; &#60;b&#62;</summary>" in render(markdown.fold('it\'s "here" <b>', "body"))
 

@@ -11,17 +11,19 @@ if TYPE_CHECKING:
 _CELL_BREAKS = str.maketrans({"|": "&#124;", "\n": " "})
 
 
-def fence(text: str, language: str, *, title: str = "") -> str:
+def fence(text: str, language: str, *, title: str = "", wrap: bool = False) -> str:
     """Return `text` as a fenced block, safe against fences inside it.
 
     Args:
         text: What to show, as it is.
         language: The name of its Pygments lexer.
         title: A caption above it.
+        wrap: Whether long lines wrap on a narrow screen, as those of HLO do.
     """
     ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     caption = f' title="{title.replace('"', "'")}"' if title else ""
-    return f"{ticks}{language}{caption}\n{text.rstrip()}\n{ticks}\n"
+    head = f"{{.{language} .wrap{caption}}}" if wrap else f"{language}{caption}"
+    return f"{ticks}{head}\n{text.rstrip()}\n{ticks}\n"
 
 
 def fold(summary: str, body: str, *, kind: str = "listing") -> str:
