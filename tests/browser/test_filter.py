@@ -39,7 +39,7 @@ def test_typing_leaves_what_matches_every_word_and_says_how_many(page: Page) -> 
     page.get_by_label("Filter").fill("RAGGED all-to-all")
     assert left(page) == ["ragged-all-to-all"]
     assert page.locator(".filter [role=status]").inner_text() == f"1 of {len(OPCODES)} opcodes"
-    assert [heading.inner_text() for heading in page.locator("h3:visible").all()] == ["Communication"]
+    assert [heading.get_attribute("id") for heading in page.locator("h3:visible").all()] == ["communication"]
 
 
 def test_a_category_and_a_call_are_found_too(page: Page) -> None:

@@ -144,7 +144,7 @@ def _origin(row: Row, shown: Shown) -> str:
     call = f"<code>{html.escape(row.call)}</code>"
     reach = shown.reach(row.opcode)
     if reach == "pass":
-        return f"No function of JAX asks for it. {_prose(row.by)}"
+        return f"No public function of JAX asks for it. {_prose(row.by)}"
     if reach == "primitive":
         return f"{_prose(row.by)} Here a primitive of this site's own emits it: {call}."
     if reach == "hand":
