@@ -24,7 +24,7 @@ async function open(root, wanted) {
   }))
   try {
     await once("explorer.css")
-    for (const name of ["model.js", "panes.js", "explorer.js"]) await once(name)
+    for (const name of JSON.parse(root.dataset.scripts)) await once(name)
     const { Explorer, readLink } = globalThis.xlaExplorer
     await new Explorer(root, id, captures).start({ ...wanted, ...readLink(id) })
   } catch (error) {

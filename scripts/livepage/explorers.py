@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from livepage.project import project
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-STATIC = ("model.js", "panes.js", "explorer.js", "explorer.css")
 STAGED = Path(".cache/explorer")
 _DATA = re.compile(r"&quot;src&quot;: &quot;([0-9a-f]+\.json)&quot;")
 
@@ -32,6 +30,7 @@ def publish(pages: Iterable[str], site: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         shutil.copyfile(project.root / STAGED / name, folder / name)
-    static = resources.files("xla_inspect.report.explorer") / "static"
-    for name in STATIC:
-        (folder / name).write_bytes((static / name).read_bytes())
+    from xla_inspect.report.explorer import files
+
+    for name in (*files.SCRIPTS, files.STYLE):
+        (folder / name).write_text(files.read(name), encoding="utf-8")

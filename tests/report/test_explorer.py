@@ -15,7 +15,7 @@ from programs import layer as small
 from programs import transformer_block_grad as trained
 from xla_inspect import Captures, capture, capture_all
 from xla_inspect.hlo.trail import follow
-from xla_inspect.report.explorer import page
+from xla_inspect.report.explorer import files, page
 from xla_inspect.report.explorer.data import describe
 from xla_inspect.report.listing import print_instruction
 
@@ -68,7 +68,7 @@ def test_a_training_step_takes_at_most_a_hundred_kilobytes_a_target() -> None:
 
 
 def test_the_scripts_are_at_most_a_hundred_and_fifty_kilobytes() -> None:
-    assert sum(len(gzip.compress(page.read(name).encode(), 9)) for name in (*page.SCRIPTS, page.STYLE)) < 150 * 1000
+    assert sum(len(gzip.compress(files.read(name).encode(), 9)) for name in (*files.SCRIPTS, files.STYLE)) < 150 * 1000
 
 
 class Texts(html.parser.HTMLParser):

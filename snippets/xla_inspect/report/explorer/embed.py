@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.report.explorer.data import describe
+from xla_inspect.report.explorer.files import SCRIPTS
 from xla_inspect.report.titles import title
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def embed(captures: Captures, name: str, *, root: Path | None = None, **state: s
     what = html.escape(captures_title(found))
     return (
         f'<div class="explorer" id="explorer-{named}" data-explorer="{named}"'
+        f" data-scripts='{html.escape(json.dumps(SCRIPTS), quote=True)}'"
         f" data-captures='{html.escape(json.dumps(offered), quote=True)}'"
         f" data-state='{html.escape(json.dumps(state), quote=True)}'>\n"
         f'<p class="offer"><span>{what}</span></p>\n</div>\n'

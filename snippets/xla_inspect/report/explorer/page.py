@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import html
 import json
-from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.report.explorer.data import describe
+from xla_inspect.report.explorer.files import SCRIPTS, STYLE, read
 from xla_inspect.report.titles import title
 
 if TYPE_CHECKING:
     from xla_inspect.hlo.record import Capture, Captures
-
-SCRIPTS = ("model.js", "panes.js", "explorer.js")
-STYLE = "explorer.css"
 
 _START = """
 const captures = [...document.querySelectorAll("script[data-target]")].map((it) => ({
@@ -40,17 +37,12 @@ def write(captures: Captures) -> str:
     missing = "".join(f" Not compiled here: {target} ({reason})." for target, reason in captures.missing.items())
     return Template(read("page.html")).substitute(
         title=html.escape(heading),
-        style=read("explorer.css"),
+        style=read(STYLE),
         made=html.escape(made + missing),
         plain="\n".join(_show(each) for each in found),
         data="\n".join(_embed(describe(each)) for each in found),
         script="\n".join((*map(read, SCRIPTS), _START)),
     )
-
-
-def read(name: str) -> str:
-    """Return one of the explorer's own files."""
-    return (resources.files(__package__) / "static" / name).read_text(encoding="utf-8")
 
 
 def _show(capture: Capture) -> str:

@@ -1,14 +1,7 @@
 // The explorer: one capture at a time, its stages and passes, and a line of Python followed through all of them.
 "use strict";
 {
-  const { Model, element, panes } = globalThis.xlaExplorer;
-  const VIEWS = [
-    ["jaxpr", "jaxpr"],
-    ["stablehlo", "StableHLO"],
-    ["before", "HLO"],
-    ["passes", "Passes"],
-    ["after", "Optimized HLO"],
-  ];
+  const { Model, element, source, views } = globalThis.xlaExplorer;
   const SWITCHES = [
     ["layouts", "layouts", true],
     ["configuration", "backend config", false],
@@ -84,7 +77,7 @@
           "div",
           { class: "bar" },
           tabs("target", "Target", this.captures.map(({ target, title }) => [target, title])),
-          tabs("view", "Stage", VIEWS),
+          tabs("view", "Stage", Object.entries(views).map(([name, { title }]) => [name, title])),
           this.options,
         ),
         this.status,
@@ -120,23 +113,16 @@
 
     draw(link) {
       const { model, state } = this;
-      const views = {
-        jaxpr: () => panes.text(model.data.jaxpr, state),
-        stablehlo: () => panes.text(model.data.stablehlo, state),
-        before: () => panes.module(model, 0, state),
-        after: () => panes.module(model, model.data.states.length - 1, state),
-        passes: () => panes.passes(model, state),
-      };
       if (!(state.view in views)) state.view = "passes";
       const focused = this.remember();
       const place = `${state.target} ${state.place}`;
       if (place !== this.drawnPlace) {
-        this.source.replaceChildren(...panes.source(model, state));
+        this.source.replaceChildren(...source(model, state));
         this.offerFocus(this.source);
         this.counts = state.place < 0 ? {} : model.count(state.place);
       }
       this.drawnPlace = place;
-      this.pane.replaceChildren(...views[state.view]());
+      this.pane.replaceChildren(...views[state.view].draw(model, state));
       this.offerFocus(this.pane);
       for (const input of this.root.querySelectorAll('.choice input[type="radio"]'))
         input.checked = [state.target, state.view].includes(input.value);

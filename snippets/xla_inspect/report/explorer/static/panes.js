@@ -192,5 +192,15 @@
     return [element("div", { class: "step" }, list, detail)];
   };
 
-  Object.assign(globalThis.xlaExplorer, { Model, element, panes: { source, text, module, passes } });
+  // What there is to see: name -> { title, draw(model, state) }, `draw` returning nodes, in the order of the tabs.
+  const views = (globalThis.xlaExplorer.views ??= {});
+  Object.assign(views, {
+    jaxpr: { title: "jaxpr", draw: (model, state) => text(model.data.jaxpr, state) },
+    stablehlo: { title: "StableHLO", draw: (model, state) => text(model.data.stablehlo, state) },
+    before: { title: "HLO", draw: (model, state) => module(model, 0, state) },
+    passes: { title: "Passes", draw: passes },
+    after: { title: "Optimized HLO", draw: (model, state) => module(model, model.data.states.length - 1, state) },
+  });
+
+  Object.assign(globalThis.xlaExplorer, { Model, element, source });
 }

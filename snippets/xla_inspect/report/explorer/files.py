@@ -1,0 +1,15 @@
+"""The explorer's own files: scripts in the order in which they are loaded, and the style."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+SCRIPTS = ("model.js", "panes.js", "explorer.js")
+"""A script of a view adds it to `xlaExplorer.views` and stands before `explorer.js`."""
+
+STYLE = "explorer.css"
+
+
+def read(name: str) -> str:
+    """Return one of the explorer's own files."""
+    return (resources.files(__package__) / "static" / name).read_text(encoding="utf-8")
