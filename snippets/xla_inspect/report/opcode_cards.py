@@ -189,7 +189,7 @@ def _fate(stages: Mapping[Stage, Sighting] | None, lead: str) -> str:
         return "not in any of these programs"
     last = stages.get("after") or stages.get("between")
     line = print_instruction(last.instruction, HIDDEN) if last else ""
-    shown = "" if line in {"", lead} else f"<pre><code>{html.escape(line)}</code></pre>"
+    shown = "" if line in {"", lead} else _verbatim(html.escape(line))
     if "before" not in stages:
         assert last is not None  # noqa: S101 - a sighting has at least one stage
         made = f" by <code>{last.made_by}</code>" if last.made_by else ""
@@ -215,7 +215,12 @@ def _links(row: Row) -> str:
 def _listing(line: str, caption: str) -> str:
     coloured = highlight(line, _LEXER, _FORMATTER).strip()
     head = f'<span class="filename">{caption}</span>' if caption else ""
-    return f'<div class="language-hlo highlight">{head}<pre><code>{coloured}</code></pre></div>'
+    return f'<div class="language-hlo highlight">{head}{_verbatim(coloured)}</div>'
+
+
+def _verbatim(code: str) -> str:
+    # The theme's script gives an id to each `pre > code` and lays it out, folded or not.
+    return f'<pre><span class="text"><code>{code}</code></span></pre>'
 
 
 def _prose(text: str) -> str:
