@@ -6,12 +6,11 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from claims.evidence import expect, program
+from claims.evidence import count, expect, program
 from claims.finding import Finding, by_target, only
 from programs import disputed
 from xla_inspect import capture
 from xla_inspect.hlo.buffers import parse_buffers, parse_live_ranges, place
-from xla_inspect.report.titles import title
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
@@ -21,27 +20,26 @@ LIVE = {"A": (1, 2), "B": (1, 3), "C": (2, 3), "D": (3, 5)}
 
 
 def memory_is_reused() -> Finding:
-    """Intermediates that are not needed at once share memory."""
+    """Results that are not needed at once share memory."""
 
     def look(capture: Capture) -> tuple[bool, str]:
-        module = capture.module
-        needed = sum(i.shape.bytes for i in module.entry if i.opcode == "fusion")
-        held = capture.memory.temporaries + capture.memory.outputs
-        return held < needed, f"{needed:,} bytes of results in {held:,} bytes"
+        shared = _shared(capture)
+        most = max(map(len, shared), default=1)
+        return most > 1, f"{count(len(shared), 'place')} with several values one after the other, up to {most}"
 
-    return by_target(program("disputed", "six layers"), look)
+    return by_target(program("transformer_block"), look)
 
 
 def disjoint_ranges_share() -> Finding:
     """Values with disjoint live ranges can lie in one place, and only such do."""
-    captures = program("disputed", "six layers")
-    shared = {target: _shared(captures[target]) for target in captures.targets}
-    most = {title(target): max(map(len, ranges), default=1) for target, ranges in shared.items()}
-    apart = all(
-        first[1] <= second[0] for found in shared.values() for ranges in found for first, second in pairwise(ranges)
-    )
-    found = ", ".join(f"{number} on the {name}" for name, number in most.items())
-    return only(apart and max(most.values()) > 1, f"values in one place, one after the other: up to {found}")
+    captures = program("transformer_block")
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        pairs = [pair for ranges in _shared(capture) for pair in pairwise(ranges)]
+        apart = sum(first[1] <= second[0] for first, second in pairs)
+        return 0 < apart == len(pairs), f"of {len(pairs)} neighbours in one place {apart} live one after the other"
+
+    return by_target(captures, look)
 
 
 def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
@@ -55,9 +53,8 @@ def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
 
 def reuse_is_aliasing() -> Finding:
     """Memory is reused, which is called aliasing."""
-    alias = program("disputed", "six layers")["cpu"]
-    found = memory_is_reused()
-    return found.but(
+    alias = program("transformer_block")["cpu"]
+    return memory_is_reused().but(
         alias.memory.aliased > 0, f"aliasing is an output in a parameter's memory, here {alias.memory.aliased} bytes"
     )
 

@@ -50,12 +50,12 @@ def picture(ledger: Ledger) -> str:
     return (
         f'<figure class="verdicts" markdown="0"><ol>{rows}</ol>'
         f"<figcaption>Claims by chapter and verdict: {key}. "
-        "A dashed edge marks those that no check decides.</figcaption></figure>\n"
+        "A dashed edge marks those that no check decided.</figcaption></figure>\n"
     )
 
 
 def _bar(name: str, entries: tuple[Entry, ...], longest: int) -> str:
-    counts = Counter((MARKS[entry.verdict], bool(entry.claim.check)) for entry in entries)
+    counts = Counter((MARKS[entry.verdict], entry.finding is not None) for entry in entries)
     order = list(dict.fromkeys(MARKS.values()))
     found = sorted(counts.items(), key=lambda item: (order.index(item[0][0]), not item[0][1]))
     parts = "".join(
@@ -85,7 +85,7 @@ def _card(entry: Entry) -> str:
     mark, sign = MARKS[entry.verdict]
     parts = [
         _span("id", f"[{claim.id}](#{claim.id})"),
-        _span(f"verdict {_classes(mark, checked=bool(claim.check))}", f"{sign} {entry.verdict}"),
+        _span(f"verdict {_classes(mark, checked=entry.finding is not None)}", f"{sign} {entry.verdict}"),
         _span("claim", claim.claim.format(*(f"{number:,}" for number in claim.said))),
     ]
     if entry.gap:
@@ -118,7 +118,7 @@ def _join(names: list[str]) -> str:
 
 def _case(name: str, case: Case) -> str:
     kind, sign = _CASES[case.holds]
-    said = f"<b>{html.escape(name)}</b> " if name else ""
+    said = f"<b>{html.escape(name)}:</b> " if name else ""
     return _span(f"case {kind}", f"{sign} {said}{case.found}")
 
 
@@ -127,7 +127,7 @@ def _sources(entry: Entry) -> list[str]:
     parts = []
     if claim.shown:
         page = claim.shown.partition(".md")[0]
-        parts.append(f"[Shown in {CHAPTERS.get(page, page.replace('-', ' '))}]({claim.shown})")
+        parts.append(f"[Shown in {CHAPTERS.get(page, page.replace('-', ' ').capitalize())}]({claim.shown})")
     if claim.check:
         module, _, function = claim.check.partition(".")
         parts.append(f'<a href="#checks-{module.replace("_", "-")}"><code>{function}</code></a>')

@@ -39,7 +39,7 @@ def xla_traces() -> Finding:
         stage = "compile"
         lowered.compile()
     during = runs.count("compile")
-    found = f"the function runs {runs.count('trace')} times while JAX traces, {during} while XLA compiles"
+    found = f"the function runs {count(runs.count('trace'), 'time')} while JAX traces, {during} while XLA compiles"
     return only(during > 0 or before > 0 or not seen.compiled, found)
 
 

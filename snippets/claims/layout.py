@@ -41,7 +41,7 @@ def to_channels_first() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         before, after = _labels(capture.before), _labels(capture.after)
-        return after.startswith("bf"), f"`{before}` stays `{after}`" if before == after else f"`{before}` to `{after}`"
+        return after.startswith("bf"), f"the input's dimensions, `{before}`, {_went(before, after)}"
 
     return by_target(program("disputed", "convolution NHWC"), look)
 
@@ -50,10 +50,15 @@ def to_channels_first_on_gpu() -> Finding:
     """On a GPU, NHWC convolutions become NCHW."""
     last = program("disputed", "convolution NHWC")["h100"]
     first = program("disputed", "convolution NCHW", ("h100",))["h100"]
-    after = _labels(last.after)
     expect(_labels(first.after).startswith("b01"), "the ledger says that NCHW becomes NHWC")
-    turned = f"`{_labels(first.before)}` to `{_labels(first.after)}`"
-    return cases({"h100": (after.startswith("bf"), f"`{_labels(last.before)}` to `{after}`, {turned}")})
+    after = _labels(last.after)
+    found = f"NHWC, `{_labels(last.before)}`, {_went(_labels(last.before), after)}; "
+    found += f"NCHW, `{_labels(first.before)}`, {_went(_labels(first.before), _labels(first.after))}"
+    return cases({"h100": (after.startswith("bf"), found)})
+
+
+def _went(before: str, after: str) -> str:
+    return "stays as it is" if before == after else f"becomes `{after}`"
 
 
 def _labels(text: str) -> str:

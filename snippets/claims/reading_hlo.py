@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import jax
 from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
-from claims.evidence import expect, program
+from claims.evidence import count, expect, program
 from claims.finding import Finding, by_target, cases, only
 from programs import gelu, layer
 from xla_inspect.hlo.fusions import list_fusions
@@ -25,7 +25,7 @@ def parser_error(text: str) -> str:
         _hlo.hlo_module_from_text(text)
     except Exception as error:  # noqa: BLE001 - the parser raises jaxlib's own class
         lines = [line.split("error: ")[-1] for line in str(error).splitlines() if "error: " in line]
-        return lines[0] if lines else str(error).splitlines()[0]
+        return (lines or str(error).splitlines())[0].partition(". ")[0].rstrip(":")
     return ""
 
 
@@ -126,7 +126,10 @@ def as_text_hlo_is_the_input() -> Finding:
     def look(capture: Capture) -> tuple[bool, str]:
         text = traced.lower(lowering_platforms=(platforms[capture.target],)).as_text("hlo")
         printed, received = text.count(" acos("), capture.before.count(" acos(")
-        return printed == received, f"`acos` printed {printed} times, received {received} times"
+        return (
+            printed == received,
+            f"`acos` printed {count(printed, 'time')}, received {count(received, 'time')}",
+        )
 
     return by_target(program("disputed", "acos"), look)
 
@@ -168,7 +171,7 @@ def boundaries_marked() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         number = len(list_fusions(capture.module))
-        return number > 0, f"{number} `fusion` instructions"
+        return number > 0, count(number, "`fusion` instruction")
 
     cost = _compiled().cost_analysis() or {}
     found = [key for key in cost if "fusion" in key.lower()]

@@ -15,7 +15,7 @@ from jax.extend.backend import get_backend
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import _chlo_ops_gen, _stablehlo_ops_gen, stablehlo
 
-from claims.evidence import is_about, program, watched
+from claims.evidence import expect, is_about, program, watched
 from claims.finding import Finding, only
 from programs import gelu, portable
 
@@ -100,8 +100,8 @@ def converter_tools() -> Finding:
     names = ("jax2stablehlo", "tf2stablehlo")
     scripts = {point.name for point in importlib.metadata.entry_points(group="console_scripts")}
     found = [name for name in names if importlib.util.find_spec(name) or name in scripts or shutil.which(name)]
-    lowered = "stablehlo." in jax.jit(jnp.sin).lower(1.0).as_text()
-    return only(len(found) == len(names), f"JAX brings no such tool; `lower()` gives StableHLO by itself: {lowered}")
+    expect("stablehlo." in jax.jit(jnp.sin).lower(1.0).as_text(), "the ledger says that lowering gives StableHLO")
+    return only(len(found) == len(names), f"installed with JAX: {', '.join(found) or 'neither'}")
 
 
 def pjrt_is_pluggable() -> Finding:

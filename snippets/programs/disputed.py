@@ -43,13 +43,6 @@ def add_waves(x: jax.Array) -> jax.Array:
     return jnp.sin(x) * 2 + jnp.cos(x)
 
 
-def chain(x: jax.Array, w: jax.Array) -> jax.Array:
-    """Six layers, each of which needs the one before and no other."""
-    for _ in range(6):
-        x = jnp.tanh(x @ w)
-    return x
-
-
 def scatter_add(x: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
     """Add rows to some rows."""
     return x.at[indices].add(updates)
@@ -72,7 +65,6 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "convolution NCHW": (convolve_channels_first, _shapes((8, 64, 32, 32), (64, 64, 3, 3))),
     "convolution NHWC": (convolve_channels_last, _shapes((8, 32, 32, 64), (3, 3, 64, 64))),
     "sin(x) * 2 + cos(x)": (add_waves, _shapes((1024, 1024))),
-    "six layers": (chain, _shapes((512, 512), (512, 512))),
     "scatter": (scatter_add, (*_shapes((64, 128)), jax.ShapeDtypeStruct((8,), jnp.int32), *_shapes((8, 128)))),
     "acos": (arc_cosine, _shapes((8,))),
 }

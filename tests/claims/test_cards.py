@@ -19,8 +19,8 @@ def test_a_card_says_claim_verdict_cases_truth_and_where_it_is_shown() -> None:
     assert CLAIM.claim in shown
     assert CLAIM.truth in shown
     assert "\N{CIRCLE WITH LEFT HALF BLACK} depends on target" in shown
-    assert "\N{BALLOT X} <b>CPU, NVIDIA H100</b> 2 kernels" in shown
-    assert "\N{CHECK MARK} <b>TPU v5e</b> 1 kernel" in shown
+    assert "\N{BALLOT X} <b>CPU, NVIDIA H100:</b> 2 kernels" in shown
+    assert "\N{CHECK MARK} <b>TPU v5e:</b> 1 kernel" in shown
     assert f"]({CLAIM.shown})" in shown
     assert '<a href="#checks-fusion"><code>layer_is_one_kernel</code></a>' in shown
 
@@ -35,12 +35,12 @@ def test_types_of_one_target_that_came_out_alike_are_said_once() -> None:
     finding = cases(
         {f"{target}, {dtype}": (True, "kept") for target in ("cpu", "h100") for dtype in ("int32", "float32")}
     )
-    assert "<b>CPU, NVIDIA H100</b> kept" in cards.cards((Entry(CLAIM, finding),))
+    assert "<b>CPU, NVIDIA H100:</b> kept" in cards.cards((Entry(CLAIM, finding),))
 
 
 def test_one_type_that_came_out_differently_is_named() -> None:
     finding = cases({"cpu, int32": (True, "kept"), "cpu, float32": (False, "gone")})
-    assert "<b>CPU int32</b> kept" in cards.cards((Entry(CLAIM, finding),))
+    assert "<b>CPU int32:</b> kept" in cards.cards((Entry(CLAIM, finding),))
 
 
 def test_the_picture_counts_each_verdict_and_marks_what_no_check_decides() -> None:
