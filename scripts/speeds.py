@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -99,7 +98,7 @@ def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of 
     return jax.tree.map(lambda leaf: jax.device_put(random.normal(0, 0.05, leaf.shape).astype(leaf.dtype)), example)
 
 
-def compare(function: Callable[..., Any], example: tuple[Any, ...], pairs: int) -> dict[str, float]:
+def compare(function: Callable[..., Any], example: tuple[Any, ...], pairs: int) -> dict[str, float | list[float]]:
     """Return the median microseconds of a call, eagerly and jitted, and median and quartiles of the paired ratio."""
     arrays = make(example)
     jitted = jax.jit(function)
@@ -162,7 +161,8 @@ def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int
             ("jax_persistent_cache_min_compile_time_secs", 0),
         ):
             jax.config.update(name, value)
-        compile_, load = [], []
+        compile_: list[float] = []
+        load: list[float] = []
         for _ in range(runs):
             for file in Path(folder).iterdir():
                 file.unlink()
@@ -180,4 +180,4 @@ def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,13 +2,16 @@
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 from jax.profiler import ProfileData, ProfileOptions
 
 from programs import mlp as model
+from programs import product, train_step
 
 LAUNCH = "CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"
 """What XLA's profiler calls a launch of an executable on the CPU."""
@@ -34,11 +37,11 @@ def observe(function: Callable[..., jax.Array], arrays: list[jax.Array]) -> tupl
     compiled = [made for made in client.live_executables() if not any(made is other for other in before)]
     return (
         [(made.hlo_modules()[0].name, made.get_compiled_memory_stats().output_size_in_bytes) for made in compiled],
-        count_launches(lambda: function(*arrays)),
+        count_launches(partial(function, *arrays)),
     )
 
 
-def count_launches(call: Callable[[], jax.Array]) -> int:
+def count_launches(call: Callable[[], Any]) -> int:
     """Return how many executables a call launches, by XLA's own profile of it."""
     options = ProfileOptions()
     options.python_tracer_level = 0
@@ -48,6 +51,27 @@ def count_launches(call: Callable[[], jax.Array]) -> int:
         (file,) = Path(folder).rglob("*.xplane.pb")
         planes = ProfileData.from_file(str(file)).planes
         return sum(event.name == LAUNCH for plane in planes for line in plane.lines for event in line.events)
+
+
+def eager_product() -> tuple[list[tuple[str, int]], int]:
+    """Return the executables of one product that is run eagerly, and how many it launches."""
+    arrays = [jax.device_put(np.ones(leaf.shape, leaf.dtype)) for leaf in product.EXAMPLE]
+    jax.clear_caches()
+    return observe(product.product, arrays)
+
+
+def eager_training() -> dict[str, int]:
+    """Return how many executables a training step launches, eagerly and jitted."""
+    arrays = jax.tree.map(lambda leaf: jax.device_put(np.ones(leaf.shape, leaf.dtype)), train_step.EXAMPLE)
+    ways: dict[str, Callable[..., Any]] = {
+        "eagerly": train_step.train_step,
+        "under `jax.jit`": jax.jit(train_step.train_step),
+    }
+    counts = {}
+    for name, way in ways.items():
+        jax.block_until_ready(way(*arrays))
+        counts[name] = count_launches(partial(way, *arrays))
+    return counts
 
 
 if __name__ == "__main__":

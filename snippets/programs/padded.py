@@ -46,19 +46,20 @@ def padded() -> list[tuple[str, int, int, int, float]]:
         "padded to the longest": (make_padded(lambda _: max(LENGTHS)), lambda _: max(LENGTHS)),
         "padded to powers of two": (make_padded(bucket), bucket),
     }
+    compiles: list[str] = []
+
+    def listen(event: str, duration_secs: float, **_: str | int) -> None:
+        del duration_secs
+        compiles.extend([event] * (event == COMPILED))
+
     rows = []
     asked = sum(map(len, sequences))
+    jax.monitoring.register_event_duration_secs_listener(listen)
     for name, (call, size) in ways.items():
-        compiles: list[float] = []
-
-        def listen(event: str, duration_secs: float, compiles: list[float] = compiles, **_: str | int) -> None:
-            if event == COMPILED:
-                compiles.append(duration_secs)
-
-        jax.monitoring.register_event_duration_secs_listener(listen)
+        compiles.clear()
         error = max(abs(float(call(x)) - float(x.mean())) for x in sequences)
-        jax.monitoring.unregister_event_duration_listener(listen)
         rows.append((name, len(compiles), sum(size(len(x)) for x in sequences), asked, error))
+    jax.monitoring.unregister_event_duration_listener(listen)
     return rows
 
 

@@ -8,6 +8,8 @@ from jax import export
 from programs import mlp, train_step
 
 BUCKETS = (4, 16)
+BATCHES = (1, 3, 10, 16)
+COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 def predict(p: train_step.Parameters, x: jax.Array) -> jax.Array:
@@ -23,6 +25,11 @@ def export_model() -> bytes:
     return bytes(exported.serialize())
 
 
+def choose(batch: int) -> int:
+    """Return the smallest size that a batch fits in."""
+    return min(size for size in BUCKETS if size >= batch)
+
+
 class Server:
     """Answers requests from executables that are compiled when it starts, and never later."""
 
@@ -36,13 +43,38 @@ class Server:
 
     def answer(self, x: np.ndarray) -> np.ndarray:
         """Return the outputs for a batch, padded with zeros to the smallest size that it fits in."""
-        size = min(size for size in BUCKETS if size >= len(x))
+        size = choose(len(x))
         padded = np.pad(x, ((0, size - len(x)), (0, 0)))
         return np.asarray(self.compiled[size](self.p, padded))[: len(x)]
 
 
+def served() -> dict[str, object]:
+    """Return what the export holds, and for some batches what they were padded to, what came back, and the error."""
+    blob = export_model()
+    exported = export.deserialize(bytearray(blob))
+    p = jax.tree.map(lambda leaf: jnp.full(leaf.shape, 0.01, leaf.dtype), train_step.EXAMPLE[0])
+    server = Server(blob, p)
+    expected = {size: np.asarray(predict(p, jnp.ones((size, 512)))) for size in BATCHES}
+    compiled: list[str] = []
+
+    def listen(event: str, duration_secs: float, **_: str | int) -> None:
+        del duration_secs
+        compiled.extend([event] * (event == COMPILED))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    answers = {size: server.answer(np.ones((size, 512), np.float32)) for size in BATCHES}
+    jax.monitoring.unregister_event_duration_listener(listen)
+    return {
+        "smaller than the parameters": len(blob) < sum(leaf.nbytes for leaf in p.values()),
+        "platforms": exported.platforms,
+        "batch": str(exported.in_avals[-1].shape),
+        "compiles": len(compiled),
+        "answers": [
+            (size, choose(size), str(answer.shape), float(abs(answer / expected[size] - 1).max()))
+            for size, answer in answers.items()
+        ],
+    }
+
+
 if __name__ == "__main__":
-    parameters = jax.tree.map(lambda leaf: jnp.full(leaf.shape, 0.01, leaf.dtype), train_step.EXAMPLE[0])
-    server = Server(export_model(), parameters)
-    for batch in (1, 3, 10):
-        print(batch, server.answer(np.ones((batch, 512), np.float32)).shape)
+    print(served())

@@ -16,7 +16,7 @@ from xla_inspect.report.titles import lane, short, title
         ("tpu7x", "TPU7x", "TPU7x", "tpu"),
         ("cpu:8", "CPU x 8", "CPU x 8", "cpu"),
         ("h100:8", "NVIDIA H100 x 8", "H100 x 8", "gpu"),
-        ("tpu-v5e:2x4", "TPU v5e 2x4", "TPU v5e 2x4", "tpu"),
+        ("tpu-v5e:2x4", "TPU v5e 2x4", "v5e 2x4", "tpu"),
     ],
 )
 def test_a_target_has_a_title_a_short_one_and_a_lane(target: str, titled: str, shortened: str, coloured: str) -> None:

@@ -40,9 +40,8 @@ def chart(series: Mapping[str, Mapping[int, int]], caption: str, across: str) ->
             f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(2**power):.1f}" y2="{y(2**power):.1f}"/>'
         )
         if (power - low) % math.ceil((high - low) / 8) == 0:
-            drawn.append(
-                f'<text class="soft" x="{LEFT - 5}" y="{y(2**power) + 3.5:.1f}" text-anchor="end">{size(2**power)}</text>'
-            )
+            place = f'x="{LEFT - 5}" y="{y(2**power) + 3.5:.1f}"'
+            drawn.append(f'<text class="soft" {place} text-anchor="end">{size(2**power)}</text>')
     drawn += [
         f'<text class="soft" x="{x(count):.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{count}</text>'
         for count in devices

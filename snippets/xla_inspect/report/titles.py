@@ -13,8 +13,9 @@ def title(target: str) -> str:
 
 
 def short(target: str) -> str:
-    """Return the name of a target without its maker, for labels."""
-    return title(target).removeprefix("NVIDIA ")
+    """Return the name of a target without its maker, for labels; a TPU's with a topology is `v5e 2x4`."""
+    name = title(target).removeprefix("NVIDIA ")
+    return name.removeprefix("TPU ") if ":" in target else name
 
 
 def lane(target: str) -> str:

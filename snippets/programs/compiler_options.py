@@ -1,0 +1,22 @@
+"""What XLA says to options of one function: to a pass that does not exist, and to an option that does not."""
+
+import jax
+import jax.numpy as jnp
+
+OPTIONS: dict[str, str | bool] = {"xla_disable_hlo_passes": "no-such-pass", "xla_no_such_option": True}
+
+
+def compiler_options() -> dict[str, str]:
+    """Return for each option what the compiled function returned, or the first line of the error."""
+    said = {}
+    for name, value in OPTIONS.items():
+        function = jax.jit(lambda x: x + 1, compiler_options={name: value})
+        try:
+            said[name] = str(function(jnp.zeros(2)))
+        except jax.errors.JaxRuntimeError as error:
+            said[name] = str(error).splitlines()[0]
+    return said
+
+
+if __name__ == "__main__":
+    print(compiler_options())

@@ -1,0 +1,30 @@
+"""What each compiler logs when it is to cut a matrix by columns that is cut by rows."""
+
+import jax
+from jax.sharding import AxisType, NamedSharding
+
+from programs import reshard
+from xla_inspect import TargetUnavailableError, messages
+from xla_inspect.capture import targets
+
+
+def warned() -> dict[str, list[str]]:
+    """Return the lines that each compiler logs, without date and thread, by target; none for one that is missing."""
+    said = {}
+    for target in ("cpu:8", "h100:8", "tpu-v5e:2x4"):
+        try:
+            devices = targets.find(target).devices()
+        except TargetUnavailableError:
+            continue
+        mesh = jax.make_mesh(tuple(reshard.MESH.values()), tuple(reshard.MESH), (AxisType.Auto,) * 2, devices=devices)
+        rows = NamedSharding(mesh, reshard.ROWS)
+        (example,) = (jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=rows) for leaf in reshard.EXAMPLE)
+        with messages.collected() as lines, jax.set_mesh(mesh):
+            # A new function each time: one that was compiled would say nothing.
+            jax.jit(lambda x: reshard.directly(x)).lower(example).compile()  # noqa: PLW0108 - a new one
+        said[target] = [line.partition("] ")[2] for line in lines if "rematerialization" in line]
+    return said
+
+
+if __name__ == "__main__":
+    print(warned())
