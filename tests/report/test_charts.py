@@ -8,7 +8,7 @@ import re
 import pytest
 
 from xla_inspect.hlo.record import Captures
-from xla_inspect.report import bars, counts
+from xla_inspect.report import bars, counts, slots, timeline
 from xla_inspect.report.quantity import size
 
 
@@ -44,6 +44,21 @@ def test_bars_count_launches_and_bytes(captures: Captures) -> None:
         assert f"<title>layer, {name}: {len(capture.kernels)}</title>" in bars.kernels({"layer": captures})
         moved = size(int(capture.cost.bytes_accessed))
         assert f"<title>layer, {name}: {moved}</title>" in bars.traffic({"layer": captures})
+
+
+def test_values_of_one_buffer_stand_in_one_lane() -> None:
+    shown = slots.chart({"A": (1, 2), "<B>": (1, 3), "D": (3, 5)}, {"A": 0, "<B>": 1, "D": 0}, "Shared")
+    boxes = re.findall(r'<rect x="([\d.]+)" y="(\d+)" width="([\d.]+)"', shown)
+    assert [y for _, y, _ in boxes] == [str(slots.HEAD + 3), str(slots.HEAD + slots.LANE + 3), str(slots.HEAD + 3)]
+    (start, _, width), _, (later, _, _) = boxes
+    assert float(start) + float(width) <= float(later)
+    assert "<B>" not in shown
+    assert "D: needed from t3 to t5, in buffer 1" in shown
+
+
+def test_a_timeline_names_the_kinds_of_memory_it_draws(captures: Captures) -> None:
+    kinds = re.findall(r'<span class="key ([\w-]+)">', timeline.timeline(captures["h100"]))
+    assert kinds == ["parameter", "output", "temporary"]
 
 
 def test_nothing_to_draw_draws_nothing() -> None:
