@@ -41,7 +41,7 @@ def to_channels_first() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         before, after = _labels(capture.before), _labels(capture.after)
-        return after.startswith("bf"), f"the input's dimensions, `{before}`, {_went(before, after)}"
+        return after.startswith("bf"), f"the order of the input, `{before}`, {_went(before, after)}"
 
     return by_target(program("disputed", "convolution NHWC"), look)
 
