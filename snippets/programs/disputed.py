@@ -23,11 +23,6 @@ def choose(condition: jax.Array, x: jax.Array) -> jax.Array:
     return chosen
 
 
-def gram(x: jax.Array) -> jax.Array:
-    """A matrix times itself, transposed."""
-    return x.T @ x
-
-
 def convolve_channels_first(x: jax.Array, kernel: jax.Array) -> jax.Array:
     """A convolution of images in the order batch, channels, height, width."""
     return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW"))
@@ -61,7 +56,6 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sum(x) * scale": (scale_sum, _shapes((256, 1024), ())),
     "relu(x @ w) + b": (bias_after_relu, _shapes((64, 128), (128, 256), (256,))),
     "cond": (choose, (jax.ShapeDtypeStruct((), jnp.bool_), *_shapes((8, 128)))),
-    "x.T @ x": (gram, _shapes((64, 128))),
     "convolution NCHW": (convolve_channels_first, _shapes((8, 64, 32, 32), (64, 64, 3, 3))),
     "convolution NHWC": (convolve_channels_last, _shapes((8, 32, 32, 64), (3, 3, 64, 64))),
     "sin(x) * 2 + cos(x)": (add_waves, _shapes((1024, 1024))),
