@@ -25,14 +25,15 @@ def chart(series: Mapping[str, Mapping[int, int]], caption: str, across: str) ->
     """
     devices = sorted({count for points in series.values() for count in points})
     numbers = [number for points in series.values() for number in points.values()]
-    low, high = math.floor(math.log2(min(numbers))), math.ceil(math.log2(max(numbers)))
+    low = math.floor(math.log2(min(numbers)))
+    high = max(math.ceil(math.log2(max(numbers))), low + 1)
     left, right = math.log2(devices[0]), math.log2(devices[-1])
 
     def x(count: int) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * (math.log2(count) - left) / max(right - left, 1)
 
     def y(number: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * (math.log2(number) - low) / max(high - low, 1)
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * (math.log2(number) - low) / (high - low)
 
     drawn = []
     for power in range(low, high + 1):
