@@ -1,0 +1,76 @@
+"""The ledger in the browser: found by words, by verdict or by number, each claim at an address of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from claims.declared import read
+from claims.finding import Verdict
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from .conftest import Opener
+
+PATH = "ledger/index.html"
+CLAIMS = read()
+
+
+@pytest.fixture
+def page(open_page: Opener) -> Page:
+    """The ledger."""
+    return open_page(PATH)
+
+
+def left(page: Page) -> list[str]:
+    """Return the claims that are shown."""
+    names: list[str] = page.eval_on_selector_all(
+        ".entry", "rows => rows.filter(row => row.checkVisibility()).map(row => row.id)"
+    )
+    return names
+
+
+def test_every_claim_is_there_until_one_types(page: Page) -> None:
+    assert sorted(left(page)) == [claim.id for claim in CLAIMS]
+
+
+def test_typing_leaves_the_claims_that_match_every_word_and_says_how_many(page: Page) -> None:
+    page.get_by_label("Filter").fill("H100 scatter")
+    assert left(page) == ["C22"]
+    assert page.locator(".filter [role=status]").inner_text() == f"1 of {len(CLAIMS)} claims"
+    assert [heading.get_attribute("id") for heading in page.locator("h2:has(~ ul .entry):visible").all()][-1:] == [
+        "fusion"
+    ]
+
+
+def test_a_verdict_is_a_word_to_filter_by(page: Page) -> None:
+    page.get_by_label("Filter").fill("outdated")
+    assert set(left(page)) >= {claim.id for claim in CLAIMS if claim.verdict == Verdict.OUTDATED}
+    assert len(left(page)) < len(CLAIMS) / 2
+
+
+def test_enter_goes_to_the_first_claim_and_escape_shows_all_again(page: Page) -> None:
+    box = page.get_by_label("Filter")
+    box.fill("scatter h100")
+    box.press("Enter")
+    assert page.evaluate("document.activeElement.closest('.entry').id") == "C22"
+    box.press("Escape")
+    assert len(left(page)) == len(CLAIMS)
+
+
+def test_a_claim_has_an_address_and_its_check_another(open_page: Opener) -> None:
+    page = open_page(f"{PATH}#C15")
+    page.wait_for_function("Math.abs(document.getElementById('C15').getBoundingClientRect().top) < 120")
+    page.locator("#C15 .from a").last.click()
+    page.wait_for_function("Math.abs(document.getElementById('checks-fusion').getBoundingClientRect().top) < 120")
+
+
+def test_a_verdict_is_said_in_words_and_not_by_colour_alone(page: Page) -> None:
+    shown = page.eval_on_selector_all(
+        ".entry", "rows => rows.map(row => [row.id, row.querySelector('.verdict').innerText])"
+    )
+    assert {name: text.split(maxsplit=1)[1] for name, text in shown} == {
+        claim.id: str(claim.verdict) for claim in CLAIMS
+    }
