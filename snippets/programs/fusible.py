@@ -59,7 +59,8 @@ def exp_three_ways(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 def fence(x: jax.Array) -> jax.Array:
     """Two element-wise operations with a barrier between them."""
-    return jax.lax.optimization_barrier(jnp.exp(x)) * 2
+    held: jax.Array = jax.lax.optimization_barrier(jnp.exp(x))
+    return held * 2
 
 
 def sort_between(x: jax.Array) -> jax.Array:
