@@ -127,7 +127,8 @@ def _sources(entry: Entry) -> list[str]:
     parts = []
     if claim.shown:
         page = claim.shown.partition(".md")[0]
-        parts.append(f"[Shown in {CHAPTERS.get(page, page.replace('-', ' ').capitalize())}]({claim.shown})")
+        lead = "Shown in" if claim.check else "More in"
+        parts.append(f"[{lead} {CHAPTERS.get(page, page.replace('-', ' ').capitalize())}]({claim.shown})")
     if claim.check:
         module, _, function = claim.check.partition(".")
         parts.append(f'<a href="#checks-{module.replace("_", "-")}"><code>{function}</code></a>')
