@@ -1,48 +1,72 @@
 // Offers each explorer of a page as a button; its script and its data are fetched when it is pressed, or when the
 // address asks for it.
 const home = document.currentScript.src.replace(/[^/]*$/, "explorer/")
+const scripts = new Map()
 
-const once = (name) =>
-  (once[name] ??= new Promise((done, failed) => {
-    const tag = document.createElement(name.endsWith(".css") ? "link" : "script")
-    Object.assign(tag, tag.tagName === "LINK" ? { rel: "stylesheet", href: home + name } : { src: home + name })
-    tag.onload = done
-    tag.onerror = () => failed(new Error(`${home}${name} could not be loaded`))
-    document.head.append(tag)
-  }))
+// Fetch a script once; one that did not come is asked for again the next time.
+const load = (name) => {
+  if (!scripts.has(name))
+    scripts.set(
+      name,
+      new Promise((done, failed) => {
+        const tag = Object.assign(document.createElement("script"), { src: home + name, async: false, onload: done })
+        tag.onerror = () => {
+          scripts.delete(name)
+          tag.remove()
+          failed(new Error(`${name} did not come`))
+        }
+        document.head.append(tag)
+      }),
+    )
+  return scripts.get(name)
+}
 
-async function open(root, wanted) {
-  const id = root.dataset.explorer
-  const captures = JSON.parse(root.dataset.captures).map(({ target, title, src }) => ({
+const fetchText = async (name) => {
+  const answer = await fetch(home + name)
+  if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}`)
+  return answer
+}
+
+async function open(root) {
+  if (root.shadowRoot) return
+  const { explorer: id, captures, scripts: names, style, state } = root.dataset
+  const offered = JSON.parse(captures).map(({ target, title, src }) => ({
     target,
     title,
-    load: async () => {
-      const answer = await fetch(home + src)
-      if (!answer.ok) throw new Error(`${home}${src}: ${answer.status}`)
-      return answer.json()
-    },
+    load: async () => (await fetchText(src)).json(),
   }))
+  const said = root.querySelector("[role=status]")
+  said.textContent = "Loading …"
   try {
-    await once("explorer.css")
-    for (const name of JSON.parse(root.dataset.scripts)) await once(name)
-    const { Explorer, readLink } = globalThis.xlaExplorer
-    await new Explorer(root, id, captures).start({ ...wanted, ...readLink(id) })
+    const [css] = await Promise.all([fetchText(style).then((answer) => answer.text()), ...JSON.parse(names).map(load)])
+    const { Explorer } = globalThis.xlaExplorer
+    const rules = Object.assign(document.createElement("style"), { textContent: css })
+    const hadFocus = root.contains(document.activeElement)
+    const explorer = new Explorer(root, id, offered, rules)
+    await explorer.start(JSON.parse(state))
+    if (hadFocus) explorer.shadow.querySelector("input:checked")?.focus({ preventScroll: true })
   } catch (error) {
-    root.querySelector(".offer")?.append(` It could not be opened (${error.message}); reload the page to try again.`)
+    said.textContent =
+      location.protocol === "file:"
+        ? "It needs a server: run `scripts/serve`, since a browser fetches nothing for a page that is opened as a file."
+        : `It did not open (${error.message}). Check the connection, then press the button again.`
   }
 }
 
+const isAsked = (root) => new URLSearchParams(location.hash.slice(1)).get("x") === root.dataset.explorer
+const answer = (root) => isAsked(root) && open(root).then(() => root.scrollIntoView())
+
 for (const root of document.querySelectorAll("[data-explorer]")) {
-  const wanted = JSON.parse(root.dataset.state)
-  if (new URLSearchParams(location.hash.slice(1)).get("x") === root.dataset.explorer) {
-    open(root, wanted).then(() => root.scrollIntoView())
-    continue
-  }
   if (root.dataset.captures === "[]") continue
-  const button = document.createElement("button")
-  button.type = "button"
-  button.className = "md-button"
-  button.textContent = "Step through the passes"
-  button.addEventListener("click", () => open(root, wanted))
-  root.querySelector(".offer").append(" ", button)
+  const button = Object.assign(document.createElement("button"), {
+    type: "button",
+    className: "md-button",
+    textContent: "Open the explorer",
+  })
+  button.addEventListener("click", () => open(root))
+  const said = document.createElement("span")
+  said.setAttribute("role", "status")
+  root.querySelector(".offer").append(" ", button, " ", said)
+  answer(root)
+  addEventListener("hashchange", () => answer(root))
 }

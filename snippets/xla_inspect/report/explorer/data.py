@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.hlo.provenance import read_jaxpr_lines, read_stablehlo_lines
 from xla_inspect.hlo.trail import find_lines, follow
+from xla_inspect.report.explorer.graphs import describe_graph
+from xla_inspect.report.explorer.memory import describe_buffers
 from xla_inspect.report.listing import print_instruction
 from xla_inspect.report.titles import title
 
@@ -25,8 +27,12 @@ CONFIGURATION = ("backend_config", "frontend_attributes")
 TABLES = ("places", "texts", "configurations", "origins", "chains", "computations")
 
 
-def describe(capture: Capture) -> dict[str, Any]:
+def describe(capture: Capture, donated: Capture | None = None) -> dict[str, Any]:
     """Return the explorer's data of one capture; `static/explorer.js` reads it.
+
+    Args:
+        capture: The capture.
+        donated: The same program for the same target, compiled with arguments donated, for its memory plan.
 
     Returns:
         A mapping that JSON can hold:
@@ -41,9 +47,15 @@ def describe(capture: Capture) -> dict[str, Any]:
         - `states`: `pipeline`, `pass`, `summary`, `counts` by opcode, `changed` (numbers of instructions) and
           `computations`, callers first.
         - `runs`: `[pipeline, runs, runs that said they changed something]` in order of first appearance.
+        - `graph`: see `describe_graph`; `buffers`, and `donated` where there is one: see `describe_buffers`.
     """
     writer = _Writer(capture)
-    states = [writer.write_state(state) for state in follow(capture)]
+    states = []
+    for state in follow(capture):
+        states.append(writer.write_state(state))
+        last = state
+    graph = describe_graph(capture.unoptimized_module, last)
+    plans = {"buffers": writer.write_buffers(capture)} | ({"donated": writer.write_buffers(donated)} if donated else {})
     return {
         "version": VERSION,
         "program": capture.program,
@@ -55,6 +67,8 @@ def describe(capture: Capture) -> dict[str, Any]:
         "stablehlo": writer.write_lines(read_stablehlo_lines(capture.stablehlo_locations)),
         "states": states,
         "runs": _count_runs(capture),
+        "graph": graph,
+        **plans,
         **{name: list(table) for name, table in writer.tables.items()},
     }
 
@@ -73,6 +87,15 @@ class _Writer:
 
     def write_lines(self, lines: Sequence[tuple[str, Place]]) -> list[tuple[str, int]]:
         return [(text, self.write_place(*place) if place else NONE) for text, place in lines]
+
+    def write_buffers(self, capture: Capture) -> dict[str, Any]:
+        lines = find_lines(capture, capture.module)
+
+        def locate(instruction: Instruction) -> int:
+            line = lines.get(instruction)
+            return self.write_place(line.file, line.number) if line else NONE
+
+        return describe_buffers(capture, locate)
 
     def write_place(self, file: str, line: int) -> int:
         return self.add("places", (self.files[file], line)) if file in self.files else NONE

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.report.explorer.data import describe
-from xla_inspect.report.explorer.files import SCRIPTS
+from xla_inspect.report.explorer.files import SCRIPTS, STYLE
 from xla_inspect.report.titles import title
 
 if TYPE_CHECKING:
@@ -20,26 +20,31 @@ STAGED = Path(".cache/explorer")
 """Where the data waits, in the project that is built, for the site adapter to publish it."""
 
 
-def embed(captures: Captures, name: str, *, root: Path | None = None, **state: str | int) -> str:
+def embed(
+    captures: Captures, name: str, *, donated: Captures | None = None, root: Path | None = None, **state: str | int
+) -> str:
     """Return the explorer of one program as HTML that opens it in place; the data is staged for the site.
 
     Args:
         captures: The program's captures; a target that could not be compiled is left out.
         name: What links to it carry, unique on the site.
+        donated: The same program compiled with arguments donated: its memory plan can then be switched on.
         root: The project's folder, by default the current one.
-        **state: Where it opens: `target`, `view` (`jaxpr`, `stablehlo`, `before`, `passes`, `after`), `pass` (the name
-            of a pass, or the number of a state) and `place` (`file:line`).
+        **state: Where it opens: `target`, `view` (`jaxpr`, `stablehlo`, `before`, `passes`, `after`, `graph`,
+            `buffers`, `kernels`), `pass` (the name of a pass, or the number of a state) and `place` (`file:line`).
     """
     found = list(captures.values())
+    folder = (root or Path.cwd()) / STAGED
+    given = {each.target: donated.get(each.target) if donated else None for each in found}
     offered = [
-        {"target": each.target, "title": title(each.target), "src": stage(each, (root or Path.cwd()) / STAGED)}
+        {"target": each.target, "title": title(each.target), "src": stage(each, folder, given[each.target])}
         for each in found
     ]
     named = html.escape(name)
     what = html.escape(captures_title(found))
     return (
         f'<div class="explorer" id="explorer-{named}" data-explorer="{named}"'
-        f" data-scripts='{html.escape(json.dumps(SCRIPTS), quote=True)}'"
+        f" data-scripts='{html.escape(json.dumps(SCRIPTS), quote=True)}' data-style='{STYLE}'"
         f" data-captures='{html.escape(json.dumps(offered), quote=True)}'"
         f" data-state='{html.escape(json.dumps(state), quote=True)}'>\n"
         f'<p class="offer"><span>{what}</span></p>\n</div>\n'
@@ -54,25 +59,27 @@ def captures_title(found: list[Capture]) -> str:
     return f"{found[0].program}: the passes that changed it, {targets}."
 
 
-def stage(capture: Capture, folder: Path) -> str:
+def stage(capture: Capture, folder: Path, donated: Capture | None = None) -> str:
     """Write the explorer's data of a capture into a folder unless it is there, and return the name of the file."""
-    name = f"{hash_capture(capture)}.json"
+    name = f"{hash_capture(capture, donated)}.json"
     path = folder / name
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{id(capture)}.tmp")
-        unfinished.write_text(json.dumps(describe(capture), separators=(",", ":")), encoding="utf-8")
+        unfinished.write_text(json.dumps(describe(capture, donated), separators=(",", ":")), encoding="utf-8")
         unfinished.replace(path)
     return name
 
 
-def hash_capture(capture: Capture) -> str:
+def hash_capture(capture: Capture, donated: Capture | None = None) -> str:
     """Return what names the data of a capture: made from all that goes into it, and from the code that makes it."""
     digest = hashlib.sha256(hash_code())
     parts: list[Any] = [capture.program, capture.target, capture.stablehlo_locations, capture.jaxpr_locations]
     parts += [capture.before, capture.after, *(step.text for step in capture.passes)]
     parts += [json.dumps(dict(each), sort_keys=True) for each in (capture.versions, capture.sources)]
     parts += [json.dumps([asdict(run) for run in capture.runs])]
+    for each in (capture, donated) if donated else (capture,):
+        parts += [each.after, each.buffers, each.live_ranges, json.dumps(asdict(each.memory))]
     for part in parts:
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:16]
@@ -81,5 +88,5 @@ def hash_capture(capture: Capture) -> str:
 def hash_code() -> bytes:
     """Return a hash of the modules that turn a capture into data."""
     package = Path(__file__).parents[2]
-    files = [Path(__file__).with_name("data.py"), *sorted((package / "hlo").glob("*.py"))]
+    files = [file for folder in ("hlo", "report") for file in sorted((package / folder).rglob("*.py"))]
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).digest()

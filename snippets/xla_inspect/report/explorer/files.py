@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from importlib import resources
 
-SCRIPTS = ("model.js", "panes.js", "explorer.js")
+SCRIPTS = (
+    "model.js",
+    "dom.js",
+    "rows.js",
+    "passes.js",
+    "layout.js",
+    "graph.js",
+    "buffers.js",
+    "address.js",
+    "explorer.js",
+)
 """A script of a view adds it to `xlaExplorer.views` and stands before `explorer.js`."""
 
 STYLE = "explorer.css"

@@ -1,109 +1,144 @@
 // The explorer: one capture at a time, its stages and passes, and a line of Python followed through all of them.
 "use strict";
 {
-  const { Model, element, source, views } = globalThis.xlaExplorer;
+  const { Model, element, source, views, readLink, writeLink, putLink } = globalThis.xlaExplorer;
   const SWITCHES = [
     ["layouts", "layouts", true],
     ["configuration", "backend config", false],
     ["metadata", "metadata", false],
   ];
+  const STOPS = "button.line, button.more, .stop";
+  const STEPS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+
+  // Scroll a part, and nothing around it, as far as it takes to see a thing in it.
+  const bring = (thing, part) => {
+    if (!thing) return;
+    const [inner, outer] = [thing.getBoundingClientRect(), part.getBoundingClientRect()];
+    if (inner.top >= outer.top + 24 && inner.bottom <= outer.bottom) return;
+    part.scrollTop += inner.top - outer.top - Math.max(24, (outer.height - inner.height) / 3);
+  };
 
   class Explorer {
-    // `root` holds the explorer; `captures` lists `{ target, title, load }`, `load` giving a promise of the data.
-    constructor(root, id, captures) {
-      Object.assign(this, { root, id, captures, models: new Map() });
+    // `root` holds the explorer; `captures` lists `{ target, title, load }`, `load` giving a promise of the data;
+    // `style` is the element that styles it: it lives in a tree of its own, which no rule of the page reaches.
+    constructor(root, id, captures, style) {
+      Object.assign(this, { root, id, captures, models: new Map(), asked: 0 });
+      this.shadow = root.shadowRoot ?? root.attachShadow({ mode: "open" });
       this.state = {
         id,
         target: captures[0].target,
         view: "passes",
         pass: 0,
         place: -1,
+        chosen: null,
+        donated: false,
         search: "",
         all: false,
         switches: Object.fromEntries(SWITCHES.map(([name, , on]) => [name, on])),
       };
+      this.build(style);
     }
 
     async start(wanted = {}) {
-      this.build();
-      await this.show({ target: this.captures[0].target, ...wanted }, false);
+      this.initial = { target: this.captures[0].target, view: "passes", pass: 0, place: -1, donated: false, ...wanted };
+      window.addEventListener("popstate", () => this.follow());
+      // Keys that are typed here are not meant for the page.
+      this.root.addEventListener("keydown", (event) => event.stopPropagation());
+      await this.show({ ...this.initial, ...readLink(this.id) }, "keep");
     }
 
-    build() {
-      const { id } = this;
-      const tabs = (name, label, entries) =>
-        element(
-          "div",
-          { class: `choice ${name}`, role: "radiogroup", "aria-label": label },
-          ...entries.map(([value, text]) =>
-            element(
-              "label",
-              {},
-              element("input", { type: "radio", name: `${id}-${name}`, value, on: { change: () => this.show({ [name]: value }) } }),
-              element("span", {}, text, element("i", { "data-count": value })),
-            ),
-          ),
+    // The address has changed: Back, Forward, or a link.
+    follow() {
+      const wanted = readLink(this.id);
+      const isOther = new URLSearchParams(location.hash.slice(1)).has("x") && !wanted;
+      if (!isOther) this.show({ ...this.initial, chosen: null, ...wanted }, "keep");
+    }
+
+    build(style) {
+      const choice = (name, label, entries) => {
+        const radio = (value) =>
+          element("input", { type: "radio", name, value, on: { change: () => this.show({ [name]: value }, "push") } });
+        const labels = entries.map(([value, text]) =>
+          element("label", {}, radio(value), element("span", {}, text, element("i", { "data-count": value }))),
         );
+        return element("div", { class: `choice ${name}`, role: "radiogroup", "aria-label": label }, ...labels);
+      };
+      const box = (name, text, change) =>
+        element("label", { class: name }, element("input", { type: "checkbox", name, on: { change } }), ` ${text}`);
       const switches = SWITCHES.map(([name, text]) =>
-        element(
-          "label",
-          {},
-          element("input", {
-            type: "checkbox",
-            name: `${id}-${name}`,
-            on: { change: (event) => this.show({ switches: { ...this.state.switches, [name]: event.target.checked } }) },
-          }),
-          ` ${text}`,
-        ),
+        box(name, text, (event) => this.show({ switches: { ...this.state.switches, [name]: event.target.checked } })),
       );
+      const button = (text, click) => element("button", { type: "button", on: { click } }, text);
       this.search = element("input", {
         type: "search",
         placeholder: "find a pass",
-        "aria-label": "Find a pass",
+        "aria-label": "Find a pass by its name, its pipeline or what it did",
         on: { input: () => this.show({ search: this.search.value }) },
       });
-      this.whole = element("input", { type: "checkbox", on: { change: () => this.show({ all: this.whole.checked }) } });
-      this.copy = element("button", { type: "button", on: { click: () => this.copyLink() } }, "Copy link");
-      this.options = element("div", { class: "options" }, this.search, element("label", { class: "whole" }, this.whole, " unchanged lines"), ...switches, this.copy);
+      this.whole = box("all", "unchanged lines", (event) => this.show({ all: event.target.checked }));
+      this.copy = button("Copy link", () => this.copyLink());
+      const larger = button("Full screen", () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()));
       this.status = element("p", { class: "status", role: "status" });
       this.source = element("div", { class: "source", role: "group", "aria-label": "Python" });
-      this.pane = element("div", { class: "pane", role: "group", "aria-label": "Stage" });
+      this.pane = element("div", { class: "pane", role: "group", "aria-label": "What the compiler made" });
       for (const part of [this.source, this.pane]) {
         part.addEventListener("click", (event) => this.onClick(event));
         part.addEventListener("keydown", (event) => this.onKey(event, part));
+        // Wherever the focus went, Tab comes back to.
+        part.addEventListener("focusin", (event) => this.offerFocus(part, event.target.closest(STOPS)));
       }
-      this.root.replaceChildren(
-        element(
-          "div",
-          { class: "bar" },
-          tabs("target", "Target", this.captures.map(({ target, title }) => [target, title])),
-          tabs("view", "Stage", Object.entries(views).map(([name, { title }]) => [name, title])),
-          this.options,
-        ),
-        this.status,
-        element("div", { class: "panes" }, this.source, this.pane),
+      const named = Object.entries(views).filter(([, view]) => view);
+      const targets = this.captures.map(({ target, title }) => [target, title]);
+      const bar = element(
+        "div",
+        { class: "bar" },
+        choice("target", "Target", targets),
+        choice("view", "View", named.map(([name, { title }]) => [name, title])),
+        element("div", { class: "options" }, this.search, this.whole, ...switches, this.copy, document.fullscreenEnabled ? larger : ""),
       );
-      this.root.classList.add("open");
+      const panes = element("div", { class: "panes" }, this.source, this.pane);
+      this.shadow.replaceChildren(style, element("div", { class: "all" }, bar, this.status, panes));
     }
 
-    // Change some of the state, draw what depends on it, and put the state into the address.
-    async show(change, link = true) {
-      const capture = this.captures.find(({ target }) => target === (change.target ?? this.state.target)) ?? this.captures[0];
-      const before = this.model;
-      if (!this.models.has(capture.target)) {
-        this.status.textContent = `Loading ${capture.title} …`;
-        this.models.set(capture.target, new Model(await capture.load()));
+    // Change some of the state and draw what depends on it. `history` says what the address does: `push` makes a new
+    // entry of it, `replace` changes the last one, `keep` leaves it alone.
+    async show(change, history = "replace") {
+      const asked = ++this.asked;
+      const wanted = change.target ?? this.state.target;
+      const capture = this.captures.find(({ target }) => target === wanted) ?? this.captures[0];
+      const model = await this.load(capture);
+      if (!model || asked !== this.asked) return;
+      const [old, before] = [this.model, { ...this.state }];
+      const state = this.state;
+      Object.assign(state, change, { target: capture.target });
+      this.model = model;
+      if (old && old !== model) {
+        // A place keeps its file and line from one target to the next, and a pass its name, not their numbers.
+        if (!("place" in change)) state.place = this.findPlace(old.place(state.place));
+        if (!("pass" in change)) state.pass = model.findPass(old, state.pass);
+        state.chosen = null;
       }
-      this.model = this.models.get(capture.target);
-      // A place keeps its file and line from one target to the next, not its number.
-      const kept = before && before !== this.model && this.state.place >= 0 ? this.findPlace(before.place(this.state.place)) : undefined;
-      Object.assign(this.state, kept === undefined ? {} : { place: kept }, change, { target: capture.target });
-      if (typeof this.state.place === "string") this.state.place = this.findPlace(this.state.place);
-      // A pass may be named: the first of that name.
-      if (Number.isNaN(Number(this.state.pass))) this.state.pass = this.model.data.states.findIndex((it) => it.pass === this.state.pass);
-      const last = this.model.data.states.length - 1;
-      this.state.pass = Math.min(Math.max(Number(this.state.pass) || 0, 0), last);
-      this.draw(link);
+      if (typeof state.place === "string") state.place = this.findPlace(state.place);
+      if (Number.isNaN(Number(state.pass))) state.pass = model.data.states.findIndex((it) => it.pass === state.pass);
+      state.pass = Math.min(Math.max(Number(state.pass) || 0, 0), model.last);
+      if (!views[state.view]) state.view = "passes";
+      this.draw(before, old !== model);
+      if (history !== "keep") putLink(this.link(), history === "push");
+    }
+
+    // The model of a capture, or null where its data does not come: then the status says what to do.
+    async load(capture) {
+      if (this.models.has(capture.target)) return this.models.get(capture.target);
+      this.status.textContent = `Loading ${capture.title} …`;
+      try {
+        this.models.set(capture.target, new Model(await capture.load()));
+      } catch (error) {
+        const again = element("button", { type: "button", on: { click: () => this.show({ target: capture.target }, "push") } }, "Try again");
+        this.status.replaceChildren(`The data for ${capture.title} did not load: ${error.message}. Check the connection. `, again);
+        this.check("target", this.model ? this.state.target : capture.target);
+        return null;
+      }
+      return this.models.get(capture.target);
     }
 
     findPlace(text) {
@@ -111,124 +146,147 @@
       return this.model.findPlace(this.model.data.sources.findIndex(([name]) => name === file), Number(number));
     }
 
-    draw(link) {
-      const { model, state } = this;
-      if (!(state.view in views)) state.view = "passes";
-      const focused = this.remember();
-      const place = `${state.target} ${state.place}`;
-      if (place !== this.drawnPlace) {
-        this.source.replaceChildren(...source(model, state));
-        this.offerFocus(this.source);
-        this.counts = state.place < 0 ? {} : model.count(state.place);
+    draw(before, isNew) {
+      const { model, state, pane } = this;
+      const differs = (...names) => isNew || names.some((name) => before[name] !== state[name]);
+      const view = views[state.view];
+      const [focused, top] = [this.remember(pane), pane.scrollTop];
+      if (isNew) this.source.replaceChildren(...source(model, state));
+      if (differs("view", "search", "all", "switches", "donated")) {
+        pane.replaceChildren(...view.draw(model, state, (change) => this.show(change)));
+        pane.className = `pane ${state.view}`;
+        pane.scrollTop = isNew || before.view !== state.view ? 0 : top;
+      } else if (before.pass !== state.pass && view.update && !view.update(pane, model, state)) {
+        pane.replaceChildren(...view.draw(model, state, (change) => this.show(change)));
       }
-      this.drawnPlace = place;
-      this.pane.replaceChildren(...views[state.view].draw(model, state));
-      this.offerFocus(this.pane);
-      for (const input of this.root.querySelectorAll('.choice input[type="radio"]'))
-        input.checked = [state.target, state.view].includes(input.value);
-      for (const [name] of SWITCHES) this.root.querySelector(`[name="${this.id}-${name}"]`).checked = state.switches[name];
-      this.search.hidden = this.whole.parentElement.hidden = state.view !== "passes";
-      this.count();
-      this.restore(focused);
-      this.root.querySelector('[role="option"].lit')?.scrollIntoView({ block: "nearest" });
-      if (link) history.replaceState(history.state, "", `#${this.link()}`);
+      this.light();
+      this.check("target", state.target);
+      this.check("view", state.view);
+      for (const [name] of SWITCHES) this.shadow.querySelector(`input[name="${name}"]`).checked = state.switches[name];
+      this.search.hidden = this.whole.hidden = state.view !== "passes";
+      for (const [name] of SWITCHES) this.shadow.querySelector(`label.${name}`).hidden = !view.printsRows;
+      for (const part of [this.source, pane]) this.offerFocus(part);
+      this.tell();
+      this.restore(pane, focused);
+      if (differs("place"))
+        for (const part of [this.source, pane]) bring(part.querySelector(".lit:is([data-place], [data-places])"), part);
+      const options = pane.querySelector('[role="listbox"]');
+      if (options) bring(options.querySelector('[aria-selected="true"]'), options);
     }
 
-    // Say what a line became, in the status line and beside the name of each stage.
-    count() {
-      const { counts, model, state } = this;
-      for (const mark of this.root.querySelectorAll("[data-count]"))
-        mark.textContent = mark.dataset.count in counts ? ` ${counts[mark.dataset.count]}` : "";
-      const row = this.chosen;
-      this.status.textContent =
-        state.place < 0
-          ? row ? model.explain(row) : "Choose a line of Python, or an instruction."
-          : `${model.place(state.place)}: ${counts.jaxpr} lines of jaxpr, ${counts.stablehlo} of StableHLO, ` +
-            `${counts.before} instructions at import, ${counts.after} at the end.${row ? ` ${model.explain(row)}` : ""}`;
+    check(name, value) {
+      for (const input of this.shadow.querySelectorAll(`.choice input[name="${name}"]`)) input.checked = input.value === value;
+    }
+
+    // Light what belongs to the place: in every view, all that carries its number; folds that hold some of it open.
+    light() {
+      const { place } = this.state;
+      const set = (each, isLit) => {
+        each.classList.toggle("lit", isLit);
+        if (each.hasAttribute("aria-pressed")) each.setAttribute("aria-pressed", String(isLit));
+      };
+      for (const each of this.shadow.querySelectorAll(".lit:is([data-place], [data-places])")) set(each, false);
+      if (place < 0) return;
+      for (const fold of this.shadow.querySelectorAll("details")) fold.reveal?.(place);
+      for (const each of this.shadow.querySelectorAll(`[data-place="${place}"], [data-places~="${place}"]`)) set(each, true);
+    }
+
+    // Say what a line became, in the status line and beside the name of each view.
+    tell() {
+      const { model, state } = this;
+      const counts = Object.entries(views).filter(([, view]) => state.place >= 0 && view?.count);
+      const found = Object.fromEntries(counts.map(([name, view]) => [name, view.count(model, state.place, state)]));
+      for (const mark of this.shadow.querySelectorAll("[data-count]"))
+        mark.textContent = mark.dataset.count in found ? ` ${found[mark.dataset.count]}` : "";
+      const row = state.chosen === null ? null : this.findRow(state.chosen);
+      const origin = row ? model.explain(row) : "";
+      if (state.place < 0) this.status.textContent = origin || "Choose a line of Python, or an instruction.";
+      else
+        this.status.replaceChildren(
+          element("b", {}, model.place(state.place)),
+          `: ${found.jaxpr} in the jaxpr, ${found.stablehlo} in StableHLO, ${found.before} instructions at import, ` +
+            `${found.after} at the end.${origin ? ` ${origin}` : ""}`,
+        );
     }
 
     onClick(event) {
       const pass = event.target.closest("[data-pass]");
       if (pass) return void this.show({ pass: Number(pass.dataset.pass) });
-      const line = event.target.closest("button.line");
+      const line = event.target.closest("button:is(.line, .stop)[data-place]");
       if (!line) return;
-      const number = Number(line.dataset.instruction ?? NaN);
-      const place = Number(line.dataset.place);
-      this.chosen = Number.isNaN(number) ? null : this.findRow(number);
-      this.show({ place: place === this.state.place && !this.chosen ? -1 : place });
+      const [place, number] = [Number(line.dataset.place), Number(line.dataset.instruction ?? NaN)];
+      const chosen = Number.isNaN(number) ? null : number;
+      const again = place === this.state.place && chosen === this.state.chosen;
+      this.show({ place: again ? -1 : place, chosen: again ? null : chosen }, "push");
     }
 
     findRow(number) {
-      const last = this.model.data.states.length - 1;
-      const at = { before: 0, after: last, passes: this.state.pass }[this.state.view] ?? last;
-      const rows = [at, at - 1].filter((n) => n >= 0).flatMap((n) => this.model.module(n).flatMap((c) => c.rows));
-      return rows.find((row) => row.instruction === number) ?? null;
+      const { before, after, passes } = { before: [0], after: [this.model.last], passes: [this.state.pass, this.state.pass - 1] };
+      const states = { before, after, passes }[this.state.view] ?? after;
+      for (const at of [...states, ...before, ...after]) {
+        const rows = at < 0 ? [] : this.model.module(at).flatMap((c) => c.rows);
+        const row = rows.find((each) => each.instruction === number);
+        if (row) return row;
+      }
+      return null;
     }
 
     onKey(event, part) {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (!step) return;
-      if (event.target.closest('[role="listbox"]')) {
-        const options = [...part.querySelectorAll('[role="option"]')].map((option) => Number(option.dataset.pass));
-        const at = options.indexOf(this.state.pass);
-        const next = options[Math.min(Math.max(at + step, 0), options.length - 1)];
-        event.preventDefault();
-        if (next !== undefined) this.show({ pass: next });
-        return;
-      }
-      const lines = [...part.querySelectorAll("button.line, button.more")];
-      const at = lines.indexOf(event.target);
-      if (at < 0) return;
+      const step = STEPS[event.key];
+      if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+      const isList = event.target.closest('[role="listbox"]');
+      const stops = isList ? [...part.querySelectorAll('[role="option"]')] : this.stops(part);
+      const at = isList ? stops.findIndex((it) => it.getAttribute("aria-selected") === "true") : stops.indexOf(event.target);
+      if (at < 0 && !isList) return;
       event.preventDefault();
-      lines[Math.min(Math.max(at + step, 0), lines.length - 1)].focus();
+      const next = stops[Math.min(Math.max(at + step, 0), stops.length - 1)];
+      if (isList) this.show({ pass: Number(next.dataset.pass) });
+      else next.focus();
     }
 
-    // One line of each pane can be reached with Tab: the lit one, else the first; arrows lead to the others.
-    offerFocus(part) {
-      const lines = part.querySelectorAll("button.line");
-      const first = [...lines].find((line) => line.classList.contains("lit")) ?? lines[0];
-      if (first) first.tabIndex = 0;
+    stops(part) {
+      return [...part.querySelectorAll(STOPS)].filter((each) => each.checkVisibility());
     }
 
-    remember() {
-      const active = document.activeElement;
-      if (!this.root.contains(active)) return null;
-      const part = [this.source, this.pane].find((each) => each.contains(active));
-      if (!part) return null;
-      if (active.matches('[role="listbox"]')) return { part, selector: '[role="listbox"]' };
-      return { part, at: [...part.querySelectorAll("button.line")].indexOf(active) };
+    // One stop of each pane can be reached with Tab: where the focus is or was, the lit one, else the first.
+    // Arrows lead to the others. A pane without any can itself be reached, to be scrolled.
+    offerFocus(part, wanted = null) {
+      const old = part.querySelector(`:is(${STOPS})[tabindex="0"]`);
+      const found = wanted ?? old ?? part.querySelector(`.lit:is(${STOPS})`) ?? part.querySelector(STOPS);
+      if (old && old !== found) old.tabIndex = -1;
+      if (found) found.tabIndex = 0;
+      if (found || part.querySelector("[tabindex='0']")) part.removeAttribute("tabindex");
+      else part.tabIndex = 0;
     }
 
-    restore(focused) {
-      if (!focused) return;
-      const { part, selector, at } = focused;
-      (selector ? part.querySelector(selector) : part.querySelectorAll("button.line")[at])?.focus({ preventScroll: true });
+    // Drawing a pane anew must not lose the focus: it goes to the same place in order.
+    remember(part) {
+      const active = this.shadow.activeElement;
+      if (!active || !part.contains(active)) return null;
+      if (active.matches('[role="listbox"]')) return { selector: '[role="listbox"]', at: 0 };
+      const selector = active.matches(STOPS) ? STOPS : active.localName;
+      return { selector, at: [...part.querySelectorAll(selector)].indexOf(active), active };
+    }
+
+    restore(part, focused) {
+      if (!focused || focused.active?.isConnected) return;
+      part.querySelectorAll(focused.selector)[focused.at]?.focus({ preventScroll: true });
     }
 
     link() {
-      const { target, view, pass, place } = this.state;
-      const fields = { x: this.id, target, view, ...(view === "passes" ? { pass } : {}), ...(place >= 0 ? { line: this.model.place(place) } : {}) };
-      return new URLSearchParams(fields).toString();
+      return writeLink(this.state, this.model.place(this.state.place));
     }
 
     async copyLink() {
       const address = `${location.href.split("#")[0]}#${this.link()}`;
       try {
         await navigator.clipboard.writeText(address);
-        this.copy.textContent = "Copied";
+        this.status.textContent = "The link is copied.";
       } catch {
         this.status.textContent = address;
       }
     }
   }
 
-  // The state that an address asks for, or null where it is meant for another explorer.
-  const readLink = (id) => {
-    const fields = new URLSearchParams(location.hash.slice(1));
-    if (fields.get("x") !== id) return null;
-    const wanted = Object.fromEntries([...fields].filter(([name]) => ["target", "view", "pass"].includes(name)));
-    return { ...wanted, ...(fields.has("line") ? { place: fields.get("line") } : {}) };
-  };
-
-  Object.assign(globalThis.xlaExplorer, { Explorer, readLink });
+  Object.assign(globalThis.xlaExplorer, { Explorer });
 }

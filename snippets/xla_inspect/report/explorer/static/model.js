@@ -6,6 +6,7 @@
   constructor(data) {
     this.data = data;
     this.modules = new Map();
+    this.last = data.states.length - 1;
   }
 
   // The module of a state: computations, callers first, each with its rows.
@@ -13,6 +14,27 @@
     if (!this.modules.has(state))
       this.modules.set(state, this.data.states[state].computations.map((number) => this.computation(number)));
     return this.modules.get(state);
+  }
+
+  // What a box of the graph holds, as computations: the instruction itself, then what it calls.
+  held(box) {
+    this.byName ??= new Map(this.module(this.last).map((c) => [c.name, c]));
+    this.entryRows ??= new Map(this.module(this.last).find((c) => c.isEntry).rows.map((row) => [row.instruction, row]));
+    return [{ name: "", rows: [this.entryRows.get(box.instruction)] }, ...box.called.map((name) => this.byName.get(name))];
+  }
+
+  // The state here that a state of another model is most like: after the same pass, else as far through the passes.
+  findPass(other, number) {
+    if (number === 0) return 0;
+    const { pass, pipeline } = other.data.states[number];
+    const through = number / Math.max(other.last, 1);
+    const far = (at) => Math.abs(at / Math.max(this.last, 1) - through);
+    const rank = (at) => {
+      const state = this.data.states[at];
+      return state.pass !== pass ? 2 : state.pipeline !== pipeline ? 1 : 0;
+    };
+    const all = this.data.states.map((_, at) => at).slice(1);
+    return all.sort((a, b) => rank(a) - rank(b) || far(a) - far(b))[0] ?? 0;
   }
 
   computation(number) {
@@ -60,19 +82,6 @@
     return said.join(" · ");
   }
 
-  // How many lines of each stage belong to a place.
-  count(place) {
-    const last = this.data.states.length - 1;
-    const inModule = (state) => this.module(state).flatMap((c) => c.rows).filter((row) => row.place === place).length;
-    const inText = (lines) => lines.filter(([, at]) => at === place).length;
-    return {
-      jaxpr: inText(this.data.jaxpr),
-      stablehlo: inText(this.data.stablehlo),
-      before: inModule(0),
-      after: inModule(last),
-    };
-  }
-
   // The difference of a state against the one before, by computation: rows with `kind` same, added, removed, changed
   // (with `was`, the row before). Only the numbers of instructions count, so a new name is no difference.
   diff(state) {
@@ -112,14 +121,14 @@
 
   insert(home, computation, gone) {
     const lost = new Set(gone.map((row) => row.instruction));
+    const here = new Set(home.rows.map((row) => row.instruction));
+    const after = new Map([[null, []]]);
     let previous = null;
     for (const row of computation.rows) {
-      if (lost.has(row.instruction)) {
-        const at = previous === null ? 0 : home.rows.findIndex((r) => r.instruction === previous) + 1;
-        home.rows.splice(at, 0, { ...row, kind: "removed" });
-      }
-      if (home.rows.some((r) => r.instruction === row.instruction)) previous = row.instruction;
+      if (lost.has(row.instruction)) after.get(previous).push({ ...row, kind: "removed" });
+      else if (here.has(row.instruction)) after.set((previous = row.instruction), []);
     }
+    home.rows = [...after.get(null), ...home.rows.flatMap((row) => [row, ...(after.get(row.instruction) ?? [])])];
   }
 
   instructionCount(state) {

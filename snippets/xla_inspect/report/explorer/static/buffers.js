@@ -1,0 +1,117 @@
+// The memory plan: program order across, bytes up. Each value is a box over its live range and its place in an allocation.
+"use strict";
+{
+  const { element, drawn, hue, size, whole, count, views } = globalThis.xlaExplorer;
+  const HEIGHT = 420; // CSS pixels of all allocations together
+  const LEAST = 8; // of an allocation, however small
+  const GROUPS = [
+    ["parameter", "Arguments"],
+    ["output", "Outputs"],
+    ["temporary", "Temporaries"],
+    ["constant", "Constants"],
+  ];
+
+  const describe = (model, plan, allocation, value) =>
+    `${value.name}${value.index}: ${value.shape}, ${whole(value.size)} bytes at offset ${whole(value.offset)} of ` +
+    `${allocation.said}; lives from ${value.start} (${plan.sequence[value.start] ?? "the start"}) to ${value.end}` +
+    `${plan.sequence[value.end] ? ` (${plan.sequence[value.end]})` : ", the end"}` +
+    (value.place >= 0 ? `; ${model.place(value.place)}` : "");
+
+  const box = (model, plan, allocation, value, scale, state) => {
+    const across = plan.end + 1;
+    const said = describe(model, plan, allocation, value);
+    const height = Math.max(value.size * scale, 4);
+    const style = [
+      `left: ${((100 * value.start) / across).toFixed(3)}%`,
+      `width: ${((100 * (value.end - value.start + 1)) / across).toFixed(3)}%`,
+      `bottom: ${(value.offset * scale).toFixed(1)}px`,
+      `height: ${height.toFixed(1)}px`,
+      hue(value.place) ?? "",
+    ];
+    return element(
+      "button",
+      {
+        type: "button",
+        class: `value stop ${allocation.kind} ${value.place >= 0 && value.place === state.place ? "lit" : ""}`,
+        style: style.join("; "),
+        tabindex: -1,
+        title: said,
+        "aria-label": said,
+        "aria-pressed": value.place >= 0 && String(value.place === state.place),
+        "data-place": value.place,
+        "data-said": said,
+      },
+      height < 12 ? "" : value.name,
+    );
+  };
+
+  // Bytes that live at each position, as a curve above the plan.
+  const curve = (plan) => {
+    const [width, height] = [plan.end + 1, 60];
+    const most = Math.max(plan.peak[1], 1);
+    const steps = plan.live.map((bytes, at) => `L${at} ${(height - (height * bytes) / most).toFixed(1)}H${at + 1}`);
+    return drawn(
+      "svg",
+      { class: "live", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+      drawn("path", { d: `M0 ${height}${steps.join("")}V${height}Z` }),
+    );
+  };
+
+  const planOf = (model, state) => (state.donated && model.data.donated ? model.data.donated : model.data.buffers);
+
+  const draw = (model, state, show) => {
+    const plan = planOf(model, state);
+    const total = Math.max(plan.allocations.reduce((sum, each) => sum + each.size, 0), 1);
+    const groups = GROUPS.map(([kind, title]) => [title, plan.allocations.filter((each) => each.kind === kind)]);
+    const shown = groups.filter(([, all]) => all.length).map(([title, all]) => {
+      const bytes = all.reduce((sum, each) => sum + each.size, 0);
+      return element(
+        "section",
+        { class: "group", role: "group", "aria-label": title },
+        element("h5", {}, `${title}: ${size(bytes)} in ${count(all.length, "allocation")}`),
+        ...all.map((each) => {
+          const height = Math.max((HEIGHT * each.size) / total, LEAST);
+          return element(
+            "div",
+            { class: `allocation ${each.kind}`, style: `height: ${height.toFixed(1)}px` },
+            ...each.values.map((value) => box(model, plan, each, value, height / Math.max(each.size, 1), state)),
+          );
+        }),
+      );
+    });
+    const [position, bytes] = plan.peak;
+    const mark = element("i", { class: "peak", style: `left: ${((100 * (position + 0.5)) / (plan.end + 1)).toFixed(3)}%` });
+    const at = plan.sequence[position] ? `at ${plan.sequence[position]}, position ${position}` : "when the program ends";
+    const told = element("p", { class: "told", "aria-live": "polite" }, "Rest on a box, or reach it with the arrow keys, to read what it is.");
+    const tell = (event) => {
+      const said = event.target.closest?.("[data-said]")?.dataset.said;
+      if (said) told.textContent = said;
+    };
+    const { memory } = plan;
+    const given = element("input", { type: "checkbox", on: { change: () => show({ donated: given.checked }) } });
+    given.checked = Boolean(state.donated);
+    return [
+      element(
+        "div",
+        { class: "buffers" },
+        model.data.donated ? element("label", { class: "donate" }, given, " with its arguments donated") : "",
+        element("p", {}, `Most bytes live ${at} (dashed): `, element("b", { class: "most" }, whole(bytes)), `. The order of the program runs across, from 0 to ${plan.end}.`),
+        element(
+          "p",
+          { class: "analysis" },
+          `memory_analysis() says: arguments ${whole(memory.arguments)}, outputs ${whole(memory.outputs)}, of these the same memory ${whole(memory.aliased)}, temporaries ${whole(memory.temporaries)}, peak ${whole(memory.peak)} bytes.`,
+        ),
+        told,
+        element("div", { class: "plan", on: { pointerover: tell, focusin: tell } }, curve(plan), ...shown, mark),
+        plan.inside ? element("p", {}, `${count(plan.inside, "value")} inside kernels ${plan.inside === 1 ? "has" : "have"} no live range and ${plan.inside === 1 ? "is" : "are"} left out.`) : "",
+      ),
+    ];
+  };
+
+  views.buffers = {
+    title: "Buffers",
+    draw,
+    count: (model, place, state) =>
+      planOf(model, state).allocations.reduce((sum, each) => sum + each.values.filter((value) => value.place === place).length, 0),
+  };
+}

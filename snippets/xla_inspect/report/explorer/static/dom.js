@@ -1,0 +1,50 @@
+// Elements, and how lines and numbers look. Text from a compiler is only ever set as text, never read as HTML.
+"use strict";
+{
+  const SVG = "http://www.w3.org/2000/svg";
+  const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+  const fill = (made, attributes, children) => {
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value === false || value === undefined || value === null) continue;
+      if (key === "on") for (const [event, handler] of Object.entries(value)) made.addEventListener(event, handler);
+      else made.setAttribute(key, value === true ? "" : value);
+    }
+    made.append(...children);
+    return made;
+  };
+  const element = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+  const drawn = (name, attributes = {}, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
+
+  // The colour of a place in Python: neighbours differ, and a place keeps its colour everywhere.
+  const hue = (place) => (place < 0 ? undefined : `--hue: ${Math.round((place * 137.5) % 360)}`);
+
+  // A line of a listing: a button where it has a place in Python, or where it can be asked where it comes from.
+  const line = (text, place, state, { kind = "", label, instruction, always = false } = {}) => {
+    const chosen = place >= 0 || always;
+    return element(
+      chosen ? "button" : "span",
+      {
+        class: ["line", kind, place >= 0 && place === state.place ? "lit" : ""].filter(Boolean).join(" "),
+        style: hue(place),
+        type: chosen && "button",
+        tabindex: chosen && "-1",
+        "data-place": place,
+        "data-instruction": instruction,
+        "aria-pressed": place >= 0 && String(place === state.place),
+      },
+      label ? element("span", { class: "hidden" }, `${label}: `) : "",
+      text || " ",
+    );
+  };
+
+  const size = (bytes) => {
+    let [value, unit] = [bytes, 0];
+    while (value >= 1024 && unit < UNITS.length - 1) [value, unit] = [value / 1024, unit + 1];
+    return `${value >= 100 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+  };
+  const whole = (number) => number.toLocaleString("en");
+  const count = (number, noun, many = `${noun}s`) => `${whole(number)} ${number === 1 ? noun : many}`;
+
+  Object.assign((globalThis.xlaExplorer ??= {}), { element, drawn, hue, line, size, whole, count, views: {} });
+}
