@@ -16,6 +16,7 @@ MAIN = 0
 """The memory space of a device's main memory (HBM on an accelerator); a TPU's on-chip memory has other numbers."""
 
 _WINDOWS = frozenset({"slice", "dynamic-slice"})
+_UPDATE = "dynamic-update-slice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,10 @@ class Traffic:
 def list_traffic(module: Module) -> tuple[Traffic, ...]:
     """What each launch of the entry computation moves, in order, without tile padding and without caches.
 
-    An operand that a launch only slices counts as the slices. The two halves of an asynchronous copy are one launch,
-    counted where it starts. What runs inside a loop or a branch is not looked into, and the scratch memory that a
-    library call returns beside its result counts as written.
+    The two halves of an asynchronous copy are one launch, counted where it starts, and what runs inside a loop or a
+    branch is not looked into.
     """
-    return tuple(_measure(module, kernel) for kernel in entry_kernels(module) if not kernel.opcode.endswith("-done"))
+    return tuple(measure(module, kernel) for kernel in entry_kernels(module) if not kernel.opcode.endswith("-done"))
 
 
 def main_memory_bytes(module: Module) -> int:
@@ -58,7 +58,18 @@ def main_memory_bytes(module: Module) -> int:
     return sum(traffic.main for traffic in list_traffic(module))
 
 
-def _measure(module: Module, kernel: Instruction) -> Traffic:
+def measure(module: Module, kernel: Instruction) -> Traffic:
+    """What one launch moves, each time that it runs, without tile padding and without caches.
+
+    An operand that a launch only slices counts as the slices, and one of which it replaces a part, as that part: it is
+    not read, and of the result only the part is written (`HloCostAnalysis` counts so too). The scratch memory that a
+    library call returns beside its result counts as written.
+
+    Args:
+        module: The module.
+        kernel: An instruction of it that does work, in any computation that is no fusion's.
+    """
+    holder = module.computation(kernel.computation)
     read: Counter[int] = Counter()
     holds = kernel.opcode in {"fusion", "async-start"} and kernel.called
     inside = module.called(kernel)[0] if holds else None
@@ -66,15 +77,20 @@ def _measure(module: Module, kernel: Instruction) -> Traffic:
     for number, name in enumerate(kernel.operands):
         slots.setdefault(name, []).append(number)
     for name, numbers in slots.items():
-        shape = module.entry.by_name[name].shape
+        shape = holder.by_name[name].shape
         wanted = min(shape.bytes, _result(kernel).bytes) if _takes_a_window(kernel) else shape.bytes
-        if inside is not None and len(inside.parameters) == len(kernel.operands):
+        if kernel.opcode == _UPDATE and numbers == [0]:
+            wanted = 0
+        elif inside is not None and len(inside.parameters) == len(kernel.operands):
             wanted = min(wanted, sum(_needed(inside, inside.parameters[number]) for number in numbers))
         for leaf in _leaves(shape):
             read[_space(leaf)] += wanted if not shape.is_tuple else leaf.bytes
     written: Counter[int] = Counter()
-    for leaf in _leaves(_result(kernel)):
-        written[_space(leaf)] += leaf.bytes
+    leaves = _leaves(_result(kernel))
+    parts = _find_parts(holder, kernel) if inside is None else _find_parts(inside, inside.root)
+    for number, leaf in enumerate(leaves):
+        part = parts[number] if len(parts) == len(leaves) else None
+        written[_space(leaf)] += leaf.bytes if part is None else part
     return Traffic(kernel.name, +read, +written)
 
 
@@ -82,8 +98,17 @@ def _takes_a_window(kernel: Instruction) -> bool:
     return (kernel.wrapped or kernel.opcode) in _WINDOWS
 
 
+def _find_parts(holder: Computation, value: Instruction) -> tuple[int | None, ...]:
+    """Return for each array of a value the bytes of the part that it replaces in another, or None where all is new."""
+    if value.opcode == "tuple":
+        return tuple(_find_parts(holder, element)[0] for element in holder.operands(value))
+    while value.opcode == "bitcast":
+        value = holder.by_name[value.operands[0]]
+    return (holder.by_name[value.operands[1]].shape.bytes if value.opcode == _UPDATE else None,)
+
+
 def _needed(inside: Computation, value: Instruction) -> int:
-    """Bytes of a value that its users take: all of it, unless each of them takes a slice."""
+    """Bytes of a value that its users take: all of it, unless each of them takes a slice or replaces a part."""
     users = inside.users(value.name)
     if value.is_root or not users:
         return value.shape.bytes
@@ -91,6 +116,9 @@ def _needed(inside: Computation, value: Instruction) -> int:
     for user in users:
         if user.opcode in _WINDOWS and user.operands[0] == value.name:
             wanted += user.shape.bytes
+        elif user.opcode == _UPDATE and value.name not in user.operands[1:]:
+            # In place, only the part is touched.
+            continue
         elif user.opcode == "bitcast":
             wanted += _needed(inside, user)
         else:
