@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from xla_inspect.capture.modules import clean
+from xla_inspect.capture.modules import Frames
 from xla_inspect.hlo.record import Code
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def collect_cpu(dumps: Dumps) -> tuple[Code, ...]:
 def collect_tpu(dumps: Dumps) -> tuple[Code, ...]:
     """Return the scheduled module that the code generator worked from: libtpu shows no instructions below it."""
     text = dumps.find("after_codegen.txt")
-    return (Code("module", "hlo", clean(text)),) if text else ()
+    return (Code("module", "hlo", Frames().clean(text)),) if text else ()
 
 
 def renumber(text: str) -> str:

@@ -123,7 +123,8 @@ def assemble(
     if not (unoptimized and optimized):
         message = f"target {target.name!r}: the compiler left no dump of {program.name!r}; is dumping off in XLA_FLAGS?"
         raise InspectError(message)
-    before, after = modules.clean(unoptimized), modules.clean(optimized)
+    frames = modules.Frames()
+    before, after = frames.clean(unoptimized), frames.clean(optimized)
     passes = list_runs(found, made.recording, before)
     return Capture(
         program=program.name,
@@ -139,7 +140,7 @@ def assemble(
         before=before,
         after=after,
         runs=passes,
-        passes=modules.find_changes(found.passes, before, passes),
+        passes=modules.find_changes(found.passes, before, passes, frames),
         buffers=found.find("after_optimizations-buffer-assignment.txt"),
         live_ranges=found.find("after_optimizations-live-range.txt"),
         memory=measure_memory(compiled),
@@ -151,7 +152,7 @@ def assemble(
         ),
         fusion_log=kernels.read_fusion_log(found.find("priority_fusion_dump.txt")),
         code=COLLECT[target.kind](found),
-        frames={**modules.read_frames(unoptimized), **modules.read_frames(optimized)},
+        frames=frames.chains,
     )
 
 
