@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.report import measured
 from xla_inspect.report.explorer.data import describe
 from xla_inspect.report.explorer.files import SCRIPTS, STYLE
 from xla_inspect.report.titles import title
@@ -77,7 +78,7 @@ def hash_capture(capture: Capture, donated: Capture | None = None) -> str:
     parts: list[Any] = [capture.program, capture.target, capture.stablehlo_locations, capture.jaxpr_locations]
     parts += [capture.before, capture.after, *(step.text for step in capture.passes)]
     parts += [json.dumps(dict(each), sort_keys=True) for each in (capture.versions, capture.sources)]
-    parts += [json.dumps([asdict(run) for run in capture.runs])]
+    parts += [json.dumps([asdict(run) for run in capture.runs]), repr(measured.find(capture))]
     for each in (capture, donated) if donated else (capture,):
         parts += [each.after, each.buffers, each.live_ranges, json.dumps(asdict(each.memory))]
     for part in parts:
@@ -88,5 +89,6 @@ def hash_capture(capture: Capture, donated: Capture | None = None) -> str:
 def hash_code() -> bytes:
     """Return a hash of the modules that turn a capture into data."""
     package = Path(__file__).parents[2]
-    files = [file for folder in ("hlo", "report") for file in sorted((package / folder).rglob("*.py"))]
+    found = (file for folder in ("hlo", "report") for file in (package / folder).rglob("*"))
+    files = sorted(file for file in found if file.suffix in {".py", ".toml"})
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).digest()
