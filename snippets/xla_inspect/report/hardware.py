@@ -111,8 +111,8 @@ def find_hardware(target: str) -> Hardware | None:
 def explain_absence(target: str) -> str:
     """Return why a target has no roofline, in one sentence."""
     return (
-        f"The {title(target.partition(':')[0])} has no roofline: the target is any processor with these instructions, and "
-        "the number of its cores, their clock and the speed of its memory differ from one to the next."
+        f"The {title(target.partition(':')[0])} has no roofline: the target is any processor with these instructions, "
+        "and the number of its cores, their clock and the speed of its memory differ from one to the next."
     )
 
 
