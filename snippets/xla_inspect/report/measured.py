@@ -57,15 +57,20 @@ def find(capture: Capture, root: Path | None = None) -> Measured | None:
 
 
 def select(record: Mapping[str, Any], capture: Capture) -> Measured | None:
-    """Return what a record holds of a capture's program on its target, or None."""
-    if record["target"] != capture.target:
-        return None
+    """Return what a record holds of a capture's program on its target, or None.
+
+    Args:
+        record: Target to what was measured on it, as `scripts/measure` writes it.
+        capture: The capture.
+    """
+    device = record.get(capture.target)
     wanted = hash_program(capture.stablehlo)
-    found = next((each for each in record["programs"].values() if each["stablehlo"] == wanted), None)
-    if found is None:
+    programs = device["programs"].values() if device else ()
+    found = next((each for each in programs if each["stablehlo"] == wanted), None)
+    if device is None or found is None:
         return None
     seconds = {each["name"]: each["us"] * 1e-6 for each in found["kernels"]}
-    return Measured(record["date"], record["device"], record["versions"], seconds)
+    return Measured(device["date"], device["device"], device["versions"], seconds)
 
 
 def hash_program(stablehlo: str) -> str:
