@@ -21,10 +21,14 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from playwright.sync_api import sync_playwright
 
+from xla_inspect.report.explorer import page as report
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page
+
+    from xla_inspect import Captures
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WIDE, PHONE = 1280, 390
@@ -77,6 +81,14 @@ class Opener(Protocol):
     """Opens a page of the site in a new window, by its path."""
 
     def __call__(self, path: str, **options: object) -> Page: ...
+
+
+class Show(Protocol):
+    """Writes the explorer of captures into a file, and opens it in a window of its own."""
+
+    def __call__(
+        self, captures: Captures, link: str = "", donated: Captures | None = None, **options: object
+    ) -> Opened: ...
 
 
 def sources() -> dict[str, Path]:
@@ -202,3 +214,66 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             """Say nothing: the tests say what matters."""
 
     return Handler
+
+
+@dataclass
+class Opened:
+    """An explorer in a browser."""
+
+    page: Page
+
+    @property
+    def status(self) -> str:
+        """What the status line says."""
+        return self.page.locator(".status").inner_text()
+
+    @property
+    def pane(self) -> Locator:
+        """What the chosen view shows."""
+        return self.page.locator(".pane")
+
+    def choose(self, name: str) -> None:
+        """Choose a target or a view by the value of its radio button."""
+        self.page.locator(f'.choice input[value="{name}"]').check()
+
+    def choose_line(self, place: str) -> None:
+        """Press the line of Python at `file:line`."""
+        file, _, line = place.rpartition(":")
+        section = self.page.locator(".source .file", has=self.page.locator(".named", has_text=file))
+        section.locator("li").nth(int(line) - 1).locator("button").click()
+        self.page.wait_for_function(
+            "place => document.querySelector('#explorer').shadowRoot.querySelector('.status b')?.textContent === place",
+            arg=place,
+        )
+
+    def settle(self) -> None:
+        """Wait until a long listing is drawn whole."""
+        self.page.wait_for_function("!globalThis.xlaExplorer.pending()")
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the text of each line of the view that a selector finds, without what only a screen reader says."""
+        script = """lines => lines.map(line => [...line.childNodes]
+          .filter(node => !node.classList?.contains("hidden")).map(node => node.textContent).join(""))"""
+        self.settle()
+        found: list[str] = self.pane.locator(selector).evaluate_all(script)
+        return found
+
+
+@pytest.fixture
+def show(browser: Browser, tmp_path: Path) -> Generator[Show]:
+    """Write the explorer of captures into a file, and open it in a window of its own."""
+    opened = []
+
+    def show(captures: Captures, link: str = "", donated: Captures | None = None, **options: object) -> Opened:
+        path = tmp_path / "report.html"
+        path.write_text(report.write(captures, donated), encoding="utf-8")
+        context = browser.new_context(**{"viewport": {"width": WIDE, "height": 900}, **options})  # type: ignore[arg-type]
+        opened.append(context)
+        window = context.new_page()
+        window.on("pageerror", lambda error: pytest.fail(f"the page failed: {error}"))
+        window.goto(f"{path.as_uri()}{link and '#'}{link}")
+        return Opened(window)
+
+    yield show
+    for context in opened:
+        context.close()

@@ -246,7 +246,7 @@ def test_the_key_is_made_of_the_text_that_is_compiled(target: str) -> None:
     described = lowering.describe(program.transformer_block_grad, program.EXAMPLE, {}, {})
     with lowering.settled(described.project):
         first, second = (
-            lowering.lower(described, targets.find(target), to_compile=to_compile) for to_compile in (False, True)
+            lower(described, targets.find(target)) for lower in (lowering.lower_for_kind, lowering.lower_for_device)
         )
     assert first.stablehlo_locations == second.stablehlo_locations
     assert first.jaxpr == second.jaxpr

@@ -306,3 +306,13 @@ def test_a_target_that_is_not_available_stays_as_a_gap(monkeypatch: pytest.Monke
         found["tpu-v5e"]
     with pytest.raises(InspectError, match="'h100'; there are tpu-v5e, cpu"):
         found["h100"]
+
+
+def test_what_is_handed_to_another_core_is_not_taken_for_the_program() -> None:
+    from programs import scatter_update as program
+
+    found = capture(program.scatter_update, *program.EXAMPLE, target="tpu7x")
+    assert "sparse_core" in found.after
+    assert {found.module.name, *(each.module.name for each in found.passes)} == {"jit_scatter_update"}
+    assert found.module.entry.root.shape.plain == "f32[1024,64]"
+    assert len(found.kernels) > 1

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 from jax.sharding import PartitionSpec as P
 
-from xla_inspect import InspectError, capture
+from xla_inspect import InspectError, TargetUnavailableError, capture, capture_all
 
 MATRIX = jax.ShapeDtypeStruct((16, 8), jnp.float32)
 
@@ -56,3 +56,14 @@ def test_specs_without_a_mesh_are_refused() -> None:
 def test_specs_that_do_not_fit_the_examples_are_refused(specs: tuple[object, ...]) -> None:
     with pytest.raises(InspectError, match="specs holds a PartitionSpec, or a pytree of them, for each positional"):
         capture(jnp.sin, MATRIX, target="cpu:8", mesh={"x": 8}, specs=specs)
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_what_is_refused_for_one_target_is_an_error_or_by_wish_a_gap() -> None:
+    given = {"targets": ("cpu:8", "tpu-v4"), "mesh": {"x": 8}, "specs": (P("x"),)}
+    with pytest.raises(AssertionError, match="one device per chip"):
+        capture_all(jnp.sin, MATRIX, **given)
+    found = capture_all(jnp.sin, MATRIX, **given, refusals=True)
+    assert list(found) == ["cpu:8"]
+    with pytest.raises(TargetUnavailableError, match="one device per chip"):
+        found["tpu-v4"]

@@ -26,7 +26,7 @@ def compile_recorded(target: str) -> tuple[runs.Recording, dumps.Dumps]:
     program = lowering.describe(softmax.softmax, softmax.EXAMPLE, {}, {})
     chosen = targets.find(target)
     with lowering.settled(program.project):
-        stage = lowering.lower(program, chosen, to_compile=True).stage
+        stage = lowering.lower_for_device(program, chosen).stage
         with dumps.make_folder() as folder:
             with runs.recorded() as recording:
                 dumps.compile_with_dumps(stage, chosen, dumps.PINNED[chosen.kind], Path(folder))

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 from xla_inspect.capture import folders
 from xla_inspect.capture.targets import find_version, name_isa
 from xla_inspect.errors import InspectError
-from xla_inspect.hlo.record import Capture
+from xla_inspect.hlo import storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from xla_inspect.capture.lowering import Lowered
     from xla_inspect.capture.targets import Target
+    from xla_inspect.hlo.record import Capture
 
 LIMIT = 512 * 2**20
 """Bytes that the cache may take on disk."""
@@ -88,39 +89,52 @@ def hash_code() -> str:
 
 
 def load(key: str) -> Capture | None:
-    """Return the capture of a key, or None where there is none that is whole."""
+    """Return the capture of a key, its long parts to be read when they are asked for, or None where there is none."""
+    data = load_bytes(key)
     try:
-        text = load_text(key)
-        return None if text is None else Capture.from_json(text)
+        return None if data is None else storage.unpack(data, identity=key)
     except InspectError:
         return None
 
 
 def load_text(key: str) -> str | None:
     """Return the text of a key, or None where there is none that is whole."""
+    data = load_bytes(key)
+    try:
+        return None if data is None else gzip.decompress(data).decode()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        return None
+
+
+def load_bytes(key: str) -> bytes | None:
+    """Return the file of a key, or None where there is none."""
     folder = folders.find_cache()
     if folder is None:
         return None
     path = folder / f"{key}{SUFFIX}"
     try:
-        found = gzip.decompress(path.read_bytes()).decode()
+        found = path.read_bytes()
         os.utime(path)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+    except OSError:
         return None
     return found
 
 
 def store(key: str, capture: Capture) -> None:
     """Keep a capture under a key."""
-    store_text(key, capture.to_json())
+    store_bytes(key, storage.pack(capture))
 
 
 def store_text(key: str, text: str) -> None:
-    """Keep a text under a key: the whole file or none, whoever else writes and whenever this process ends."""
+    """Keep a text under a key."""
+    store_bytes(key, gzip.compress(text.encode(), compresslevel=3, mtime=0))
+
+
+def store_bytes(key: str, data: bytes) -> None:
+    """Write the file of a key: the whole or none, whoever else writes and whenever this process ends."""
     folder = folders.find_cache()
     if folder is None:
         return
-    data = gzip.compress(text.encode(), compresslevel=3, mtime=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
 
+    from xla_inspect.capture.lowering import Program
     from xla_inspect.hlo.record import Capture
 
 JIT_OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
@@ -70,29 +71,24 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         "mesh": mesh,
         "specs": specs,
     }
-    found = begin(fn, example_args, {**given, **example_kwargs}, target, options)()
+    program = describe(fn, example_args, {**given, **example_kwargs})
+    found = begin(program, target, options)()
     return add_sass(found) if sass else found
 
 
-def begin(
-    fn: Callable[..., Any],
-    args: tuple[Any, ...],
-    arguments: Mapping[str, Any],
-    target: str,
-    options: Mapping[str, str | int | bool] | None,
-) -> Callable[[], Capture]:
-    """Compile a function for a target, and return what reads the capture, in this thread or another.
+def describe(fn: Callable[..., Any], args: tuple[Any, ...], arguments: Mapping[str, Any]) -> Program:
+    """Return the program of a function and its examples, to be captured for any number of targets.
 
     Args:
         fn: As in `capture`.
         args: The function's positional arguments.
         arguments: Options of `jax.jit`, mesh and specs, where they are not None; and keyword arguments of the function.
-        target: As in `capture`.
-        options: As in `capture`.
+
+    Raises:
+        InspectError: Arguments that do not go together.
     """
-    chosen = targets.find(target)
     targets.settle()
-    from xla_inspect.capture import lowering, pipeline
+    from xla_inspect.capture import lowering
 
     jit_options = {name: arguments[name] for name in JIT_OPTIONS if arguments.get(name) is not None}
     kwargs = {name: value for name, value in arguments.items() if name not in {*JIT_OPTIONS, *MESH_OPTIONS}}
@@ -101,7 +97,20 @@ def begin(
     if program.specs and not program.mesh:
         message = "specs says how examples lie on a mesh; give mesh too, such as mesh={'data': 8}"
         raise InspectError(message)
-    return pipeline.capture_program(program, chosen, options or {})
+    return program
+
+
+def begin(program: Program, target: str, options: Mapping[str, str | int | bool] | None) -> Callable[[], Capture]:
+    """Compile a program for a target, and return what reads the capture, in this thread or another.
+
+    Args:
+        program: The program.
+        target: As in `capture`.
+        options: As in `capture`.
+    """
+    from xla_inspect.capture import pipeline
+
+    return pipeline.capture_program(program, targets.find(target), options or {})
 
 
 def add_sass(found: Capture) -> Capture:
@@ -117,6 +126,7 @@ def capture_all(
     targets: Sequence[str] = USUAL,
     options: Mapping[str, Mapping[str, str | int | bool]] | None = None,
     sass: bool = False,
+    refusals: bool = False,
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
     """Compile a function for several targets; one that this machine cannot compile for stays as a gap.
@@ -129,6 +139,8 @@ def capture_all(
         targets: Short names.
         options: XLA options by target.
         sass: As in `capture`.
+        refusals: Whether a target whose compiler, or JAX for it, refuses the program stays as a gap too, with what it
+            says. By default the error is raised.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:
@@ -138,15 +150,20 @@ def capture_all(
     def finish(read: Callable[[], Capture]) -> Capture:
         return add_sass(read()) if sass else read()
 
+    program = describe(fn, example_args, arguments)
     reading: dict[str, Future[Capture]] = {}
     missing: dict[str, str] = {}
     # What one compile left is read beside the next compile.
     with ThreadPoolExecutor(1) as pool:
         for target in targets:
             try:
-                read = begin(fn, example_args, arguments, target, (options or {}).get(target))
+                read = begin(program, target, (options or {}).get(target))
             except TargetUnavailableError as error:
                 missing[target] = error.reason
+            except Exception as error:
+                if not refusals:
+                    raise
+                missing[target] = str(error).partition("\n")[0] or type(error).__name__
             else:
                 reading[target] = pool.submit(finish, read)
         found = {target: future.result() for target, future in reading.items()}

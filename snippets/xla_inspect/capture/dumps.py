@@ -39,7 +39,9 @@ EMITTERS = {"cpu": "^llvm$", "gpu": "^(llvm|ptx|triton-fusion)$", "tpu": "^none$
 MEMORY = Path("/dev/shm")  # noqa: S108 - `tempfile` makes a private folder inside
 ROOM = 2 << 30
 
-DUMPED = re.compile(r"module_\d+\.[^.]*\.(?P<rest>.*)")
+DUMPED = re.compile(r"(?P<module>module_\d+\.[^.]*)\.(?P<rest>.*)")
+GIVEN = "before_optimizations.txt"
+"""What the compiler dumps of a module that it was given, and not of one that it took out of another."""
 
 
 @dataclass
@@ -104,16 +106,20 @@ def find_memory() -> Path | None:
 
 
 def read(folder: Path) -> Dumps:
-    """Return the dumps of the one program module in a folder, which other small modules may share."""
+    """Return the dumps of the one program module in a folder.
+
+    Others may share the folder: small ones of JAX, and what a compiler takes out for another core, as that of TPU7x
+    does with a scatter that it gives to the SparseCore.
+    """
     dumps = Dumps()
+    modules: dict[str, list[tuple[str, Path]]] = {}
     for path in sorted(folder.iterdir()):
         if path.name.endswith(".metadata.textproto"):
             dumps.metadata = max(dumps.metadata, path.read_text(encoding="utf-8"), key=len)
-            continue
-        found = DUMPED.fullmatch(path.name)
-        if not found or not path.is_file():
-            continue
-        rest = re.sub(r"^cl_\d+\.", "", found["rest"])
+        elif (found := DUMPED.fullmatch(path.name)) and path.is_file():
+            modules.setdefault(found["module"], []).append((re.sub(r"^cl_\d+\.", "", found["rest"]), path))
+    given = [files for files in modules.values() if any(rest.endswith(GIVEN) for rest, _ in files)]
+    for rest, path in max(given, key=len, default=[]):
         if path.suffix == ".o":
             dumps.objects[rest] = path.read_bytes()
         elif re.match(r"\d{4,}\.", rest):

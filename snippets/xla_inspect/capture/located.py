@@ -22,5 +22,5 @@ def located_hlo(fn: Callable[..., Any], *example_args: Any) -> str:  # noqa: ANN
 
     program = lowering.describe(fn, example_args, {}, {})
     with lowering.settled(program.project):
-        lowered = lowering.lower(program, targets.find("cpu"), to_compile=False)
+        lowered = lowering.lower_for_kind(program, targets.find("cpu"))
         return str(lowered.stage.as_text("hlo", debug_info=True))

@@ -6,8 +6,8 @@ import inspect
 import re
 import threading
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from xla_inspect.capture.targets import Target
-    from xla_inspect.hlo.frame import Frame
 
 private.hide_frames_of(str(Path(__file__).parent))
 
@@ -43,6 +42,7 @@ class Program:
         file: The file that holds the function, or None where there is none.
         mesh: Axis names to sizes of the mesh that the program runs under, or None.
         specs: How each positional example is sharded over the mesh, or None (see `meshes.shard`).
+        known: What it was lowered to for each kind of target, for as long as one capture of it takes.
     """
 
     function: Any
@@ -52,14 +52,15 @@ class Program:
     file: Path | None
     mesh: Mapping[str, int] | None = None
     specs: tuple[Any, ...] | None = None
+    known: dict[str, Lowered] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
+    @cached_property
     def project(self) -> Path:
         """The folder that files are named from: the nearest project around the program's file, else its folder."""
         folder = self.file.parent if self.file else Path.cwd()
         return folders.find_project(folder) or folder
 
-    @property
+    @cached_property
     def source_file(self) -> str:
         """The program's file as locations name it, or an empty string."""
         return re.sub(prefix_pattern(self.project), "", str(self.file)).replace("\\", "/") if self.file else ""
@@ -69,10 +70,9 @@ class Program:
         """The text of the program's file, or an empty string."""
         return self.file.read_text(encoding="utf-8") if self.file else ""
 
-    def read_sources(self, frames: Mapping[int, Sequence[Frame]]) -> dict[str, str]:
-        """Return the project's files that call chains name, the program's own first, each with its text."""
-        named = {frame.file: None for chain in frames.values() for frame in chain}
-        files = {file: self.project / file for file in sorted(named) if file != self.source_file}
+    def read_sources(self, named: Sequence[str]) -> dict[str, str]:
+        """Return the project's files of those that call chains name, the program's own first, each with its text."""
+        files = {file: self.project / file for file in named if file != self.source_file}
         others = {file: path.read_text(encoding="utf-8") for file, path in files.items() if path.is_file()}
         return {self.source_file: self.source, **others} if self.source_file else others
 
@@ -82,22 +82,59 @@ PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 
 
 @dataclass(frozen=True)
+class Traced:
+    """A program traced, for whatever it will be lowered for.
+
+    Attributes:
+        stage: JAX's own `Traced`.
+        project: The folder that source files are named from.
+    """
+
+    stage: jax.stages.Traced
+    project: Path
+
+    @cached_property
+    def text(self) -> str:
+        """The jaxpr as JAX prints it."""
+        return str(self.stage.jaxpr)
+
+    @cached_property
+    def located(self) -> str:
+        """The same with the place in the program's files that each equation came from."""
+        return LOCATED.sub(partial(_name_file, self.project), self.stage.jaxpr.pretty_print(source_info=True))
+
+
+@dataclass(frozen=True)
 class Lowered:
     """A program traced and lowered for one kind of target.
 
     Attributes:
         stage: JAX's own `Lowered`.
-        jaxpr: The traced program as JAX prints it.
-        jaxpr_locations: The same with the place in the program's files that each equation came from.
-        stablehlo: The lowered program without locations.
-        stablehlo_locations: The same with `loc(...)` on each operation.
+        traced: What it was lowered from.
     """
 
     stage: jax.stages.Lowered
-    jaxpr: str
-    jaxpr_locations: str
-    stablehlo: str
-    stablehlo_locations: str
+    traced: Traced
+
+    @property
+    def jaxpr(self) -> str:
+        """The traced program as JAX prints it."""
+        return self.traced.text
+
+    @property
+    def jaxpr_locations(self) -> str:
+        """The same with the place in the program's files that each equation came from."""
+        return self.traced.located
+
+    @cached_property
+    def stablehlo(self) -> str:
+        """The lowered program without locations."""
+        return self.stage.as_text()
+
+    @cached_property
+    def stablehlo_locations(self) -> str:
+        """The same with `loc(...)` on each operation."""
+        return self.stage.as_text(debug_info=True)
 
 
 def describe(
@@ -187,17 +224,46 @@ def settled(project: Path) -> Iterator[None]:
                 private.set_option(name, value)
 
 
-def lower(program: Program, target: Target, *, to_compile: bool) -> Lowered:
-    """Trace and lower a program for a target, under the program's mesh of the target's devices where it has one.
+def lower_for_kind(program: Program, target: Target) -> Lowered:
+    """Trace a program and lower it for the kind of a target, once for all targets of the kind.
 
-    The work is done in a fresh thread, whose stack starts at the program: otherwise the frames of whoever called
-    would be part of the lowered program's locations. What the program raises is raised here, unchanged.
+    No compiler is loaded for it. What there is to read is that of `lower_for_device` but for programs whose lowering
+    asks which device it is for, and what is returned cannot be compiled.
+
+    Raises:
+        InspectError: As in `lower_for_device`.
+    """
+    if program.mesh:
+        # The order of the devices is part of the text.
+        return lower_for_device(program, target)
+    if target.kind not in program.known:
+        traced = next((each.traced for each in program.known.values()), None) or trace(program)
+        program.known[target.kind] = run_fresh(lambda: _lower_traced(program, traced, target))
+    return program.known[target.kind]
+
+
+def _lower_traced(program: Program, traced: Traced, target: Target) -> Lowered:
+    leaves = jax.tree.leaves((program.args, program.kwargs))
+    platforms = None if any(getattr(leaf, "sharding", None) for leaf in leaves) else (PLATFORMS[target.kind],)
+    return Lowered(traced.stage.lower(lowering_platforms=platforms), traced)
+
+
+def trace(program: Program) -> Traced:
+    """Trace a program.
+
+    Raises:
+        InspectError: As in `lower_for_device`.
+    """
+    stage = run_fresh(lambda: program.function.trace(*program.args, **program.kwargs))
+    return Traced(stage, program.project)
+
+
+def lower_for_device(program: Program, target: Target) -> Lowered:
+    """Trace and lower a program for a target, under the program's mesh of the target's devices where it has one.
 
     Args:
         program: The program.
         target: The target, whose first device it is lowered for unless the examples are sharded over several.
-        to_compile: Lower for the target's devices, which loads its compiler. Without it the text is the same, and
-            what there is to read is had in a few milliseconds.
 
     Raises:
         InspectError: A `with` statement around the call sets JAX options, which do not reach another thread; or mesh,
@@ -206,11 +272,32 @@ def lower(program: Program, target: Target, *, to_compile: bool) -> Lowered:
     mesh = meshes.make_mesh(program.mesh, target) if program.mesh else None
     args = meshes.shard(program.args, program.specs, mesh) if mesh else program.args
     sharded = mesh or any(getattr(leaf, "sharding", None) for leaf in jax.tree.leaves((args, program.kwargs)))
-    device = target.devices()[0] if to_compile else None
-    settings = private.thread_settings()
-    outcome: list[Lowered | BaseException] = []
+    device = target.devices()[0]
 
-    def work() -> None:
+    def work() -> Lowered:
+        # With a mesh the context stays: shardings in the program may be given by axis names alone.
+        with jax.set_mesh(mesh) if mesh else nullcontext():
+            traced = program.function.trace(*args, **program.kwargs)
+            with nullcontext() if sharded else jax.default_device(device):
+                return Lowered(traced.lower(), Traced(traced, program.project))
+
+    return run_fresh(work)
+
+
+def run_fresh[T](work: Callable[[], T]) -> T:
+    """Return what `work` returns, done in a fresh thread, whose stack starts there.
+
+    Otherwise the frames of whoever called would be part of the lowered program's locations. What the program raises is
+    raised here, unchanged.
+
+    Raises:
+        InspectError: A `with` statement around the call sets JAX options, which do not reach another thread.
+    """
+    settings = private.thread_settings()
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
         try:
             if private.thread_settings() != settings:
                 message = (
@@ -218,25 +305,13 @@ def lower(program: Program, target: Target, *, to_compile: bool) -> Lowered:
                     "move it into the program, or use jax.config.update"
                 )
                 raise InspectError(message)  # noqa: TRY301 - it crosses threads with all others
-            # With a mesh the context stays: shardings in the program may be given by axis names alone.
-            with jax.set_mesh(mesh) if mesh else nullcontext():
-                traced = program.function.trace(*args, **program.kwargs)
-                if sharded:
-                    stage = traced.lower()
-                elif device is None:
-                    stage = traced.lower(lowering_platforms=(PLATFORMS[target.kind],))
-                else:
-                    with jax.default_device(device):
-                        stage = traced.lower()
-            located = LOCATED.sub(partial(_name_file, program.project), traced.jaxpr.pretty_print(source_info=True))
-            texts = str(traced.jaxpr), located, stage.as_text(), stage.as_text(debug_info=True)
-            outcome.append(Lowered(stage, *texts))
+            done.append(work())
         except BaseException as error:  # noqa: BLE001 - the caller gets it, whatever it is
-            outcome.append(error)
+            failed.append(error)
 
-    thread = threading.Thread(target=work, name="xla-inspect-lowering")
+    thread = threading.Thread(target=run, name="xla-inspect-lowering")
     thread.start()
     thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    if failed:
+        raise failed[0]
+    return done[0]

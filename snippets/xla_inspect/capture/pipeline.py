@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,40 +42,45 @@ def capture_program(
     settle()
     asked = {**dumps.PINNED[target.kind], **options}
     with lowering.settled(program.project):
-        # To load a compiler takes longer than to lower twice; one that is loaded already serves for both.
-        lowered = lowering.lower(program, target, to_compile=target.is_loaded)
-        read = find_capture(program, lowered, target, asked)
+        read = find_capture(program, target, asked)
 
     def name() -> Capture:
         found = read()
         # What the key leaves out: a file may have changed where the program in it did not.
-        return replace(
-            found,
+        return found.retold(
             program=program.name,
             source_file=program.source_file,
             source=program.source,
-            sources=program.read_sources(found.frames),
+            sources=program.read_sources(found.files),
         )
 
     return name
 
 
 def find_capture(
-    program: lowering.Program, lowered: lowering.Lowered, target: Target, options: Mapping[str, str | int | bool]
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
 ) -> Callable[[], Capture]:
-    """Return what gives the capture of a lowered program: found in the cache, or compiled and kept there."""
-    key = cache.make_key(lowered, target, options)
+    """Return what gives the capture of a program: found in the cache, or compiled and kept there.
+
+    What is compiled is lowered for the target's device, and that text is the key. It is looked for by the text for
+    the target's kind first, which loads no compiler and is the same for most programs; where it is not, that is a miss.
+    """
+    text = lowering.lower_for_kind(program, target)
+    key = cache.make_key(text, target, options)
     found = cache.load(key)
+    if found is None:
+        lowered = lowering.lower_for_device(program, target)
+        exact = cache.make_key(lowered, target, options)
+        found = cache.load(exact) if exact != key else None
     if found is not None:
-        return lambda: found
+        known = found
+        return lambda: known
     log.info("compiling %s for %s", program.name, target.name)
-    if not target.is_loaded:
-        lowered = lowering.lower(program, target, to_compile=True)
     read = compile_lowered(program, lowered, target, options)
 
     def keep() -> Capture:
-        made = read()
-        cache.store(key, made)
+        made = read().retold(identity=exact)
+        cache.store(exact, made)
         return made
 
     return keep

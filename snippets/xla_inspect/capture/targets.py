@@ -50,8 +50,6 @@ KINDS: Mapping[str, tuple[str, str, str]] = {
 }
 TARGETS = tuple(KINDS)
 
-_loaded: set[str] = set()
-
 ISA = "AVX2"
 """The instruction set that CPU code is made for on x86-64: what such machines of the last decade have."""
 
@@ -104,11 +102,6 @@ class Target:
             return f"its compiler exists for Linux on x86-64 only, and this is {machine}"
         return f"{', '.join(missing)} not installed; run `uv sync --group accelerators`" if missing else ""
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether this process has loaded its compiler already."""
-        return self.name in _loaded
-
     def devices(self) -> Sequence[jax.Device]:
         """Return the target's devices, to compile for and not to run on (a CPU's devices do run).
 
@@ -119,9 +112,7 @@ class Target:
         if reason := self.obstacle:
             raise TargetUnavailableError(self.name, reason)
         settle()
-        found = _find_cpus(self) if self.kind == "cpu" else _find_topology(self)
-        _loaded.add(self.name)
-        return found
+        return _find_cpus(self) if self.kind == "cpu" else _find_topology(self)
 
 
 def find(name: str) -> Target:

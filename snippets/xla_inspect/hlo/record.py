@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.hlo.parser import parse
@@ -127,6 +129,8 @@ class Code:
 class Capture:
     """One program compiled for one target: every stage, and what the compiler said about it.
 
+    One that comes from the cache holds the small parts; the long texts are read when they are first asked for.
+
     Attributes:
         program: The name of the function.
         target: The short name of the target.
@@ -171,11 +175,12 @@ class Capture:
     memory: Memory
     cost: Cost
     kernels: tuple[Kernel, ...]
-    fusion_log: tuple[str, ...] = ()
-    code: tuple[Code, ...] = ()
+    # Factories and no plain defaults: those would be attributes of the class, found before what is read when asked for.
+    fusion_log: tuple[str, ...] = field(default_factory=tuple)
+    code: tuple[Code, ...] = field(default_factory=tuple)
     frames: Mapping[int, tuple[Frame, ...]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
-    jaxpr_locations: str = ""
+    jaxpr_locations: str = field(default_factory=str)
 
     @cached_property
     def unoptimized_module(self) -> Module:
@@ -186,6 +191,48 @@ class Capture:
     def module(self) -> Module:
         """The parsed optimized HLO."""
         return parse(self.after)
+
+    @cached_property
+    def instruction_counts(self) -> tuple[int, ...]:
+        """How many instructions the module has as the compiler gets it, and after each pass that changed it."""
+        return (len(_INSTRUCTION.findall(self.before)), *(each.instruction_count for each in self.passes))
+
+    @cached_property
+    def pass_names(self) -> tuple[str, ...]:
+        """The passes that changed the module, in order."""
+        return tuple(each.name for each in self.passes)
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """The project's files that call chains name, sorted."""
+        return tuple(sorted({frame.file for chain in self.frames.values() for frame in chain}))
+
+    @cached_property
+    def identity(self) -> str:
+        """What names the outcome of the compile: the same for two captures that differ in name and source at most."""
+        bare = replace(self, program="", source_file="", source="", sources={})
+        return hashlib.sha256(bare.to_json().encode()).hexdigest()
+
+    def retold(self, **told: Any) -> Capture:  # noqa: ANN401 - fields of any type, or what properties keep
+        """Return the same outcome with other values of the fields or kept properties given, without reading the rest.
+
+        It is for those that other properties do not depend on: the program's name and source, and the identity.
+        """
+        made = copy(self)
+        made.__dict__.update(told)
+        return made
+
+    if not TYPE_CHECKING:  # a checker would take it to allow any name
+
+        def __getattr__(self, name: str) -> object:
+            """Read the part that holds a field, where the field was left for later (see `xla_inspect.hlo.storage`)."""
+            read = self.__dict__.get("_later", {}).get(name)
+            if read is None:
+                message = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(message, name=name, obj=self)
+            for field_name, value in read().items():
+                self.__dict__.setdefault(field_name, value)
+            return self.__dict__[name]
 
     def to_json(self) -> str:
         """Return the capture as one line of JSON, from which `from_json` makes an equal one."""

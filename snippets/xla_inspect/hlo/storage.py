@@ -1,9 +1,12 @@
-"""Write a capture as compact JSON and read it back."""
+"""Write a capture as compact JSON and read it back: whole, or packed in parts that are read when asked for."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from dataclasses import asdict, fields
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
@@ -11,10 +14,24 @@ from xla_inspect.hlo.frame import Frame
 from xla_inspect.hlo.record import Capture, Code, Cost, Kernel, Memory, PassChange, PassRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FORMAT = 2
 """Raised by one whenever what is written changes its meaning."""
+
+HEAD = ("program", "target", "source_file", "source", "versions", "options", "sources", "memory", "cost", "kernels")
+"""The fields that a packed capture has at once."""
+
+LATER = (
+    ("jaxpr", "jaxpr_locations", "stablehlo", "stablehlo_locations", "before", "after", "buffers", "live_ranges"),
+    ("runs", "frames"),
+    ("passes",),
+    ("fusion_log", "code"),
+)
+"""The fields that are read when the first of their group is asked for."""
+
+KEPT = ("instruction_counts", "pass_names", "files")
+"""Properties that a packed capture has at once, so that nothing need be read to know them."""
 
 
 class LineTable:
@@ -26,7 +43,10 @@ class LineTable:
     def __init__(self, lines: Iterable[str] = ()) -> None:
         """Start with the lines of a table that was written before."""
         self.lines = list(lines)
-        self._indices = {line: index for index, line in enumerate(self.lines)}
+
+    @cached_property
+    def _indices(self) -> dict[str, int]:
+        return {line: index for index, line in enumerate(self.lines)}
 
     def add(self, text: str) -> list[int]:
         """Return a text as runs of lines of this table, which takes up the new ones."""
@@ -53,28 +73,97 @@ class LineTable:
 
 def dump(capture: Capture) -> str:
     """Return a capture as one line of JSON."""
-    table = LineTable()
-    plain = {name: getattr(capture, name) for name in _PLAIN}
-    record = {
-        "format": FORMAT,
-        **plain,
-        **{name: dict(getattr(capture, name)) for name in ("versions", "options", "sources")},
-        **{name: table.add(getattr(capture, name)) for name in _TEXTS},
-        "runs": [[run.pipeline, run.name, run.changed] for run in capture.runs],
-        "passes": [[change.pipeline, change.name, table.add(change.text)] for change in capture.passes],
-        "memory": asdict(capture.memory),
-        "cost": {**_flat(capture.cost), "details": dict(capture.cost.details)},
-        "kernels": [_flat(kernel) for kernel in capture.kernels],
-        "fusion_log": list(capture.fusion_log),
-        "code": [[code.kernel, code.language, table.add(code.text)] for code in capture.code],
-        "frames": [[key, [list(_flat(frame).values()) for frame in chain]] for key, chain in capture.frames.items()],
-        "lines": table.lines,
-    }
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return _print({"format": FORMAT, **_write(capture, (*HEAD, *(name for names in LATER for name in names)))})
 
 
 def load(text: str) -> Capture:
     """Return the capture that `dump` wrote.
+
+    Raises:
+        InspectError: The text is no capture, or one of another format.
+    """
+    return _build(_parse(text), (*HEAD, *(name for names in LATER for name in names)))
+
+
+def pack(capture: Capture) -> bytes:
+    """Return a capture compressed, in parts of which the first says how long the others are and what they sum to."""
+    parts = [_compress(_print(_write(capture, names))) for names in LATER]
+    record = {
+        "format": FORMAT,
+        "parts": [[len(part), zlib.crc32(part)] for part in parts],
+        "kept": {name: getattr(capture, name) for name in KEPT},
+        **_write(capture, HEAD),
+    }
+    return b"".join((_compress(_print(record)), *parts))
+
+
+def unpack(data: bytes, **told: str) -> Capture:
+    """Return the capture that `pack` wrote; its longer parts are checked now and read when they are asked for.
+
+    Args:
+        data: What `pack` returned.
+        **told: Properties that it is to have besides.
+
+    Raises:
+        InspectError: The data is no capture, one of another format, or damaged anywhere.
+    """
+    reader = zlib.decompressobj(wbits=31)
+    try:
+        record = _parse(reader.decompress(data).decode())
+        parts = _split(reader.unused_data, record["parts"])
+        kept = {name: tuple(record["kept"][name]) for name in KEPT}
+    except (zlib.error, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        message = f"this packed capture is damaged ({type(error).__name__}: {error}); capture it again"
+        raise InspectError(message) from error
+    later = {
+        name: read
+        for names, part in zip(LATER, parts, strict=True)
+        for read in [cache(partial(_read_part, part, names))]
+        for name in names
+    }
+    try:
+        found = Capture.__new__(Capture)
+        found.__dict__.update(_read(record, HEAD), **kept, **told, _later=later)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise _damaged(error) from error
+    return found
+
+
+def _split(data: bytes, parts: Sequence[Sequence[int]]) -> list[bytes]:
+    """Return the parts of data, each as long and with the sum that is said.
+
+    Raises:
+        ValueError: One of them is not.
+    """
+    found: list[bytes] = []
+    start = 0
+    for length, checksum in parts:
+        part = data[start : start + length]
+        if len(part) != length or zlib.crc32(part) != checksum:
+            message = f"part {len(found)} is not what was written"
+            raise ValueError(message)
+        found.append(part)
+        start += length
+    if start != len(data) or len(found) != len(LATER):
+        message = "there are more or fewer parts than were written"
+        raise ValueError(message)
+    return found
+
+
+def _read_part(part: bytes, names: Iterable[str]) -> dict[str, Any]:
+    return _read(json.loads(gzip.decompress(part)), names)
+
+
+def _compress(text: str) -> bytes:
+    return gzip.compress(text.encode(), compresslevel=3, mtime=0)
+
+
+def _print(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """Return the record that a text holds.
 
     Raises:
         InspectError: The text is no capture, or one of another format.
@@ -88,34 +177,47 @@ def load(text: str) -> Capture:
         found = record.get("format") if isinstance(record, dict) else None
         message = f"this is a capture of format {found!r}, and format {FORMAT} is read here; capture it again"
         raise InspectError(message)
+    return record
+
+
+def _build(record: Mapping[str, Any], names: Iterable[str]) -> Capture:
+    """Return the capture of a record that has all fields."""
     try:
-        return _build(record)
+        return Capture(**_read(record, names))
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        message = f"this capture is damaged ({type(error).__name__}: {error}); capture it again"
-        raise InspectError(message) from error
+        raise _damaged(error) from error
 
 
-def _build(record: dict[str, Any]) -> Capture:
-    """Return the capture of a record."""
+def _damaged(error: Exception) -> InspectError:
+    return InspectError(f"this capture is damaged ({type(error).__name__}: {error}); capture it again")
+
+
+def _write(capture: Capture, names: Iterable[str]) -> dict[str, Any]:
+    """Return fields of a capture as JSON can hold them, and the lines that their texts are made of."""
+    table = LineTable()
+    record = {name: _write_field(name, getattr(capture, name), table) for name in names}
+    return {**record, "lines": table.lines}
+
+
+def _write_field(name: str, value: Any, table: LineTable) -> Any:  # noqa: ANN401 - whatever the field holds
+    if name in _TEXTS:
+        return table.add(value)
+    return _WRITE[name](value, table) if name in _WRITE else value
+
+
+def _read(record: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return fields of a capture, by name."""
     table = LineTable(record["lines"])
-    return Capture(
-        **{name: record[name] for name in _PLAIN},
-        versions=record["versions"],
-        options=record["options"],
-        sources=record["sources"],
-        **{name: table.get(record[name]) for name in _TEXTS},
-        runs=tuple(PassRun(*run) for run in record["runs"]),
-        passes=tuple(PassChange(pipeline, name, table.get(spans)) for pipeline, name, spans in record["passes"]),
-        memory=Memory(**record["memory"]),
-        cost=Cost(**record["cost"]),
-        kernels=tuple(_build_kernel(kernel) for kernel in record["kernels"]),
-        fusion_log=tuple(record["fusion_log"]),
-        code=tuple(Code(kernel, language, table.get(spans)) for kernel, language, spans in record["code"]),
-        frames={key: tuple(Frame(*frame) for frame in chain) for key, chain in record["frames"]},
-    )
+    return {name: _read_field(name, record[name], table) for name in names}
 
 
-def _build_kernel(kernel: dict[str, Any]) -> Kernel:
+def _read_field(name: str, value: Any, table: LineTable) -> Any:  # noqa: ANN401 - whatever JSON holds
+    if name in _TEXTS:
+        return table.get(value)
+    return _READ[name](value, table) if name in _READ else value
+
+
+def _read_kernel(kernel: Mapping[str, Any]) -> Kernel:
     """Return a kernel with its dimensions as tuples."""
     plain: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in kernel.items()}
     return Kernel(**plain)
@@ -126,5 +228,33 @@ def _flat(item: Cost | Kernel | Frame) -> dict[str, Any]:
     return {each.name: getattr(item, each.name) for each in fields(item)}
 
 
-_PLAIN = ("program", "target", "source_file", "source", "jaxpr", "jaxpr_locations")
-_TEXTS = ("stablehlo", "stablehlo_locations", "before", "after", "buffers", "live_ranges")
+_TEXTS = {"stablehlo", "stablehlo_locations", "before", "after", "buffers", "live_ranges"}
+
+_WRITE: Mapping[str, Callable[[Any, LineTable], Any]] = {
+    "versions": lambda versions, _: dict(versions),
+    "options": lambda options, _: dict(options),
+    "sources": lambda sources, _: dict(sources),
+    "runs": lambda runs, _: [[run.pipeline, run.name, run.changed] for run in runs],
+    "passes": lambda passes, table: [[each.pipeline, each.name, table.add(each.text)] for each in passes],
+    "memory": lambda memory, _: asdict(memory),
+    "cost": lambda cost, _: {**_flat(cost), "details": dict(cost.details)},
+    "kernels": lambda kernels, _: [_flat(kernel) for kernel in kernels],
+    "fusion_log": lambda steps, _: list(steps),
+    "code": lambda code, table: [[each.kernel, each.language, table.add(each.text)] for each in code],
+    "frames": lambda frames, _: [
+        [key, [list(_flat(each).values()) for each in chain]] for key, chain in frames.items()
+    ],
+}
+
+_READ: Mapping[str, Callable[[Any, LineTable], Any]] = {
+    "runs": lambda runs, _: tuple(PassRun(*run) for run in runs),
+    "passes": lambda passes, table: tuple(
+        PassChange(pipeline, name, table.get(text)) for pipeline, name, text in passes
+    ),
+    "memory": lambda memory, _: Memory(**memory),
+    "cost": lambda cost, _: Cost(**cost),
+    "kernels": lambda kernels, _: tuple(map(_read_kernel, kernels)),
+    "fusion_log": lambda steps, _: tuple(steps),
+    "code": lambda code, table: tuple(Code(kernel, language, table.get(text)) for kernel, language, text in code),
+    "frames": lambda frames, _: {key: tuple(Frame(*each) for each in chain) for key, chain in frames},
+}

@@ -68,6 +68,13 @@ class Hardware:
     source: str
     devices: int
 
+    @property
+    def gap(self) -> str:
+        """What is not published and so left out of the model, in one sentence, or an empty string."""
+        if self.vector:
+            return ""
+        return "Of the vector units no peak is published, so what only they compute takes no time in this model."
+
     def find_product(self, kind: str) -> Roof | None:
         """Return the roof of products and convolutions of an element type, or None where none is published.
 
@@ -78,7 +85,7 @@ class Hardware:
         if lane(self.target) == "tpu":
             passes = _PASSES.get(kind, 1)
             rate = self.matrix.get("bf16" if kind in _PASSES or dtype == "f16" else dtype)
-            said = "bfloat16 matrix units" if kind in _PASSES else f"{dtype} matrix units"
+            said = f"{'bf16' if kind in _PASSES else dtype} matrix units"
             return Roof(f"{said}, {passes} passes" if passes > 1 else said, rate / passes) if rate else None
         if kind == "f32 highest" or dtype not in self.matrix:
             return self.find_other(dtype)
@@ -104,8 +111,8 @@ def find_hardware(target: str) -> Hardware | None:
 def explain_absence(target: str) -> str:
     """Return why a target has no roofline, in one sentence."""
     return (
-        f"{title(target.partition(':')[0])} has no roofline: the target is any processor with these instructions, and "
-        "the number of its cores, their clock and the speed of its memory differ from one to the next."
+        f"The {title(target.partition(':')[0])} has no roofline: the target is any processor with these instructions, "
+        "and the number of its cores, their clock and the speed of its memory differ from one to the next."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+_PREFIXES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
 _ROUND = 100
@@ -15,6 +16,22 @@ def size(number: int) -> str:
     digits = 0 if value >= _ROUND or value == int(value) else 1
     text = f"{value:.{digits}f}"
     return f"{text.removesuffix('.0')} {_UNITS[unit]}"
+
+
+def amount(number: float) -> str:
+    """Return a number with the prefix of its thousands, as in `4.19 M`; three digits at most, below 1000 none after."""
+    for prefix, least in _PREFIXES:
+        if number >= least:
+            return f"{number / least:.3g} {prefix}"
+    return f"{number:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in milliseconds, microseconds or nanoseconds, two digits, as in `0.13 µs`."""
+    for unit, least in (("ms", 1e-3), ("µs", 1e-7)):
+        if seconds >= least:
+            return f"{seconds / (1e-3 if unit == 'ms' else 1e-6):.2g} {unit}"
+    return f"{seconds * 1e9:.2g} ns"
 
 
 def shorten(text: str, length: int) -> str:

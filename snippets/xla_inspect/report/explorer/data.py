@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.hlo.provenance import read_jaxpr_lines, read_stablehlo_lines
 from xla_inspect.hlo.trail import find_lines, follow
 from xla_inspect.report.explorer.graphs import describe_graph
+from xla_inspect.report.explorer.kernels import describe_kernels
 from xla_inspect.report.explorer.memory import describe_buffers
 from xla_inspect.report.listing import print_instruction
 from xla_inspect.report.titles import title
@@ -47,7 +48,8 @@ def describe(capture: Capture, donated: Capture | None = None) -> dict[str, Any]
         - `states`: `pipeline`, `pass`, `summary`, `counts` by opcode, `changed` (numbers of instructions) and
           `computations`, callers first.
         - `runs`: `[pipeline, runs, runs that said they changed something]` in order of first appearance.
-        - `graph`: see `describe_graph`; `buffers`, and `donated` where there is one: see `describe_buffers`.
+        - `graph`: see `describe_graph`; `buffers`, and `donated` where there is one: see `describe_buffers`;
+          `kernels`: see `describe_kernels`.
     """
     writer = _Writer(capture)
     states = []
@@ -69,6 +71,7 @@ def describe(capture: Capture, donated: Capture | None = None) -> dict[str, Any]
         "runs": _count_runs(capture),
         "graph": graph,
         **plans,
+        "kernels": describe_kernels(capture, lambda line: writer.write_place(line.file, line.number)),
         **{name: list(table) for name, table in writer.tables.items()},
     }
 

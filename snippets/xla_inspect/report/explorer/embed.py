@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from xla_inspect.report import measured
 from xla_inspect.report.explorer.data import describe
 from xla_inspect.report.explorer.files import SCRIPTS, STYLE
 from xla_inspect.report.titles import title
@@ -55,7 +56,7 @@ def captures_title(found: list[Capture]) -> str:
     """Return what an explorer that is not open says of itself."""
     if not found:
         return "Nothing to step through: no target could be compiled here."
-    targets = ", ".join(f"{len(each.passes)} on {title(each.target)}" for each in found)
+    targets = ", ".join(f"{len(each.pass_names)} on {title(each.target)}" for each in found)
     return f"{found[0].program}: the passes that changed it, {targets}."
 
 
@@ -74,19 +75,18 @@ def stage(capture: Capture, folder: Path, donated: Capture | None = None) -> str
 def hash_capture(capture: Capture, donated: Capture | None = None) -> str:
     """Return what names the data of a capture: made from all that goes into it, and from the code that makes it."""
     digest = hashlib.sha256(hash_code())
-    parts: list[Any] = [capture.program, capture.target, capture.stablehlo_locations, capture.jaxpr_locations]
-    parts += [capture.before, capture.after, *(step.text for step in capture.passes)]
-    parts += [json.dumps(dict(each), sort_keys=True) for each in (capture.versions, capture.sources)]
-    parts += [json.dumps([asdict(run) for run in capture.runs])]
-    for each in (capture, donated) if donated else (capture,):
-        parts += [each.after, each.buffers, each.live_ranges, json.dumps(asdict(each.memory))]
-    for part in parts:
+    parts = [capture.identity, capture.program, capture.source_file, json.dumps(dict(capture.sources))]
+    for part in (*parts, donated.identity if donated else ""):
         digest.update(part.encode() + b"\0")
+    # To find what was measured of this capture would take reading all of it.
+    digest.update(measured.DATA.read_bytes() if measured.DATA.is_file() else b"")
     return digest.hexdigest()[:16]
 
 
+@cache
 def hash_code() -> bytes:
     """Return a hash of the modules that turn a capture into data."""
     package = Path(__file__).parents[2]
-    files = [file for folder in ("hlo", "report") for file in sorted((package / folder).rglob("*.py"))]
+    found = (file for folder in ("hlo", "report") for file in (package / folder).rglob("*"))
+    files = sorted(file for file in found if file.suffix in {".py", ".toml"})
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).digest()

@@ -12,6 +12,7 @@ SCRIPTS = (
     "layout.js",
     "graph.js",
     "buffers.js",
+    "kernels.js",
     "address.js",
     "explorer.js",
 )

@@ -68,7 +68,7 @@
       return element(
         "section",
         { class: "group", role: "group", "aria-label": title },
-        element("h5", {}, `${title}: ${size(bytes)} in ${count(all.length, "allocation")}`),
+        element("p", { class: "named" }, `${title}: ${size(bytes)} in ${count(all.length, "allocation")}`),
         ...all.map((each) => {
           const height = Math.max((HEIGHT * each.size) / total, LEAST);
           return element(

@@ -1,13 +1,14 @@
 // The explorer: one capture at a time, its stages and passes, and a line of Python followed through all of them.
 "use strict";
 {
-  const { Model, element, source, views, readLink, writeLink, putLink } = globalThis.xlaExplorer;
+  const { Model, element, count, source, views, readLink, writeLink, putLink } = globalThis.xlaExplorer;
   const SWITCHES = [
     ["layouts", "layouts", true],
     ["configuration", "backend config", false],
     ["metadata", "metadata", false],
   ];
   const STOPS = "button.line, button.more, .stop";
+  const LIT = ".lit:is([data-place], [data-places])";
   const STEPS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 
   // Scroll a part, and nothing around it, as far as it takes to see a thing in it.
@@ -85,6 +86,8 @@
         part.addEventListener("click", (event) => this.onClick(event));
         part.addEventListener("keydown", (event) => this.onKey(event, part));
         // Wherever the focus went, Tab comes back to.
+        // A view that places its parts when it is seen says when it has.
+        part.addEventListener("placed", () => this.state.place >= 0 && bring(part.querySelector(LIT), part));
         part.addEventListener("focusin", (event) => this.offerFocus(part, event.target.closest(STOPS)));
       }
       const named = Object.entries(views).filter(([, view]) => view);
@@ -169,7 +172,7 @@
       this.tell();
       this.restore(pane, focused);
       if (differs("place"))
-        for (const part of [this.source, pane]) bring(part.querySelector(".lit:is([data-place], [data-places])"), part);
+        for (const part of [this.source, pane]) bring(part.querySelector(LIT), part);
       const options = pane.querySelector('[role="listbox"]');
       if (options) bring(options.querySelector('[aria-selected="true"]'), options);
     }
@@ -185,7 +188,7 @@
         each.classList.toggle("lit", isLit);
         if (each.hasAttribute("aria-pressed")) each.setAttribute("aria-pressed", String(isLit));
       };
-      for (const each of this.shadow.querySelectorAll(".lit:is([data-place], [data-places])")) set(each, false);
+      for (const each of this.shadow.querySelectorAll(LIT)) set(each, false);
       if (place < 0) return;
       for (const fold of this.shadow.querySelectorAll("details")) fold.reveal?.(place);
       for (const each of this.shadow.querySelectorAll(`[data-place="${place}"], [data-places~="${place}"]`)) set(each, true);
@@ -204,8 +207,8 @@
       else
         this.status.replaceChildren(
           element("b", {}, model.place(state.place)),
-          `: ${found.jaxpr} in the jaxpr, ${found.stablehlo} in StableHLO, ${found.before} instructions at import, ` +
-            `${found.after} at the end.${origin ? ` ${origin}` : ""}`,
+          `: ${count(found.jaxpr, "line")} of the jaxpr, ${found.stablehlo} of StableHLO, ` +
+            `${count(found.before, "instruction")} at import, ${found.after} at the end.${origin ? ` ${origin}` : ""}`,
         );
     }
 

@@ -73,6 +73,7 @@
     const lay = () => {
       const width = canvas.clientWidth;
       if (!width) return;
+      const isFirst = !plan;
       const wanted = Math.max(1, Math.min(5, Math.floor((width + GAP) / (BOX + GAP))));
       if (wanted !== limit) arrangeRows(wanted);
       const total = Math.max(nodes.length, ...plan.rows.flat().map((n) => n + 1));
@@ -94,6 +95,7 @@
       const across = [...canvas.children].slice(1);
       across.forEach((each) => (each.style.height = `${Math.max(0, ...[...each.children].map((n) => n.offsetHeight))}px`));
       connect(plan, middle, across);
+      if (isFirst) canvas.dispatchEvent(new Event("placed", { bubbles: true }));
     };
     const connect = ({ rows, steps }, middle, across) => {
       const rowOf = new Map(rows.flatMap((each, at) => each.map((n) => [n, at])));

@@ -17,7 +17,7 @@
       { class: "counted" },
       drawn(
         "svg",
-        { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "spark", role: "img", "aria-label": label },
+        { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "spark", preserveAspectRatio: "xMinYMid", role: "img", "aria-label": label },
         drawn("polyline", { points: counts.map((count, n) => `${x(n).toFixed(1)},${y(count).toFixed(1)}`).join(" ") }),
         drawn("circle", { cx: x(at), cy: y(counts[at]), r: 3.5 }),
       ),

@@ -3,13 +3,14 @@
 {
   const { element, line } = globalThis.xlaExplorer;
   const AROUND = 2; // unchanged rows shown beside a change
+  const [AT_ONCE, PIECE, SLICE] = [80, 20, 12]; // rows drawn at once and in a piece, milliseconds of a task
 
   const source = (model, state) =>
     model.data.sources.map(([file, lines], number) =>
       element(
         "section",
-        { class: "file" },
-        element("h4", {}, file),
+        { class: "file", role: "group", "aria-label": file },
+        element("p", { class: "named", "aria-hidden": "true" }, file),
         element(
           "ol",
           { class: "code numbered" },
@@ -36,6 +37,33 @@
     return element("li", { class: it.kind }, before, now);
   };
 
+  // Long listings are drawn in pieces, so that the first of them is seen at once: some rows in the task that asks for
+  // them, the rest in tasks that leave room for others.
+  const queue = [];
+  let spent = 0;
+  const soon = (job) => {
+    queue.push(job);
+    if (queue.length === 1) setTimeout(drain);
+  };
+  const drain = () => {
+    const start = performance.now();
+    while (queue.length && performance.now() - start < SLICE) if (!queue[0]()) queue.shift();
+    if (queue.length) setTimeout(drain);
+  };
+  const drawInPieces = (list, items) => {
+    const draw = (number) => list.append(...items.splice(0, number).map((make) => make()));
+    if (!spent) setTimeout(() => (spent = 0));
+    const now = Math.min(items.length, Math.max(AT_ONCE - spent, 0));
+    spent += now;
+    draw(now);
+    if (!items.length) return;
+    // Whether there is more to do: not in a list that has left the page.
+    soon(() => {
+      if (list.isConnected) draw(PIECE);
+      return list.isConnected && items.length > 0;
+    });
+  };
+
   // Rows in order; where only changes are wanted, runs of unchanged rows fold into a button that shows them.
   const rows = (model, it, state, onlyChanges) => {
     const list = element("ol", { class: "code" });
@@ -43,11 +71,7 @@
     it.rows.forEach((each, at) => {
       if (each.kind !== "same") for (let n = at - AROUND; n <= at + AROUND; n++) near.add(n);
     });
-    let hidden = [];
-    const flush = () => {
-      const folded = hidden;
-      hidden = [];
-      if (!folded.length) return;
+    const fold = (folded) => () => {
       const more = element("button", { type: "button", class: "more", tabindex: -1 }, `${folded.length} unchanged`);
       const item = element("li", {}, more);
       more.addEventListener("click", () => {
@@ -55,14 +79,21 @@
         item.replaceWith(...shown);
         shown[0].querySelector("button")?.focus();
       });
-      list.append(item);
+      return item;
+    };
+    const items = [];
+    let hidden = [];
+    const flush = () => {
+      if (hidden.length) items.push(fold(hidden));
+      hidden = [];
     };
     it.rows.forEach((each, at) => {
       if (onlyChanges && !near.has(at)) return void hidden.push(each);
       flush();
-      list.append(row(model, each, state));
+      items.push(() => row(model, each, state));
     });
     flush();
+    drawInPieces(list, items);
     return list;
   };
 
@@ -130,5 +161,5 @@
       count: (model, place) => inModule(model, model.last, place),
     },
   });
-  Object.assign(globalThis.xlaExplorer, { source, row, computation, inModule });
+  Object.assign(globalThis.xlaExplorer, { source, row, computation, inModule, pending: () => queue.length });
 }

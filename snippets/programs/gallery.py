@@ -1,0 +1,96 @@
+"""Twenty-one programs, from one dense layer to a training step on eight devices, and what each of them is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from programs import (
+    attention,
+    cholesky_solve,
+    control_flow,
+    conv_step,
+    filtered,
+    fusible,
+    gelu,
+    layer,
+    layernorm,
+    mlp,
+    noise,
+    ranked,
+    rnn,
+    scatter_update,
+    softmax,
+    train_step,
+    transformer_block,
+    transformer_block_grad,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A program of the gallery.
+
+    Attributes:
+        title: What a reader calls it.
+        function: The function.
+        example: The arguments it is compiled for.
+        arguments: What else its capture is told: mesh, shardings, donated arguments.
+        devices: The topology for each kind of target, where it runs on more than one device.
+    """
+
+    title: str
+    function: Callable[..., Any]
+    example: tuple[Any, ...]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    devices: Mapping[str, str] = field(default_factory=dict)
+
+    def name_targets(self, targets: Iterable[str]) -> tuple[str, ...]:
+        """Return targets with the topology that the program runs on."""
+        return tuple(f"{name}:{self.devices[name]}" if name in self.devices else name for name in targets)
+
+
+_IN_PARALLEL = {"mesh": {"x": 8}, "specs": train_step.SHARDINGS["data"], "donate_argnums": 0}
+# Eight devices of each; a chip of TPU v4 and TPU7x counts as two.
+_EIGHT = {
+    **dict.fromkeys(("cpu", "a100", "h100", "h200", "b200"), "8"),
+    **dict.fromkeys(("tpu-v5e", "tpu-v6e"), "2x4"),
+    **dict.fromkeys(("tpu-v4", "tpu7x"), "2x2x1"),
+    "tpu-v5p": "2x2x2",
+}
+
+PIECES: Mapping[str, Piece] = {
+    "layer": Piece("relu(x @ w + b)", layer.layer, layer.EXAMPLE),
+    "mlp": Piece("MLP", mlp.mlp, mlp.EXAMPLE),
+    "mlp-step": Piece("MLP, training step", train_step.train_step, train_step.EXAMPLE),
+    "gelu": Piece("GELU", gelu.gelu, gelu.EXAMPLE),
+    "softmax": Piece("Softmax", softmax.softmax, softmax.EXAMPLE),
+    "scale-softmax": Piece("Scale and softmax", *fusible.PROGRAMS["scale and softmax"]),
+    "layernorm": Piece("Layer norm", layernorm.layernorm, layernorm.EXAMPLE),
+    "standardize": Piece("(x - mean) / std", *fusible.PROGRAMS["(x - mean) / std"]),
+    "attention": Piece("Attention", attention.attention, attention.EXAMPLE),
+    "block": Piece("Transformer block", transformer_block.transformer_block, transformer_block.EXAMPLE),
+    "block-grad": Piece(
+        "Transformer block, gradient", transformer_block_grad.transformer_block_grad, transformer_block_grad.EXAMPLE
+    ),
+    "conv-step": Piece("Conv net, training step", conv_step.conv_step, conv_step.EXAMPLE),
+    "rnn": Piece("RNN by a scan", rnn.rnn, rnn.EXAMPLE),
+    "while": Piece("While loop", *control_flow.PROGRAMS["while_loop"]),
+    "cond": Piece("Cond", *control_flow.PROGRAMS["cond"]),
+    "scatter": Piece("Scatter update", scatter_update.scatter_update, scatter_update.EXAMPLE),
+    "ranked": Piece("Sort and top-k", ranked.ranked, ranked.EXAMPLE),
+    "fft": Piece("FFT and back", filtered.filtered, filtered.EXAMPLE),
+    "cholesky": Piece("Cholesky solve", cholesky_solve.cholesky_solve, cholesky_solve.EXAMPLE),
+    "random": Piece("Random normal", noise.noise, noise.EXAMPLE),
+    "parallel": Piece(
+        "MLP step, data-parallel", train_step.train_step, train_step.EXAMPLE, arguments=_IN_PARALLEL, devices=_EIGHT
+    ),
+}
+"""What links call it -> the program."""
+
+if __name__ == "__main__":
+    for name, piece in PIECES.items():
+        print(f"{name:<14}{piece.title:<30}{piece.function.__name__}")

@@ -1,0 +1,155 @@
+"""In a browser the explorer shows what the capture says: lines, passes, launches and the memory plan."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from programs import buffers as memory
+from programs import layer as small
+from programs import transformer_block as large
+from xla_inspect import Captures, capture_all
+from xla_inspect.hlo.buffers import find_peak, parse_buffers, parse_live_ranges, place
+from xla_inspect.hlo.trail import find_lines, follow
+from xla_inspect.report.listing import print_instruction
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.module import Instruction
+
+    from .conftest import Show
+
+TARGETS = ("cpu", "h100", "tpu-v5e")
+HIDDEN = {"metadata", "backend_config", "frontend_attributes"}
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+@pytest.fixture(scope="module")
+def layer() -> Captures:
+    return capture_all(small.layer, *small.EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def block() -> Captures:
+    return capture_all(large.transformer_block, *large.EXAMPLE)
+
+
+def printed(instruction: Instruction) -> str:
+    return print_instruction(instruction, HIDDEN)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_line_of_python_lights_the_instructions_of_the_captures_own_map(
+    show: Show, block: Captures, target: str
+) -> None:
+    found = block[target]
+    states = list(follow(found))
+    opened = show(block, f"x=report&target={target}&view=after")
+    lines = [
+        number for number, text in enumerate(found.source.splitlines(), 1) if "softmax" in text or "norm(x" in text
+    ]
+    assert lines
+    for number in lines:
+        opened.choose_line(f"{found.source_file}:{number}")
+        for view, module in (("before", states[0].module), ("after", states[-1].module)):
+            opened.choose(view)
+            expected = [
+                printed(instruction)
+                for instruction, line in find_lines(found, module).items()
+                if (line.file, line.number) == (found.source_file, number)
+            ]
+            assert sorted(opened.texts(".line.lit")) == sorted(expected)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_comparison(
+    show: Show, layer: Captures, target: str
+) -> None:
+    opened = show(layer, f"x=report&target={target}&view=passes")
+    passes = opened.page.get_by_role("listbox")
+    passes.focus()
+    before = None
+    for state in follow(layer[target]):
+        if before is not None and state.change is not None:
+            passes.press("ArrowDown")
+            known, now = set(before.numbers.values()), set(state.numbers.values())
+            # What stands among both, as what was moved into a fusion, is neither added nor removed.
+            added = [printed(each) for each in state.change.added if state.numbers[each] not in known]
+            removed = [printed(each) for each in state.change.removed if before.numbers[each] not in now]
+            assert sorted(opened.texts("li.added > .line")) == sorted(added)
+            assert sorted(opened.texts("li.removed > .line")) == sorted(removed)
+            assert len(added) - len(removed) == state.module.instruction_count() - before.module.instruction_count()
+        before = state
+    passes.press("Home")
+    assert opened.page.locator('[aria-selected="true"] b').inner_text() == "as imported"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_boxes_at_the_dashed_line_add_up_to_the_peak(show: Show, block: Captures, target: str) -> None:
+    """The peak is that of live values, in the sizes of their allocations; the executable counts allocations."""
+    found = block[target]
+    opened = show(block, f"x=report&target={target}&view=buffers")
+    rows = place(parse_buffers(found.buffers), parse_live_ranges(found.live_ranges))
+    _, most = find_peak(row for row in rows if row.kind != "thread-local" and row.start is not None)
+    assert opened.page.locator(".most").inner_text() == f"{most:,}"
+    crossing = """() => {
+      const inside = document.querySelector("#explorer").shadowRoot
+      const x = inside.querySelector(".peak").getBoundingClientRect().left
+      const boxes = [...inside.querySelectorAll(".value")].filter((box) => {
+        const { left, right } = box.getBoundingClientRect()
+        return left <= x && x <= right
+      })
+      return boxes.map((box) => Number(box.title.match(/, ([0-9,]+) bytes at/)[1].replaceAll(",", "")))
+    }"""
+    assert sum(opened.page.evaluate(crossing)) == most
+    said = opened.page.locator(".analysis").inner_text()
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"[0-9,]*[0-9]", said)]
+    stats = found.memory
+    assert numbers == [stats.arguments, stats.outputs, stats.aliased, stats.temporaries, stats.peak]
+    # What the plan and `memory_analysis` must agree on: arguments and outputs everywhere, and on a GPU the peak,
+    # which there is all allocations together.
+    kinds = parse_buffers(found.buffers).bytes_by_kind()
+    assert (kinds["parameter"], kinds["output"]) == (stats.arguments, stats.outputs)
+    if target == "h100":
+        assert kinds["parameter"] + kinds["output"] + kinds["temporary"] + kinds["constant"] == stats.peak
+        assert most <= stats.peak
+
+
+def test_donation_can_be_switched_on(show: Show) -> None:
+    function, example = memory.PROGRAMS["update"]
+    lent, given = capture_all(function, *example), capture_all(function, *example, donate_argnums=0)
+    opened = show(lent, "x=report&target=cpu&view=buffers", donated=given)
+    assert f"the same memory {lent['cpu'].memory.aliased:,}" in opened.page.locator(".analysis").inner_text()
+    opened.page.get_by_label("with its arguments donated").check()
+    assert f"the same memory {given['cpu'].memory.aliased:,}" in opened.page.locator(".analysis").inner_text()
+    assert opened.page.locator(".group .named").first.inner_text().startswith("Arguments")
+
+
+def test_an_instruction_names_its_call_chain_or_what_it_is_known_through(show: Show, block: Captures) -> None:
+    found = block["tpu-v5e"]
+    lines = find_lines(found, found.module)
+    opened = show(block, "x=report&target=tpu-v5e&view=after")
+    own = next(each for each, line in lines.items() if not line.through and each.computation == found.module.entry.name)
+    borrowed = next(each for each, line in lines.items() if line.through and each.computation == own.computation)
+    for instruction in (own, borrowed):
+        opened.page.get_by_role("button", name=printed(instruction), exact=True).click()
+        line = lines[instruction]
+        assert opened.status.startswith(f"{line.file}:{line.number}: ")
+        assert (f"this is the line of {line.through}" in opened.status) == bool(line.through)
+    opened.page.get_by_role("button", name=printed(own), exact=True).click()
+    chain = [f"{frame.function} ({frame.file}:{frame.line})" for frame in found.frames[own.stack_frame or 0]]
+    assert [frame for frame in chain if frame not in opened.status] == []
+
+
+def test_the_boxes_of_the_graph_are_the_launches_and_open_to_what_they_hold(show: Show, block: Captures) -> None:
+    found = block["h100"]
+    opened = show(block, "x=report&target=h100&view=graph")
+    names = opened.page.locator(".box summary b").all_inner_texts()
+    assert sorted(names) == sorted(kernel.name for kernel in found.kernels)
+    first = opened.page.locator(".box").first
+    first.locator("summary").click()
+    fusion = found.module.entry.by_name[first.locator("summary b").inner_text()]
+    held = [fusion, *(each for computation in found.module.called(fusion) for each in computation)]
+    assert opened.texts(".box[open] .line")[: len(held)] == [printed(each) for each in held]
