@@ -1,0 +1,110 @@
+"""In a browser the kernels are those of the capture, and choosing one chooses its lines of Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from programs import transformer_block
+from xla_inspect import Captures, capture_all
+from xla_inspect.report.kernels import STATEMENT, list_kernels
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from .conftest import Show
+
+TARGETS = ("cpu", "h100", "tpu-v5e")
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+@pytest.fixture(scope="module")
+def block() -> Captures:
+    return capture_all(transformer_block.transformer_block, *transformer_block.EXAMPLE)
+
+
+def evaluate(page: Page, body: str) -> object:
+    """Evaluate JavaScript over `root`, the explorer's own tree."""
+    return page.evaluate(f"() => {{ const root = document.querySelector('#explorer').shadowRoot; {body} }}")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captures, target: str) -> None:
+    opened = show(block, f"x=report&target={target}&view=kernels")
+    opened.page.locator(".launches").wait_for()
+    lines = "(row) => [...row.querySelectorAll('.place')].map((button) => Number(button.textContent))"
+    names = "(row) => row.querySelector('th').firstChild.textContent"
+    rows = "[...root.querySelectorAll('.launches tbody tr')]"
+    shown = evaluate(opened.page, f"return {rows}.map((row) => [({names})(row), ({lines})(row)])")
+    expected = [[each.launch.name, [line.number for line in each.lines]] for each in list_kernels(block[target])]
+    assert shown == expected
+
+
+@pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
+def test_a_dot_is_reached_and_pressed_with_the_keyboard_and_says_what_it_is(
+    show: Show, block: Captures, target: str
+) -> None:
+    opened = show(block, f"x=report&target={target}&view=kernels")
+    dots = opened.page.locator(".dot")
+    dots.first.wait_for()
+    kernels = [each for each in list_kernels(block[target]) if each.intensity]
+    assert dots.count() == len(kernels)
+    dots.first.focus()
+    for number, each in enumerate(kernels):
+        said = opened.page.locator(".told").inner_text()
+        assert said.startswith(f"{each.launch.name}: {each.work.flops:,} operations, {each.bytes:,} bytes; ")
+        assert each.bound is not None
+        assert said.endswith(f"limited by {each.bound.limit}.")
+        if number + 1 < len(kernels):
+            opened.page.keyboard.press("ArrowRight")
+    opened.page.keyboard.press("Enter")
+    line = kernels[-1].lines[0]
+    opened.page.wait_for_function("location.hash.includes('line=')")
+    assert opened.status.startswith(f"{line.file}:{line.number}: ")
+    lit = [each for each in kernels if (line.file, line.number) in {(at.file, at.number) for at in each.lines}]
+    assert opened.page.locator(".dot.lit").count() == len(lit)
+    # The focus stays on the dot that was pressed.
+    name = evaluate(opened.page, "return root.activeElement.getAttribute('aria-label')")
+    assert str(name).startswith(f"{kernels[-1].launch.name}: ")
+
+
+def test_a_line_chosen_in_the_table_is_chosen_in_the_python_and_in_other_views(show: Show, block: Captures) -> None:
+    opened = show(block, "x=report&target=h100&view=kernels")
+    button = opened.page.locator(".launches .place").first
+    button.click()
+    line = list_kernels(block["h100"])[0].lines[0]
+    assert opened.page.locator(".source .line.lit").count() == 1
+    assert opened.status.startswith(f"{line.file}:{line.number}: ")
+    opened.choose("after")
+    assert opened.texts(".line.lit")
+    opened.choose("kernels")
+    assert opened.page.locator(".launches tr.lit").count() > 0
+
+
+def test_the_model_says_that_it_is_one_and_the_cpu_why_it_has_none(show: Show, block: Captures) -> None:
+    opened = show(block, "x=report&target=h100&view=kernels")
+    assert STATEMENT in opened.page.locator(".model").inner_text()
+    opened.choose("cpu")
+    opened.page.locator(".roofline").wait_for(state="detached")
+    assert "no roofline" in opened.page.locator(".model").inner_text()
+    headings = opened.page.locator(".launches thead th").all_inner_texts()
+    assert not {"At least", "Measured"} & set(headings)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_fits_and_is_accessible(show: Show, block: Captures, width: int, scheme: str) -> None:
+    opened = show(
+        block, "x=report&target=h100&view=kernels", viewport={"width": width, "height": 844}, color_scheme=scheme
+    )
+    opened.page.locator(".launches").wait_for()
+    wider = "const { scrollWidth, clientWidth } = root.querySelector('.pane'); return scrollWidth > clientWidth"
+    assert evaluate(opened.page, wider) is False
+    assert opened.page.evaluate("document.documentElement.scrollWidth > innerWidth") is False
+    heights = "[...root.querySelectorAll('.roofline text')].map((text) => text.getBoundingClientRect().height)"
+    assert float(str(evaluate(opened.page, f"return Math.min(...{heights})"))) >= 10
+    found = Axe().run(opened.page)
+    assert found.response["violations"] == []
