@@ -60,7 +60,6 @@ for (const root of document.querySelectorAll("[data-explorer]")) {
   if (root.dataset.captures === "[]") continue
   const button = Object.assign(document.createElement("button"), {
     type: "button",
-    className: "md-button",
     textContent: "Open the explorer",
   })
   button.addEventListener("click", () => open(root))

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xla_inspect.errors import InspectError
 from xla_inspect.report import measured
 from xla_inspect.report.explorer.data import describe
 from xla_inspect.report.explorer.files import SCRIPTS, STYLE
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 STAGED = Path(".cache/explorer")
 """Where the data waits, in the project that is built, for the site adapter to publish it."""
+
+FEW = 4
 
 
 def embed(
@@ -48,16 +51,39 @@ def embed(
         f" data-scripts='{html.escape(json.dumps(SCRIPTS), quote=True)}' data-style='{STYLE}'"
         f" data-captures='{html.escape(json.dumps(offered), quote=True)}'"
         f" data-state='{html.escape(json.dumps(state), quote=True)}'>\n"
-        f'<p class="offer"><span>{what}</span></p>\n</div>\n'
+        f'<p class="offer"><span>{what}<noscript> It needs JavaScript.</noscript></span></p>\n</div>\n'
     )
+
+
+def link(capture: Capture, name: str, text: str, *, after: str = "", view: str = "passes") -> str:
+    """Return a link, as HTML, to a state of an explorer on the same page.
+
+    Args:
+        capture: One of its captures.
+        name: What the explorer is called.
+        text: What the link says, plain text.
+        after: The pass to open at: the first time that it changed the module.
+        view: As in `embed`.
+
+    Raises:
+        InspectError: The pass did not change the module.
+    """
+    state = f"#x={name}&target={capture.target}&view={view}"
+    if after and after not in capture.pass_names:
+        message = f"no pass {after!r} changed {capture.program} for {capture.target}; see its pass_names"
+        raise InspectError(message)
+    if after:
+        state += f"&pass={capture.pass_names.index(after) + 1}"
+    return f'<a href="{html.escape(state)}">{html.escape(text)}</a>'
 
 
 def captures_title(found: list[Capture]) -> str:
     """Return what an explorer that is not open says of itself."""
     if not found:
         return "Nothing to step through: no target could be compiled here."
-    targets = ", ".join(f"{len(each.pass_names)} on {title(each.target)}" for each in found)
-    return f"{found[0].program}: the passes that changed it, {targets}."
+    names = [title(each.target) for each in found]
+    targets = ", ".join(names) if len(names) <= FEW else f"{len(names)} targets"
+    return f"{found[0].program} on {targets}: every stage and pass, the graph, the memory plan and the launches."
 
 
 def stage(capture: Capture, folder: Path, donated: Capture | None = None) -> str:

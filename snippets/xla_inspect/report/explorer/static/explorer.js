@@ -173,6 +173,8 @@
       this.restore(pane, focused);
       if (differs("place"))
         for (const part of [this.source, pane]) bring(part.querySelector(LIT), part);
+      // Where no line is chosen, the first that something came of is seen.
+      if (isNew && state.place < 0) bring(this.source.querySelector("button.line"), this.source);
       const options = pane.querySelector('[role="listbox"]');
       if (options) bring(options.querySelector('[aria-selected="true"]'), options);
     }
