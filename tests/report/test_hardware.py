@@ -39,6 +39,12 @@ def test_a_tpus_device_has_its_share_of_the_chip(target: str) -> None:
     assert found.source.startswith("https://docs.cloud.google.com/tpu/docs/")
 
 
+def test_a_share_is_that_of_bandwidth_and_of_operations() -> None:
+    found = find_hardware("tpu7x")
+    assert found is not None
+    assert (found.devices, found.bandwidth * 2, found.matrix["bf16"] * 2) == (2, 7380e9, 2307e12)
+
+
 def test_every_accelerator_has_figures_and_the_cpu_says_why_it_has_none() -> None:
     with_figures = [target for target in targets.TARGETS if find_hardware(target)]
     assert with_figures == [target for target in targets.TARGETS if target != "cpu"]

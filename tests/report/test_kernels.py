@@ -72,7 +72,7 @@ def test_a_launch_has_the_lines_of_all_that_is_fused_in_it_and_its_own_first(blo
         (Work(Counter({"f32": 500})), 100, 1, MEMORY),
         (Work(Counter({"f32": 3000})), 100, 3, "TF32 tensor cores"),
         (Work(Counter({"f32": 500}), Counter({"f32": 40})), 100, 4, "f32 CUDA cores"),
-        (Work(others=Counter({"pred": 20})), 100, 4, "s32 CUDA cores"),
+        (Work(others=Counter({"pred": 20, "s32": 5})), 100, 5, "s32 CUDA cores"),
         (Work(Counter({"f32 highest": 70})), 0, 7, "f32 CUDA cores"),
         (Work(transcendentals=1000), 0, 0, NOTHING),
     ],

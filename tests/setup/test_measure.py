@@ -112,13 +112,14 @@ def test_the_kernels_of_an_instruction_are_one_launch(scripts: tuple[ModuleType,
     _, profiles = scripts
     once = [("dot", "split", 10_000), ("dot", "sum", 2_000), ("add", "add", 1_000), ("loop", "step", 500)]
     again = [("dot", "split", 12_000), ("dot", "sum", 2_000), ("add", "add", 3_000), ("loop", "step", 500)]
-    last = ("loop", "step", 700)
-    runs = [*once, last, *again, last]
+    last = [("loop", "step", 700), ("loop", "rest", 400)]
+    runs = [*once, *last, *again, *last]
     events = [profiles.Event(name, kernel, start, duration) for start, (name, kernel, duration) in enumerate(runs)]
     assert profiles.summarize(reversed(events), 2) == [
         {"name": "dot", "kernels": ["split", "sum"], "launches": 1, "us": 13.0},
         {"name": "add", "kernels": ["add"], "launches": 1, "us": 2.0},
-        {"name": "loop", "kernels": ["step"], "launches": 2, "us": 0.6},
+        # The rest runs once for two steps.
+        {"name": "loop", "kernels": ["step", "rest"], "launches": 2, "us": 0.6 + 0.4 / 2},
     ]
 
 
