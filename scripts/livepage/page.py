@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r'<[a-zA-Z][^<>]*?\sid="([^"]+)"')
 _SOURCE_LINK = re.compile(r"(?![a-z]+:|/)[^?#]*\.(?:md|ipynb)(?:#|$)")
+# A state of an explorer on the page: what it is called, and what it shows.
+_STATE = re.compile(r"#x=([^&]+)&")
 _LINK = re.compile(r'<[a-zA-Z][^<>]*?\shref="([^"]*)"')
 
 
@@ -152,6 +154,8 @@ class Page:
         checked = "relpath" in self.md.treeprocessors
         if checked and link in self._links:
             return False
+        if explorer := _STATE.match(link):
+            return f"explorer-{explorer[1]}" not in ids
         if link.startswith("#"):
             return len(link) > 1 and unquote(link[1:]) not in ids
         return checked and _SOURCE_LINK.match(link) is not None

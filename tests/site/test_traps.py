@@ -105,6 +105,10 @@ TRAPS = {
         "docs/dead_anchor.md:4: Doc file 'dead_anchor.md' contains a link",
     ),
     "dead_html": ('# A\n\n<svg><a href="#no">x</a></svg>\n', 'docs/dead_html.md:3: the link "#no" leads nowhere'),
+    "dead_state": (
+        '# A\n\n<p><a href="#x=no&amp;view=passes">x</a></p>\n',
+        'docs/dead_state.md:3: the link "#x=no&amp;view=passes" leads nowhere',
+    ),
     "raw_html": (
         '# A\n\n<div><a href="index.md">x</a></div>\n',
         'docs/raw_html.md:3: the link "index.md" leads nowhere',

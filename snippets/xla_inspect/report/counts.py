@@ -10,7 +10,7 @@ from xla_inspect.report.titles import lane, short, title
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from xla_inspect.hlo.record import Capture, Captures
+    from xla_inspect.hlo.record import Captures
 
 # CSS pixels: the column of a phone, the room for the scale on the left and for the last count on the right.
 WIDTH, HEIGHT, LEFT, RIGHT, LINE = 352, 170, 34, 88, 12
@@ -22,7 +22,7 @@ def over_passes(captures: Captures) -> str:
     Every line starts at the left with the module as the compiler got it and ends at the right with the optimized one,
     however many passes changed it between. A target that could not be compiled is named and has no line.
     """
-    lines = {target: _counts(capture) for target, capture in captures.items()}
+    lines = {target: capture.instruction_counts for target, capture in captures.items()}
     top = max((max(counts) for counts in lines.values()), default=1)
     ends = _apart([_y(counts[-1], top) for counts in lines.values()])
     drawn = "".join(_line(target, counts, top, end) for (target, counts), end in zip(lines.items(), ends, strict=True))
@@ -43,10 +43,6 @@ def over_passes(captures: Captures) -> str:
         f' aria-label="{html.escape(label)}">{scale}{drawn}{below}</svg>'
         f"<figcaption>{html.escape(label)}.</figcaption></figure>\n"
     )
-
-
-def _counts(capture: Capture) -> list[int]:
-    return [capture.unoptimized_module.instruction_count(), *(step.instruction_count for step in capture.passes)]
 
 
 def _y(count: float, top: int) -> float:
