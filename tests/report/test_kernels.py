@@ -120,6 +120,7 @@ def record(found: Capture) -> dict[str, Any]:
     program = {
         "stablehlo": measured.hash_program(found.stablehlo),
         "kernels": [{"name": first, "us": 2.5}, {"name": "cublas", "us": 3.5}],
+        "changed": {"custom-call __cublas$gemm": 1},
     }
     device = {"date": "2026-11-20", "device": "a device", "versions": {"jax": "1"}, "programs": {"p": program}}
     return {found.target: device}
@@ -134,6 +135,7 @@ def test_what_was_measured_stands_beside_what_is_modelled(captures: Captures, tm
     described = describe_kernels(found, locate, times)
     assert [each.get("measured") for each in described["launches"]] == [pytest.approx(2.5e-6), None]
     assert described["measured"]["others"] == {"cublas": pytest.approx(3.5e-6)}
+    assert described["measured"]["changed"] == {"custom-call __cublas$gemm": 1}
     assert (described["measured"]["date"], described["measured"]["device"]) == ("2026-11-20", "a device")
     assert measured.find(captures["cpu"], tmp_path) is None
     assert measured.find(found, tmp_path / "elsewhere") is None

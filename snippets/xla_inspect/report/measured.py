@@ -26,12 +26,15 @@ class Measured:
         device: The name that the device gives itself.
         versions: The packages that compiled and ran it, name to version.
         seconds: The median time of one run of each kernel, by the name of its instruction, in order of the launches.
+        changed: How often each sort of kernel was launched there, minus how often the capture launches it, where these
+            differ: what tuning changed.
     """
 
     date: str
     device: str
     versions: Mapping[str, str]
     seconds: Mapping[str, float]
+    changed: Mapping[str, int]
 
     def describe(self, known: Collection[str]) -> dict[str, Any]:
         """Return what JSON can hold of it besides the times of kernels that are known.
@@ -40,7 +43,13 @@ class Measured:
             known: The names of the kernels that have a place of their own.
         """
         others = {name: seconds for name, seconds in self.seconds.items() if name not in known}
-        return {"date": self.date, "device": self.device, "versions": dict(self.versions), "others": others}
+        return {
+            "date": self.date,
+            "device": self.device,
+            "versions": dict(self.versions),
+            "others": others,
+            "changed": dict(self.changed),
+        }
 
 
 def find(capture: Capture, root: Path | None = None) -> Measured | None:
@@ -70,7 +79,7 @@ def select(record: Mapping[str, Any], capture: Capture) -> Measured | None:
     if device is None or found is None:
         return None
     seconds = {each["name"]: each["us"] * 1e-6 for each in found["kernels"]}
-    return Measured(device["date"], device["device"], device["versions"], seconds)
+    return Measured(device["date"], device["device"], device["versions"], seconds, found["changed"])
 
 
 def hash_program(stablehlo: str) -> str:

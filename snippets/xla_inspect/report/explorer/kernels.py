@@ -39,7 +39,8 @@ def describe_kernels(
         - `hardware`: `bandwidth`, `source`, `devices`, `gap` (what is not published) and `roofs` (`[name, operations a
           second]`, those that a launch uses), or null where there are no figures, and then `reason`.
         - `statement`: what the model leaves out.
-        - `measured`: `date`, `device`, `versions` and `others` (what was launched under a name not here), or null.
+        - `measured`: `date`, `device`, `versions`, `others` (what was launched under a name not here) and `changed`
+          (sort of kernel to how much more often it was launched), or null.
     """
     found = list_kernels(capture)
     times = times or measured.find(capture)

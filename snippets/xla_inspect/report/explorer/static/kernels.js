@@ -174,10 +174,15 @@
     return without ? ` Without a dot: ${count(without, "launch", "launches")} that ${why}.` : "";
   };
 
-  const recorded = ({ date, device, versions, others }) => {
-    const names = Object.entries(others).map(([name, seconds]) => `${name} (${time(seconds)})`);
+  const recorded = ({ date, device, versions, others, changed }) => {
     const made = Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(", ");
-    return `Measured on ${date} on ${device} by ${made}.${names.length ? ` Launched there under other names, after tuning: ${names.join(", ")}.` : ""}`;
+    const names = Object.entries(others).map(([name, seconds]) => `${name} (${time(seconds)})`);
+    const kinds = Object.entries(changed).map(([name, number]) => `${number < 0 ? "−" : "+"}${Math.abs(number)} ${name}`);
+    return [
+      `Measured on ${date} on ${device} by ${made}, which tunes its kernels on the device.`,
+      kinds.length ? ` Launched there, against what is shown here: ${kinds.join(", ")}.` : " It launches the same kinds of kernels.",
+      names.length ? ` Under names that are not here: ${names.join(", ")}.` : "",
+    ].join("");
   };
 
   const draw = (model, state, show) => {
