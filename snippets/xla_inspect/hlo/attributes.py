@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Every repetition is possessive: a line that does not match fails in time linear in its length.
 NAME = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
@@ -41,11 +42,22 @@ _PLAIN_ESCAPES = {"n": 10, "r": 13, "t": 9}
 
 def split_attributes(text: str) -> dict[str, str]:
     """The attributes in a text `, key=value, ...` that a pattern of this module has matched, in order."""
-    return dict(_ATTRIBUTE.findall(text))
+    return dict(_find_attributes(text))
 
 
 def split_metadata(text: str) -> dict[str, str]:
     """The fields of `{op_name="add" stack_frame_id=2}`, in order, strings without quotes and escapes."""
+    return dict(_find_metadata(text))
+
+
+# An instruction that a pass leaves alone has the same attributes after it, so most texts come again.
+@lru_cache(maxsize=2**13)
+def _find_attributes(text: str) -> dict[str, str]:
+    return dict(_ATTRIBUTE.findall(text))
+
+
+@lru_cache(maxsize=2**13)
+def _find_metadata(text: str) -> dict[str, str]:
     return {key: unquote(value) for key, value in _METADATA.findall(text)}
 
 

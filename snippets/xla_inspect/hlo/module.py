@@ -109,6 +109,8 @@ class Instruction:
     @property
     def control_predecessors(self) -> tuple[str, ...]:
         """The names of the instructions that must run before it for another reason than data."""
+        if "control-predecessors=" not in self.attribute_text:
+            return ()
         text = self.attributes.get("control-predecessors", "{}")[1:-1]
         return tuple(name.strip().removeprefix("%") for name in text.split(",") if name.strip())
 

@@ -127,20 +127,20 @@ def _signed(gone: Counter[str], new: Counter[str]) -> str:
 
 
 def launches(captures: Captures) -> str:
-    """Return the kinds of launches of one program as a table, targets with the same of them in one row.
+    """Return the kinds of launches of one program as a table, targets of one kind with the same of them in one row.
 
     A target that did not compile has a row of its own, which says why.
     """
-    groups: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
     for target, capture in captures.items():
-        groups.setdefault(tuple(sorted(count_launches(capture).items())), []).append(target)
+        groups.setdefault((lane(target), tuple(sorted(count_launches(capture).items()))), []).append(target)
     rows: list[tuple[str, object, str]] = [
         (
-            ", ".join(_label(target) for target in targets),
+            ", ".join(map(short, targets)),
             sum(number for _, number in kinds),
             ", ".join(f"{number} {markdown.code(kind)}" for kind, number in kinds),
         )
-        for kinds, targets in groups.items()
+        for (_, kinds), targets in groups.items()
     ]
-    rows += [(_label(target), "none", markdown.escape(reason)) for target, reason in captures.missing.items()]
+    rows += [(short(target), "none", markdown.escape(reason)) for target, reason in captures.missing.items()]
     return markdown.table(["targets", "launches", "of which kinds"], rows, numbers=[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ STAGED = Path(".cache/explorer")
 """Where the data waits, in the project that is built, for the site adapter to publish it."""
 
 FEW = 4
+
+_IMPORT = re.compile(r"^ *from xla_inspect\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 def embed(
@@ -111,8 +114,18 @@ def hash_capture(capture: Capture, donated: Capture | None = None) -> str:
 
 @cache
 def hash_code() -> bytes:
-    """Return a hash of the modules that turn a capture into data."""
+    """Return a hash of the modules that turn a capture into data: what `data` imports, and what that imports."""
     package = Path(__file__).parents[2]
-    found = (file for folder in ("hlo", "report") for file in (package / folder).rglob("*"))
-    files = sorted(file for file in found if file.suffix in {".py", ".toml"})
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).digest()
+    waiting, files = [Path(__file__).with_name("data.py")], set[Path]()
+    while waiting:
+        file = waiting.pop()
+        files.add(file)
+        for module, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
+            folder = package.joinpath(*module.split("."))
+            found = [
+                folder.with_suffix(".py"),
+                *(folder / f"{name.strip()}.py" for name in re.split(r"[\s,()]+", names)),
+            ]
+            waiting += [each for each in found if each.is_file() and each not in files]
+    tables = sorted((package / "report").rglob("*.toml"))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in (*sorted(files), *tables))).digest()
