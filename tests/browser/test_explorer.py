@@ -86,6 +86,18 @@ def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_compa
     assert opened.page.locator('[aria-selected="true"] b').inner_text() == "as imported"
 
 
+def test_what_a_pass_removed_stands_where_it_stood(show: Show, layer: Captures) -> None:
+    states = list(follow(layer["h100"]))
+    number = next(number for number, state in enumerate(states) if state.name == "algsimp" and state.change.removed)
+    before, after = states[number - 1].module.entry, states[number].module.entry
+    opened = show(layer, f"x=report&target=h100&view=passes&pass={number}")
+    opened.page.get_by_label("unchanged lines").check()
+    assert opened.texts("li:is(.same, .removed) > .line, .line.was") == [printed(each) for each in before]
+    assert opened.texts("li:is(.same, .added) > .line, li.changed > .line:not(.was)") == [
+        printed(each) for each in after
+    ]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_boxes_at_the_dashed_line_add_up_to_the_peak(show: Show, block: Captures, target: str) -> None:
     """The peak is that of live values, in the sizes of their allocations; the executable counts allocations."""

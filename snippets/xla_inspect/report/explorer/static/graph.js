@@ -1,7 +1,7 @@
 // The optimized entry computation as a layered graph: what does work as boxes that open, the values between as edges.
 "use strict";
 {
-  const { element, drawn, row, size, whole, count, arrange, place, views } = globalThis.xlaExplorer;
+  const { element, drawn, row, size, count, arrange, place, views } = globalThis.xlaExplorer;
   const [BOX, POINT, GAP] = [190, 8, 12]; // CSS pixels: the least a box takes across, a passing edge, between boxes
   const ARROW = "m-3-4l3 4l3-4";
 
@@ -120,17 +120,12 @@
     // A box that opens pushes down the rows below it, before the next frame is painted.
     canvas.addEventListener("toggle", () => lay(), true);
 
-    const kinds = Map.groupBy ? [...Map.groupBy(graph.nodes, (it) => it.kind)] : group(graph.nodes);
-    const key = element("p", { class: "keys" }, ...kinds.map(([kind, all]) => element("span", { class: `key ${kind}` }, `${all.length} ${graph.kinds[kind] ?? kind}`)));
+    const kinds = new Map();
+    for (const { kind } of graph.nodes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    const key = element("p", { class: "keys" }, ...[...kinds].map(([kind, all]) => element("span", { class: `key ${kind}` }, `${all} ${graph.kinds[kind] ?? kind}`)));
     const folded = graph.folded ? ` ${count(graph.folded, "instruction")} that only feed, pack or rename are folded in.` : "";
     const said = element("p", {}, `${count(nodes.length, "box", "boxes")}, from top to bottom; below each stands what leaves it. Open a box to see what it holds.${folded}`);
     return [element("div", { class: "graph" }, bars(graph.traffic), key, said, canvas)];
-  };
-
-  const group = (nodes) => {
-    const found = new Map();
-    for (const it of nodes) found.set(it.kind, [...(found.get(it.kind) ?? []), it]);
-    return [...found];
   };
 
   views.graph = {
