@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,9 +10,12 @@ from axe_playwright_python.sync_playwright import Axe
 
 from programs import transformer_block
 from xla_inspect import Captures, capture_all
+from xla_inspect.report import measured
 from xla_inspect.report.kernels import STATEMENT, list_kernels
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Page
 
     from .conftest import Show
@@ -92,6 +96,36 @@ def test_the_model_says_that_it_is_one_and_the_cpu_why_it_has_none(show: Show, b
     assert "no roofline" in opened.page.locator(".model").inner_text()
     headings = opened.page.locator(".launches thead th").all_inner_texts()
     assert not {"At least", "Measured"} & set(headings)
+
+
+def test_what_was_measured_stands_beside_the_model(
+    show: Show, block: Captures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record is made up: it holds the first kernel, and one of another name."""
+    found = block["h100"]
+    first = next(each for each in list_kernels(found) if each.intensity).launch.name
+    program = {
+        "stablehlo": measured.hash_program(found.stablehlo),
+        "kernels": [{"name": first, "us": 12.5}, {"name": "<b>other</b>", "us": 3}],
+        "changed": {"custom-call cublas": 1, "fusion kLoop": -2},
+    }
+    record = {"date": "2026-11-20", "device": "made up", "versions": {"jax": "1"}, "programs": {"p": program}}
+    (tmp_path / measured.DATA).parent.mkdir(parents=True)
+    (tmp_path / measured.DATA).write_text(json.dumps({"h100": record}), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    opened = show(block, "x=report&target=h100&view=kernels")
+    opened.page.locator(".launches").wait_for()
+    assert "Measured" in opened.page.locator(".launches thead th").all_inner_texts()
+    times = [text.replace("\u00a0", " ") for text in opened.page.locator('[data-name="Measured"]').all_inner_texts()]
+    assert sorted({*times}) == ["12.5 µs", "–"]  # noqa: RUF001 - as it is shown
+    assert times.count("12.5 µs") == opened.page.locator("circle.measured").count() == 1
+    said = opened.page.locator(".model").nth(1).inner_text().replace("\u00a0", " ")
+    assert said.startswith("Measured on 2026-11-20 on made up by jax 1")
+    assert "+1 custom-call cublas, −2 fusion kLoop." in said  # noqa: RUF001 - as it is shown
+    assert said.endswith("Under names that are not here: <b>other</b> (3 µs).")
+    opened.choose("tpu-v5e")
+    opened.page.locator("circle.measured").wait_for(state="detached")
+    assert "Measured" not in opened.page.locator(".launches thead th").all_inner_texts()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
