@@ -27,7 +27,8 @@ const fetchText = async (name) => {
   return answer
 }
 
-async function open(root) {
+// While it loads, the theme may put the section that scrolls by into the address; what was asked for is put back.
+async function open(root, asked = "") {
   if (root.shadowRoot) return
   const { explorer: id, captures, scripts: names, style, state } = root.dataset
   const offered = JSON.parse(captures).map(({ target, title, src }) => ({
@@ -43,6 +44,7 @@ async function open(root) {
     const rules = Object.assign(document.createElement("style"), { textContent: css })
     const hadFocus = root.contains(document.activeElement)
     const explorer = new Explorer(root, id, offered, rules)
+    if (asked && location.hash !== asked) history.replaceState(history.state, "", asked)
     await explorer.start(JSON.parse(state))
     if (hadFocus) explorer.shadow.querySelector("input:checked")?.focus({ preventScroll: true })
   } catch (error) {
@@ -54,7 +56,7 @@ async function open(root) {
 }
 
 const isAsked = (root) => new URLSearchParams(location.hash.slice(1)).get("x") === root.dataset.explorer
-const answer = (root) => isAsked(root) && open(root).then(() => root.scrollIntoView())
+const answer = (root) => isAsked(root) && open(root, location.hash).then(() => root.scrollIntoView())
 
 for (const root of document.querySelectorAll("[data-explorer]")) {
   if (root.dataset.captures === "[]") continue
