@@ -1,0 +1,31 @@
+"""The gallery: a pointer opens the explorer where the text says, and a phone shows whole matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from .conftest import Opener
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+def test_a_pointer_opens_the_explorer_at_the_pass_it_names(open_page: Opener) -> None:
+    page: Page = open_page("gallery/index.html")
+    page.get_by_role("link", name="Split-K cuts a product").click()
+    page.locator('[aria-selected="true"]', has_text="splitk-rewriter").wait_for()
+    assert page.locator('#explorer-layer .choice.target input[value="h100"]').is_checked()
+
+
+def test_a_matrix_fits_a_phone(open_page: Opener) -> None:
+    page: Page = open_page("gallery/index.html")
+    page.set_viewport_size({"width": 390, "height": 844})
+    tables = page.locator("table.matrix")
+    edges = tables.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().right)")
+    assert len(edges) == tables.count() > 1
+    assert max(edges) <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
