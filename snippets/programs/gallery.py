@@ -62,7 +62,7 @@ _EIGHT = {
     "tpu-v5p": "2x2x2",
 }
 
-PIECES: Mapping[str, Piece] = {
+PROGRAMS: Mapping[str, Piece] = {
     "layer": Piece("relu(x @ w + b)", layer.layer, layer.EXAMPLE),
     "mlp": Piece("MLP", mlp.mlp, mlp.EXAMPLE),
     "mlp-step": Piece("MLP, training step", train_step.train_step, train_step.EXAMPLE),
@@ -92,5 +92,5 @@ PIECES: Mapping[str, Piece] = {
 """What links call it -> the program."""
 
 if __name__ == "__main__":
-    for name, piece in PIECES.items():
+    for name, piece in PROGRAMS.items():
         print(f"{name:<14}{piece.title:<30}{piece.function.__name__}")
