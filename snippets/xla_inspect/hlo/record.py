@@ -284,6 +284,15 @@ class Captures(Mapping[str, Capture]):
         message = f"no capture for target {target!r}; there are {', '.join(self.targets) or 'none'}"
         raise InspectError(message)
 
+    def require(self) -> None:
+        """Do nothing where each target that was asked for was compiled.
+
+        Raises:
+            TargetUnavailableError: One could not be, so that a check that speaks of all of them is a gap.
+        """
+        for target in self.targets:
+            self[target]
+
     @overload
     def get(self, key: str, /) -> Capture | None: ...
     @overload
