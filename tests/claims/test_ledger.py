@@ -42,6 +42,7 @@ def test_every_finding_says_what_was_found(book: ledger.Ledger) -> None:
     assert silent == []
 
 
+@pytest.mark.usefixtures("all_targets")
 def test_another_verdict_fails_and_names_the_claim_its_file_and_its_line() -> None:
     for claim in random.sample(CHECKED, 25):  # others on each run
         others = [verdict for verdict in Verdict if verdict not in {claim.verdict, Verdict.UNTESTED, Verdict.OUTDATED}]
@@ -51,6 +52,7 @@ def test_another_verdict_fails_and_names_the_claim_its_file_and_its_line() -> No
             ledger.judge([flipped])
 
 
+@pytest.mark.usefixtures("all_targets")
 def test_a_claim_that_holds_elsewhere_than_declared_fails_and_is_named() -> None:
     claim = replace(DECLARED["C15"], where=("cpu",))
     with pytest.raises(ClaimError, match=rf":{claim.line}: C15: declared to hold for \['cpu'\].*tpu-v5e.*\(True\)"):

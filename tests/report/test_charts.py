@@ -12,6 +12,7 @@ from xla_inspect.report import bars, counts, slots, timeline
 from xla_inspect.report.quantity import size
 
 
+@pytest.mark.usefixtures("all_targets")
 def test_a_line_starts_and_ends_at_what_the_capture_counts(captures: Captures) -> None:
     shown = counts.over_passes(captures)
     for capture in captures.values():

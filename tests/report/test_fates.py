@@ -65,6 +65,7 @@ def test_what_no_pass_removed_has_no_history(captures: Captures) -> None:
         fates.history(captures["cpu"], KEPT)
 
 
+@pytest.mark.usefixtures("all_targets")
 def test_the_entry_of_each_target_is_listed(captures: Captures) -> None:
     shown = fates.entries(captures)
     assert re.findall("^// (.*)$", shown, re.MULTILINE) == ["CPU", "NVIDIA H100", "TPU v5e"]
