@@ -15,12 +15,15 @@ from xla_inspect.errors import InspectError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PACKAGES = ("jax", "jaxlib", "numpy", "libtpu", "jax-cuda13-plugin")
+"""What a run depends on besides its own files; a compiler that is missing counts too."""
+
 
 def run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
     """Return what a module's function returns on this CPU, from the cache where nothing that it depends on changed.
 
-    That is its module's file, those of the modules beside it that it imports, Python, JAX, NumPy, the environment's XLA
-    flags, this package and the processor's architecture. Tuples come back as lists.
+    That is its module's file, those of the modules beside it that it imports, Python, JAX, NumPy, the compilers for GPU
+    and TPU, the environment's XLA flags, this package and the processor's architecture. Tuples come back as lists.
 
     Raises:
         InspectError: The function stands in no module's file, or what it returns is nothing that JSON can hold.
@@ -35,7 +38,7 @@ def run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can
         {
             "function": function.__qualname__,
             "files": {path.name: path.read_text(encoding="utf-8") for path in sorted(find_files(Path(file)))},
-            "versions": {name: targets.find_version(name) for name in ("jax", "jaxlib", "numpy")},
+            "versions": {name: targets.find_version(name) for name in PACKAGES},
             "python": platform.python_version(),
             "machine": platform.machine(),
             "isa": targets.name_isa(),

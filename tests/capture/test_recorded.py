@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import InspectError, recorded
+from xla_inspect.capture import targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,3 +84,16 @@ def test_what_json_cannot_hold_is_refused_with_the_functions_name(load: Callable
 def test_a_function_that_stands_in_no_module_is_refused() -> None:
     with pytest.raises(InspectError, match="takes a function of a module"):
         recorded.run(lambda: 1)
+
+
+@pytest.mark.parametrize("package", ["libtpu", "jax-cuda13-plugin"])
+def test_a_compiler_that_is_installed_later_makes_it_run_again(
+    load: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    program = load(COUNT, "STEP = 1")
+    find = targets.find_version
+    monkeypatch.setattr(targets, "find_version", lambda name: None if name == package else find(name))
+    recorded.run(program.count)
+    monkeypatch.setattr(targets, "find_version", lambda name: "1.2.3" if name == package else find(name))
+    recorded.run(program.count)
+    assert (tmp_path / "log").read_text(encoding="utf-8") == "ran ran "
