@@ -58,8 +58,6 @@ def note(patch: pytest.MonkeyPatch, where: object, name: str, say: Callable[...,
 @pytest.mark.usefixtures("folder")
 def test_what_the_cache_has_is_traced_once_and_lowered_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     first = capture_all(halve, MATRIX, targets=SOME)
-    # As in the next process.
-    lowering.REMEMBERED.clear()
     traced = note(monkeypatch, lowering, "trace", lambda program: program.name)
     lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, __, target: target.kind)
     loaded = note(monkeypatch, targets.Target, "devices", lambda target: target.name)
@@ -146,31 +144,3 @@ def test_a_capture_changed_by_hand_has_an_identity_of_its_own(layers: Captures) 
     plain, renamed, other = replace(made), replace(made, program="other", source=""), replace(made, after="")
     assert plain.identity == renamed.identity
     assert len({made.identity, plain.identity, other.identity}) == 3
-
-
-def test_a_function_is_lowered_once_for_the_same_examples_and_again_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered: list[object] = []
-    lower = lowering.lower_for_kind
-    monkeypatch.setattr(lowering, "lower_for_kind", lambda *given: lowered.append(given) or lower(*given))
-
-    def scale(x: jax.Array, by: float) -> jax.Array:
-        return x * by
-
-    four, eight = (jax.ShapeDtypeStruct((size,), jnp.float32) for size in (4, 8))
-    for args in ((four, 1), (four, 1), (eight, 1), (four, True), (four, 1.0), (four, 1)):
-        capture(scale, *args, static_argnums=1)
-    assert len(lowered) == 4
-
-
-def test_options_of_jax_that_change_the_program_lower_it_again() -> None:
-    def product(x: jax.Array) -> jax.Array:
-        return x @ x
-
-    square = jax.ShapeDtypeStruct((8, 8), jnp.float32)
-    usual = capture(product, square).stablehlo
-    jax.config.update("jax_default_matmul_precision", "highest")
-    try:
-        assert "HIGHEST" in capture(product, square).stablehlo
-    finally:
-        jax.config.update("jax_default_matmul_precision", None)
-    assert capture(product, square).stablehlo == usual

@@ -23,7 +23,7 @@ from xla_inspect.hlo import storage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from xla_inspect.capture.lowering import Lowered, Texts
+    from xla_inspect.capture.lowering import Lowered
     from xla_inspect.capture.targets import Target
     from xla_inspect.hlo.record import Capture
 
@@ -44,7 +44,7 @@ OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_devic
 log = logging.getLogger(__name__)
 
 
-def make_key(lowered: Lowered | Texts, target: Target, options: Mapping[str, str | int | bool]) -> str:
+def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]) -> str:
     """Return the key of a compile: a hash of all that its result depends on, and of nothing else."""
     on_cpu = target.kind == "cpu"
     return hash_content(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import jax
 
@@ -18,7 +17,7 @@ from xla_inspect.capture import folders, meshes, private
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from xla_inspect.capture.targets import Target
 
@@ -44,7 +43,6 @@ class Program:
         mesh: Axis names to sizes of the mesh that the program runs under, or None.
         specs: How each positional example is sharded over the mesh, or None (see `meshes.shard`).
         known: What it was lowered to for each kind of target, for as long as one capture of it takes.
-        texts: What it lowers to for each kind of target, kept for as long as its function lives.
     """
 
     function: Any
@@ -55,7 +53,6 @@ class Program:
     mesh: Mapping[str, int] | None = None
     specs: tuple[Any, ...] | None = None
     known: dict[str, Lowered] = field(default_factory=dict, compare=False, repr=False)
-    texts: dict[str, Texts] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def project(self) -> Path:
@@ -79,17 +76,6 @@ class Program:
         others = {file: path.read_text(encoding="utf-8") for file, path in files.items() if path.is_file()}
         return {self.source_file: self.source, **others} if self.source_file else others
 
-
-@dataclass(frozen=True)
-class Texts:
-    """The texts of a lowered program that its cache key is made of."""
-
-    jaxpr: str
-    stablehlo_locations: str
-
-
-REMEMBERED: WeakKeyDictionary[Callable[..., Any], dict[Hashable, dict[str, Texts]]] = WeakKeyDictionary()
-"""Function, then examples and options, to its texts by kind of target."""
 
 PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """The kind of a target, and the platform whose lowering rules JAX uses for it."""
@@ -171,23 +157,7 @@ def describe(
         raise InspectError(message)
     function = fn if jitted else jax.jit(fn, **jit_options)
     shapes, named = jax.tree.map(abstract, (tuple(args), dict(kwargs)))
-    known = remember(fn, (shapes, named), jit_options)
-    return Program(function, name_of(fn), shapes, named, find_file(fn), texts=known)
-
-
-def remember(fn: Callable[..., Any], examples: Any, jit_options: Mapping[str, Any]) -> dict[str, Texts]:  # noqa: ANN401
-    """Return the texts that a function had for these examples, under JAX's options as they are: for others, none.
-
-    As with `jax.jit`, a function is known by identity, so that what it closes over is taken to stay as it was.
-    """
-    leaves, structure = jax.tree.flatten(examples)
-    try:
-        # Equal numbers of two types, such as 1 and True, are two examples.
-        key = (tuple((type(leaf), leaf) for leaf in leaves), structure, repr(jit_options), private.thread_settings())
-        return REMEMBERED.setdefault(fn, {}).setdefault(key, {})
-    except TypeError:
-        # An example that cannot be hashed, or a callable that cannot be held weakly.
-        return {}
+    return Program(function, name_of(fn), shapes, named, find_file(fn))
 
 
 def abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed
@@ -252,19 +222,6 @@ def settled(project: Path) -> Iterator[None]:
         finally:
             for name, value in before.items():
                 private.set_option(name, value)
-
-
-def find_texts(program: Program, target: Target) -> Texts:
-    """Return the texts of a program for the kind of a target, lowered only where this process has not done so before.
-
-    Raises:
-        InspectError: As in `lower_for_device`.
-    """
-    known = {} if program.mesh else program.texts
-    if target.kind not in known:
-        lowered = lower_for_kind(program, target)
-        known[target.kind] = Texts(lowered.jaxpr, lowered.stablehlo_locations)
-    return known[target.kind]
 
 
 def lower_for_kind(program: Program, target: Target) -> Lowered:

@@ -65,7 +65,8 @@ def find_capture(
     What is compiled is lowered for the target's device, and that text is the key. It is looked for by the text for
     the target's kind first, which loads no compiler and is the same for most programs; where it is not, that is a miss.
     """
-    key = cache.make_key(lowering.find_texts(program, target), target, options)
+    text = lowering.lower_for_kind(program, target)
+    key = cache.make_key(text, target, options)
     found = cache.load(key)
     if found is None:
         lowered = lowering.lower_for_device(program, target)
