@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import TimeoutError  # noqa: A004 - Playwright's own, which is no OSError
+from playwright.sync_api import TimeoutError  # noqa: A004 - Playwright's own, which is no OSError, expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -110,7 +110,8 @@ def test_the_copy_button_copies_the_listing(open_page: Opener, page_path: str) -
         pytest.skip("no listing on this page")
     listing.hover()
     listing.locator("> .copy").click()
-    assert listing.locator("> .copy").inner_text() == "Copied"
+    # The clipboard answers in its own time.
+    expect(listing.locator("> .copy")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == listing.locator("pre code").text_content()
 
 
