@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import TimeoutError  # noqa: A004 - Playwright's own, which is no OSError, expect
+from playwright.sync_api import TimeoutError, expect  # noqa: A004 - Playwright's own, which is no OSError
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
