@@ -12,7 +12,7 @@ from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
 from claims.evidence import expect, is_about, names_in, program
 from claims.finding import Finding, by_target, only
-from xla_inspect.hlo.opcodes import CATEGORY
+from xla_inspect.hlo.opcodes import CATEGORY, spell
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
@@ -29,35 +29,13 @@ CORE_MOVES = CATEGORY.keys() - {
 
 SHORT = 10
 CORE_CONTROL = {"call", "conditional", "while"}
-# Enumerators that are shorter or longer than what HLO's text writes.
-_SHORT = {
-    "clz": "countleadingzeros",
-    "cos": "cosine",
-    "exp": "exponential",
-    "expm1": "exponentialminusone",
-    "log1p": "logplusone",
-    "optimizationbarrier": "optbarrier",
-    "populationcount": "popcnt",
-    "sin": "sine",
-}
 NOT_COLLECTIVE = re.compile(r".*-(?:start|done)|send|recv|infeed|outfeed|.*-id")
 
 
 @cache
 def opcodes() -> frozenset[str]:
     """Return the opcodes of the installed jaxlib, by HLO's own spelling."""
-    return frozenset(_spell(name) for name in _hlo.HloOpcode.__members__)
-
-
-def _spell(name: str) -> str:
-    """Return HLO's spelling of an enumerator: the category's opcode of the same letters."""
-    letters = name[1:].lower()
-    return _by_letters().get(_SHORT.get(letters, letters), letters)
-
-
-@cache
-def _by_letters() -> dict[str, str]:
-    return {opcode.replace("-", ""): opcode for opcode in CATEGORY}
+    return frozenset(spell(name) for name in _hlo.HloOpcode.__members__)
 
 
 def _members(category: str) -> list[str]:

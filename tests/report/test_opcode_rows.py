@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from jaxlib._hlo import HloOpcode
 
-from xla_inspect.hlo.opcodes import OPCODES
-from xla_inspect.report.opcode_rows import OpcodeTableError, Row, check_calls, read_rows, spell
+from xla_inspect.hlo.opcodes import OPCODES, spell
+from xla_inspect.report.opcode_rows import OpcodeTableError, Row, check_calls, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # jaxlib 0.12.0.1, `jaxlib._hlo.HloOpcode`; a test compares the two.
 _NAMES = {
     "element-wise": """
@@ -54,6 +56,19 @@ OPCODES: frozenset[str] = frozenset(CATEGORY)
 IDLE: frozenset[str] = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 _ASYNC = ("-start", "-update", "-done")
 
+# Members of jaxlib's enumeration that HLO text spells otherwise (`HLO_OPCODE_LIST` in xla/hlo/ir/hlo_opcode.h).
+SPELLED = {
+    "kClz": "count-leading-zeros",
+    "kCos": "cosine",
+    "kExp": "exponential",
+    "kExpm1": "exponential-minus-one",
+    "kLog1p": "log-plus-one",
+    "kOptimizationBarrier": "opt-barrier",
+    "kPopulationCount": "popcnt",
+    "kSin": "sine",
+    "kTopK": "topk",
+}
+
 
 def categorise(opcode: str) -> str:
     """The category of an opcode, one of `CATEGORIES`; an asynchronous form has that of the opcode it wraps.
@@ -63,6 +78,12 @@ def categorise(opcode: str) -> str:
     """
     plain, wrapped = resolve(opcode)
     return CATEGORY[wrapped or plain]
+
+
+def spell(member: str) -> str:
+    """Return how HLO text spells a member of jaxlib's `HloOpcode`: `all-gather-start` for `kAllGatherStart`."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", member.removeprefix("k"))
+    return SPELLED.get(member, words.lower())
 
 
 def resolve(written: str) -> tuple[str, str | None]:

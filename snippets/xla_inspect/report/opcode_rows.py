@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
-from xla_inspect.hlo.opcodes import CATEGORY
+from xla_inspect.hlo.opcodes import CATEGORY, spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,18 +15,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo.sightings import Sightings
 
-# Members of jaxlib's enumeration that HLO text spells otherwise (`HLO_OPCODE_LIST` in xla/hlo/ir/hlo_opcode.h).
-SPELLED = {
-    "kClz": "count-leading-zeros",
-    "kCos": "cosine",
-    "kExp": "exponential",
-    "kExpm1": "exponential-minus-one",
-    "kLog1p": "log-plus-one",
-    "kOptimizationBarrier": "opt-barrier",
-    "kPopulationCount": "popcnt",
-    "kSin": "sine",
-    "kTopK": "topk",
-}
 KEYS = frozenset({"says", "call", "by", "xla", "stablehlo"})
 
 
@@ -59,12 +46,6 @@ class Row:
     def category(self) -> str:
         """The category that the package sorts it into."""
         return CATEGORY[self.opcode]
-
-
-def spell(member: str) -> str:
-    """Return how HLO text spells a member of jaxlib's `HloOpcode`: `all-gather-start` for `kAllGatherStart`."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", member.removeprefix("k"))
-    return SPELLED.get(member, words.lower())
 
 
 def read_rows(path: Path, members: Iterable[str]) -> dict[str, Row]:
