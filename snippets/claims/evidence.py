@@ -17,7 +17,7 @@ import jax
 
 from programs import rewrites
 from xla_inspect import capture_all
-from xla_inspect.capture.cache import hash_content, load_text, store_text
+from xla_inspect.capture.cache import recall
 from xla_inspect.capture.capture import USUAL
 from xla_inspect.capture.targets import find_version
 from xla_inspect.hlo.rewrites import find_fate
@@ -141,9 +141,8 @@ def run_python(code: str, **environment: str) -> str:
     The answer is kept as captures are: starting JAX takes seconds.
     """
     versions = {"jax": jax.__version__, "jaxlib": find_version("jaxlib"), "python": sys.version}
-    key = hash_content({"python code": code, "environment": environment, "versions": versions})
-    found = load_text(key)
-    if found is None:
+
+    def run() -> str:
         kept = {name: value for name, value in os.environ.items() if name not in {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}}
         done = subprocess.run(  # noqa: S603 - this Python, and code of this package
             [sys.executable, "-c", code],
@@ -153,9 +152,9 @@ def run_python(code: str, **environment: str) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        found = f"{done.returncode}\n{done.stdout}"
-        store_text(key, found)
-    return found
+        return f"{done.returncode}\n{done.stdout}"
+
+    return recall({"python code": code, "environment": environment, "versions": versions}, run)
 
 
 def names_in(text: str) -> Counter[str]:

@@ -34,26 +34,25 @@ def run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can
     if not (file and getattr(module, function.__name__, None) is function):
         message = f"run() takes a function of a module, by its name there, and not {function!r}"
         raise InspectError(message)
-    key = cache.hash_content(
-        {
-            "function": function.__qualname__,
-            "files": {path.name: path.read_text(encoding="utf-8") for path in sorted(find_files(Path(file)))},
-            "versions": {name: targets.find_version(name) for name in PACKAGES},
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "isa": targets.name_isa(),
-            "flags": cache.ambient_flags({}),
-        }
-    )
-    kept = cache.load_text(key)
-    if kept is None:
-        try:
-            kept = json.dumps(function())
-        except (TypeError, ValueError) as error:
-            message = f"{function.__module__}.{function.__name__} returns what JSON cannot hold ({error})"
-            raise InspectError(message) from error
-        cache.store_text(key, kept)
-    return json.loads(kept)
+    content = {
+        "function": function.__qualname__,
+        "files": {path.name: path.read_text(encoding="utf-8") for path in sorted(find_files(Path(file)))},
+        "versions": {name: targets.find_version(name) for name in PACKAGES},
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "isa": targets.name_isa(),
+        "flags": cache.ambient_flags({}),
+    }
+    return json.loads(cache.recall(content, lambda: _write(function)))
+
+
+def _write(function: Callable[[], Any]) -> str:
+    """Return what a function returns, as JSON."""
+    try:
+        return json.dumps(function())
+    except (TypeError, ValueError) as error:
+        message = f"{function.__module__}.{function.__name__} returns what JSON cannot hold ({error})"
+        raise InspectError(message) from error
 
 
 def find_files(file: Path) -> set[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from xla_inspect import capture_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from xla_inspect import Captures
 
 
@@ -21,10 +18,11 @@ def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def layers() -> Iterator[Captures]:
+def layers() -> Captures:
     """relu(x @ w + b) for CPU, H100 and TPU v5e."""
     from programs import layer
 
+    # Off for these compiles alone: the tests of other folders that come later use the cache.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "XLA_INSPECT_CACHE", "off")
-        yield capture_all(layer.layer, *layer.EXAMPLE)
+        patch.setenv("XLA_INSPECT_CACHE", "off")
+        return capture_all(layer.layer, *layer.EXAMPLE)

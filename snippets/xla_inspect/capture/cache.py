@@ -21,7 +21,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.hlo import storage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.capture.lowering import Lowered
     from xla_inspect.capture.targets import Target
@@ -97,13 +97,19 @@ def load(key: str) -> Capture | None:
         return None
 
 
-def load_text(key: str) -> str | None:
-    """Return the text of a key, or None where there is none that is whole."""
+def recall(content: Mapping[str, object], make: Callable[[], str]) -> str:
+    """Return the text that `make` makes, kept under a key of what it depends on: `content`, which JSON can hold."""
+    key = hash_content(content)
     data = load_bytes(key)
-    try:
-        return None if data is None else gzip.decompress(data).decode()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
-        return None
+    if data is not None:
+        try:
+            return gzip.decompress(data).decode()
+        except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+            # The file is not whole, so it is made again.
+            pass
+    text = make()
+    store_bytes(key, gzip.compress(text.encode(), compresslevel=3, mtime=0))
+    return text
 
 
 def load_bytes(key: str) -> bytes | None:
@@ -123,11 +129,6 @@ def load_bytes(key: str) -> bytes | None:
 def store(key: str, capture: Capture) -> None:
     """Keep a capture under a key."""
     store_bytes(key, storage.pack(capture))
-
-
-def store_text(key: str, text: str) -> None:
-    """Keep a text under a key."""
-    store_bytes(key, gzip.compress(text.encode(), compresslevel=3, mtime=0))
 
 
 def store_bytes(key: str, data: bytes) -> None:

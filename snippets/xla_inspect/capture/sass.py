@@ -62,18 +62,16 @@ def find_tool(target: str, package: str, tool: str) -> Path:
 def _assemble(code: Code, ptxas: Path, nvdisasm: Path) -> str:
     """Return the SASS of one kernel, from the cache where it was made before."""
     tools = {name: importlib.metadata.version(name) for name in ("nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")}
-    key = cache.hash_content({"ptx": code.text, "tools": tools})
-    kept = cache.load_text(key)
-    if kept is not None:
-        return kept
-    found = ARCHITECTURE.search(code.text)
-    with tempfile.TemporaryDirectory(prefix="xla_inspect_") as folder:
-        source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
-        source.write_text(code.text, encoding="utf-8")
-        _run(ptxas, f"--gpu-name={found[1] if found else ''}", f"--output-file={binary}", str(source))
-        text = _run(nvdisasm, "--print-code", str(binary))
-    cache.store_text(key, text)
-    return text
+
+    def make() -> str:
+        found = ARCHITECTURE.search(code.text)
+        with tempfile.TemporaryDirectory(prefix="xla_inspect_") as folder:
+            source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
+            source.write_text(code.text, encoding="utf-8")
+            _run(ptxas, f"--gpu-name={found[1] if found else ''}", f"--output-file={binary}", str(source))
+            return _run(nvdisasm, "--print-code", str(binary))
+
+    return cache.recall({"ptx": code.text, "tools": tools}, make)
 
 
 def _run(tool: Path, *arguments: str) -> str:
