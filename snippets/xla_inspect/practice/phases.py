@@ -1,0 +1,123 @@
+"""The phases of the practice: what each is called, how long it takes, and where to read on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OPENXLA, JAX = "https://openxla.org", "https://docs.jax.dev/en/latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where to read on.
+
+    Attributes:
+        title: What is there.
+        address: Its address.
+    """
+
+    title: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase.
+
+    Attributes:
+        name: Its short name, as `main --check` takes it.
+        number: Its place, from 1.
+        title: Its title.
+        minutes: How long it takes.
+        question: What it answers.
+        references: Where to read on.
+    """
+
+    name: str
+    number: int
+    title: str
+    minutes: int
+    question: str
+    references: tuple[Reference, ...]
+
+
+_ALL = (
+    Phase(
+        "basics",
+        1,
+        "Basics",
+        15,
+        "How does one write a program that a compiler can take whole?",
+        (
+            Reference("JAX: quickstart", f"{JAX}/notebooks/thinking_in_jax.html"),
+            Reference("JAX: the sharp bits", f"{JAX}/notebooks/Common_Gotchas_in_JAX.html"),
+            Reference("JAX: just-in-time compilation", f"{JAX}/jit-compilation.html"),
+            Reference("JAX: pytrees", f"{JAX}/pytrees.html"),
+            Reference("PyTorch: autograd mechanics", "https://docs.pytorch.org/docs/stable/notes/autograd.html"),
+            Reference("PyTorch: torch.compile", "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"),
+        ),
+    ),
+    Phase(
+        "jaxpr",
+        2,
+        "Jaxpr",
+        20,
+        "What does JAX write down when it traces a function?",
+        (
+            Reference("JAX: the jaxpr language", f"{JAX}/jaxpr.html"),
+            Reference("JAX: key concepts, tracing", f"{JAX}/key-concepts.html"),
+            Reference("JAX: primitives (jax.lax)", f"{JAX}/jax.lax.html"),
+        ),
+    ),
+    Phase(
+        "hlo",
+        3,
+        "HLO",
+        25,
+        "What does the compiler leave in its dump, and where in it are fusions, layouts and constants?",
+        (
+            Reference("XLA: HLO dumps", f"{OPENXLA}/xla/hlo_dumps"),
+            Reference("XLA: operation semantics", f"{OPENXLA}/xla/operation_semantics"),
+            Reference("XLA: shapes and layouts", f"{OPENXLA}/xla/shapes"),
+            Reference("XLA: tiled layouts", f"{OPENXLA}/xla/tiled_layout"),
+            Reference("XLA: flags", f"{OPENXLA}/xla/flags_guidance"),
+        ),
+    ),
+    Phase(
+        "optimization",
+        4,
+        "Optimization",
+        20,
+        "What did the compiler change, which pass did it, and how many kernels are left?",
+        (
+            Reference("XLA: architecture", f"{OPENXLA}/xla/architecture"),
+            Reference("XLA: HLO passes", f"{OPENXLA}/xla/hlo_passes"),
+            Reference("XLA: GPU architecture overview", f"{OPENXLA}/xla/gpu_architecture"),
+            Reference(
+                "XLA's source: algebraic simplifier",
+                "https://github.com/openxla/xla/blob/main/xla/hlo/transforms/simplifiers/algebraic_simplifier.cc",
+            ),
+        ),
+    ),
+    Phase(
+        "transforms",
+        5,
+        "Grad and vmap",
+        15,
+        "What do grad and vmap add to the jaxpr, and what to the kernels?",
+        (
+            Reference("JAX: automatic differentiation", f"{JAX}/automatic-differentiation.html"),
+            Reference("JAX: the autodiff cookbook", f"{JAX}/notebooks/autodiff_cookbook.html"),
+            Reference("JAX: automatic vectorization", f"{JAX}/automatic-vectorization.html"),
+        ),
+    ),
+)
+
+PHASES: dict[str, Phase] = {phase.name: phase for phase in _ALL}
+"""The phases by name, in order."""
+
+CAPSTONE = "capstone"
+"""What `--check` calls the work after the phases: a slow model to mend."""
+
+CHECKED = (*PHASES, CAPSTONE)
+"""What `main --check` can be asked for, in order."""
