@@ -10,6 +10,7 @@ import ast
 import os
 import re
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,11 +76,15 @@ def imported_files(codes: Iterable[str]) -> Iterator[str]:
     A package counts whole, since it may import its modules when they are first used.
     """
     snippets = project.root / "snippets"
-    waiting, seen = list(codes), set[Path]()
+    waiting, seen, known = list(codes), set[Path](), set[str]()
     while waiting:
         for name in _imported_names(waiting.pop()):
             top = snippets / name.partition(".")[0]
+            if name in known or str(top) in known:
+                continue
+            known.add(name)
             if (top / "__init__.py").is_file():
+                known.add(str(top))
                 files = [path for path in top.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
             else:
                 files = [path for path in [snippets.joinpath(*name.split(".")).with_suffix(".py")] if path.is_file()]
@@ -108,17 +113,19 @@ def drop_changed_modules() -> None:
         _loaded.pop(modules.get(name, ""), None)
 
 
-def _imported_names(code: str) -> Iterator[str]:
+@lru_cache(maxsize=1000)
+def _imported_names(code: str) -> tuple[str, ...]:
     try:
         tree = ast.parse(code)
     except SyntaxError:
-        return
+        return ()
+    names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+    return tuple(names)
 
 
 def _imports_any(file: str, tops: set[str]) -> bool:

@@ -41,6 +41,8 @@ def on_config(config: MkDocsConfig) -> None:
     project.docs = Path(config.docs_dir).relative_to(project.root)
     project.report = _warn
     project.clear()
+    # Pages make many small objects that live for long: Python would search all of JAX for garbage hundreds of times.
+    gc.set_threshold(100_000, 50, 50)
     # A compile takes seconds: it is named in the build's log.
     compiles = logging.getLogger("xla_inspect")
     compiles.parent, compiles.level = log, logging.INFO

@@ -6,7 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING, Any
 
-from markdown_exec import IdPrependingTreeprocessor, MarkdownConverter, base_format
+from markdown_exec import IdPrependingTreeprocessor, base_format
 from markdown_exec import validator as read_options
 from pymdownx.highlight import Highlight
 
@@ -53,7 +53,9 @@ def show_check(md: Markdown, piece: Piece, outcome: Outcome) -> str:
         kind, summary = "check gap", f"{claim} (not run here: {html.escape(outcome.gap)})"
     elif outcome.failure:
         kind, summary = "check failed", f"{claim} (not shown)"
-    code = MarkdownConverter(md, update_toc=False).convert(f"````````python\n{piece.code}\n````````")
+    # As superfences shows any fence, without a Markdown converter for each.
+    show = md.preprocessors["fenced_code_block"].highlight  # type: ignore[attr-defined]  # pymdownx ships no types
+    code = show(piece.code, "python", options={}, md=md, classes=[], id_value="", attrs={})
     return f'<details class="{kind}"><summary>{summary}</summary>{code}</details>'
 
 
