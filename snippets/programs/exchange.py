@@ -28,6 +28,7 @@ def exchange(x: jax.Array) -> tuple[jax.Array, ...]:
 
 
 EXAMPLE = (jax.ShapeDtypeStruct((512, 512), jnp.float32),)
+ARGUMENTS = {"mesh": {"x": 8}, "specs": SPECS}
 
 if __name__ == "__main__":
     with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((8,), ("x",), (jax.sharding.AxisType.Auto,))):

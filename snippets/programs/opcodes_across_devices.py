@@ -87,6 +87,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sent_in_pieces": (sent_in_pieces, (*(jax.ShapeDtypeStruct((16, 128), jnp.float32),) * 2, PLAN)),
     "printed": (printed, (X,)),
 }
+ARGUMENTS = {"mesh": {"i": DEVICES}}
 # Which targets a program is for, where not for all: JAX has no rule for the others, or they have no code for it.
 ONLY: dict[str, tuple[str, ...]] = {
     "started": ("tpu-v5e",),

@@ -29,6 +29,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "directly": (directly, EXAMPLE),
     "by both axes": (by_both, EXAMPLE),
 }
+ARGUMENTS = {"mesh": MESH, "specs": (ROWS,)}
 
 if __name__ == "__main__":
     # The constraints name axes, so there must be a mesh; to trace it needs no devices.

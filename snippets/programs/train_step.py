@@ -45,6 +45,11 @@ SHARDINGS = {
     # Two axes: the batch along one, the hidden layer along the other, parameters in parts along both.
     "two axes": ({"w1": P("x", "y"), "b1": P("y"), "w2": P("y", "x"), "b2": P()}, P("x"), P("x")),
 }
+# What a capture on eight devices is told for each of them.
+LAYOUTS = {
+    way: {"mesh": {"x": 2, "y": 4} if way == "two axes" else {"x": 8}, "specs": specs, "donate_argnums": 0}
+    for way, specs in SHARDINGS.items()
+}
 
 if __name__ == "__main__":
     print(jax.make_jaxpr(train_step)(*EXAMPLE))
