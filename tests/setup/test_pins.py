@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -43,7 +44,7 @@ def compile_pins(platform: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_installed_package_has_the_version_that_is_pinned() -> None:
-    installed = {found.name.lower().replace("_", "-"): found.version for found in distributions()}
+    installed = {re.sub(r"[-_.]+", "-", found.name).lower(): found.version for found in distributions()}
     del installed["xla-inspect"]
     assert {name: PINS.get(name, "floats") for name in installed} == installed
 
