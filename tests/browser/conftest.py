@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from playwright.sync_api import sync_playwright
 
+from programs import layer as small
+from programs import transformer_block as large
+from xla_inspect import capture_all
 from xla_inspect.report.explorer import page as report
 
 if TYPE_CHECKING:
@@ -114,6 +117,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def layer() -> Captures:
+    """The dense layer for the usual targets."""
+    return capture_all(small.layer, *small.EXAMPLE)
+
+
+@pytest.fixture(scope="session")
+def block() -> Captures:
+    """The transformer block for the usual targets."""
+    return capture_all(large.transformer_block, *large.EXAMPLE)
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from programs import buffers as memory
-from programs import layer as small
-from programs import transformer_block as large
 from xla_inspect import Captures, capture_all
 from xla_inspect.hlo.buffers import find_peak, parse_buffers, parse_live_ranges, place
 from xla_inspect.hlo.trail import find_lines, follow
@@ -24,16 +22,6 @@ TARGETS = ("cpu", "h100", "tpu-v5e")
 HIDDEN = {"metadata", "backend_config", "frontend_attributes"}
 
 pytestmark = pytest.mark.usefixtures("all_targets")
-
-
-@pytest.fixture(scope="module")
-def layer() -> Captures:
-    return capture_all(small.layer, *small.EXAMPLE)
-
-
-@pytest.fixture(scope="module")
-def block() -> Captures:
-    return capture_all(large.transformer_block, *large.EXAMPLE)
 
 
 def printed(instruction: Instruction) -> str:

@@ -11,8 +11,6 @@ import jax.numpy as jnp
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from programs import layer as small
-from programs import transformer_block as large
 from programs import transformer_block_grad as trained
 from xla_inspect import Captures, capture, capture_all
 from xla_inspect.hlo.trail import follow
@@ -29,16 +27,6 @@ SLOW_STEP, SLOW_START = 0.5, 3.0
 VIEWS = ("jaxpr", "stablehlo", "before", "passes", "after", "graph", "buffers", "kernels")
 
 pytestmark = pytest.mark.usefixtures("all_targets")
-
-
-@pytest.fixture(scope="module")
-def layer() -> Captures:
-    return capture_all(small.layer, *small.EXAMPLE)
-
-
-@pytest.fixture(scope="module")
-def block() -> Captures:
-    return capture_all(large.transformer_block, *large.EXAMPLE)
 
 
 def test_a_link_leads_to_the_same_state_and_back_to_the_one_before(show: Show, block: Captures) -> None:

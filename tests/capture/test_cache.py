@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import capture
-from xla_inspect.capture import cache, lowering, pipeline, targets
+from xla_inspect.capture import cache, lowering, targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,26 +36,6 @@ for _ in range(int(sys.argv[2])):
 
 def double(x: float) -> float:
     return x * 2
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The targets compiled for, in order."""
-    seen: list[str] = []
-    compile_lowered = pipeline.compile_lowered
-
-    def note(program, lowered, target, options):  # noqa: ANN001, ANN202 - as the original
-        seen.append(target.name)
-        return compile_lowered(program, lowered, target, options)
-
-    monkeypatch.setattr(pipeline, "compile_lowered", note)
-    return seen
 
 
 @pytest.mark.usefixtures("folder")

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import pytest
 
 from xla_inspect import capture, capture_all
-from xla_inspect.capture import cache, lowering, pipeline, targets
+from xla_inspect.capture import cache, lowering, targets
 from xla_inspect.hlo import storage
 
+from .conftest import note
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from xla_inspect import Captures
@@ -28,31 +29,6 @@ SOME = ("cpu", "h100", "h200", "tpu-v5e", "tpu-v6e")
 
 def halve(x: jax.Array) -> jax.Array:
     return x / 2
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The targets compiled for, in order."""
-    return note(monkeypatch, pipeline, "compile_lowered", lambda _, __, target, ___: target.name)
-
-
-def note(patch: pytest.MonkeyPatch, where: object, name: str, say: Callable[..., str]) -> list[str]:
-    """Return what is said of each call of a function, which goes on to do its work."""
-    seen: list[str] = []
-    work = getattr(where, name)
-
-    def noted(*args: object) -> object:
-        seen.append(say(*args))
-        return work(*args)
-
-    patch.setattr(where, name, noted)
-    return seen
 
 
 @pytest.mark.usefixtures("folder")
