@@ -19,19 +19,19 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import floor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from livepage.blocks import Piece, Source
     from livepage.session import Outcome
-    from xla_inspect.capture.lowering import Program
-    from xla_inspect.capture.targets import Target
-    from xla_inspect.hlo.record import Capture
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = [sys.executable, "-m", "mkdocs", "build", "--quiet"]
+HOW = {"--compile": floor.compile_all, "--lower": floor.lower_all}
 LIVE = ("livepage", "hooks:", "watch:", "markdown-exec")
 
 
@@ -56,15 +56,15 @@ def main() -> None:
 
 
 def cold(place: Path, runs: int) -> None:
-    """Build with an empty cache, beside the same compiles and a plain build."""
+    """Build with an empty cache, beside the same compiles and runs and a plain build."""
     cache = place / "cold"
 
     def build() -> None:
         shutil.rmtree(cache, ignore_errors=True)
         call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(cache))
 
-    floor = {"bare compiles": lambda: bare(place, "compile"), "plain MkDocs": lambda: plain(place)}
-    compare("cold build", runs, 1.25, build, floor)
+    least = {"bare compiles": lambda: bare(place, "compile"), "plain MkDocs": lambda: plain(place)}
+    compare("cold build", runs, 1.25, build, least)
 
 
 def warm(place: Path, runs: int) -> None:
@@ -73,8 +73,8 @@ def warm(place: Path, runs: int) -> None:
     def build() -> None:
         call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(place / "cache"))
 
-    floor = {"import and lower": lambda: bare(place, "lower"), "plain MkDocs": lambda: plain(place)}
-    compare("warm build", runs, 1.5, build, floor)
+    least = {"import and lower": lambda: bare(place, "lower"), "plain MkDocs": lambda: plain(place)}
+    compare("warm build", runs, 1.5, build, least)
 
 
 def edit(place: Path, runs: int) -> None:
@@ -108,14 +108,14 @@ def page(place: Path, runs: int) -> None:
 
 
 def compare(
-    name: str, runs: int, limit: float, build: Callable[[], None], floor: dict[str, Callable[[], None]]
+    name: str, runs: int, limit: float, build: Callable[[], None], least: dict[str, Callable[[], None]]
 ) -> None:
     """Time a build beside the sum of its floor's parts, and print the medians and the median ratio."""
     ratios, builds = [], []
-    parts: dict[str, list[float]] = {part: [] for part in floor}
+    parts: dict[str, list[float]] = {part: [] for part in least}
     for turn in range(runs):
         builds.append(seconds(build))
-        for part, work in floor.items():
+        for part, work in least.items():
             parts[part].append(seconds(work))
         ratios.append(builds[-1] / sum(times[-1] for times in parts.values()))
         say(f"{name}, pair {turn + 1}: {builds[-1]:.2f} s, ratio {ratios[-1]:.2f}")
@@ -133,7 +133,7 @@ def seconds(work: Callable[[], None]) -> float:
 
 def bare(place: Path, how: str) -> None:
     """Compile, or only lower, every program of the site in a fresh process."""
-    call([sys.executable, __file__, f"--{how}", str(place / "jobs")])
+    call([sys.executable, __file__, f"--{how}", str(place / "work")])
 
 
 def plain(place: Path) -> None:
@@ -151,32 +151,18 @@ def call(command: list[str], *, quiet: bool = True, **environment: str) -> None:
 
 
 def prepare(place: Path) -> None:
-    """Build once with a cache of its own; note its programs, its modules, and its text as the blocks printed it."""
+    """Build once with a cache of its own; note its compiles, its modules, and its text as the blocks printed it."""
     os.environ["XLA_INSPECT_CACHE"] = str(place / "cache")
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
     from livepage.project import project
-    from xla_inspect.capture import pipeline
 
-    jobs: dict[bytes, Any] = {}
-    texts: set[str] = set()
-    work = pipeline.capture_program
-
-    def note(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> Callable[[], Capture]:
-        capture = work(program, target, options)()
-        function = program.function.__wrapped__
-        job = (function, program.args, dict(program.kwargs), target.name, dict(capture.options))
-        jobs[pickle.dumps(job)] = job
-        texts.update((capture.before, capture.after, *(step.text for step in capture.passes)))
-        return lambda: capture
-
-    pipeline.capture_program = note
-    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site")))
-    (place / "jobs").write_bytes(pickle.dumps(list(jobs.values())))
-    (place / "texts").write_text(json.dumps(sorted(texts)), encoding="utf-8")
+    work = floor.note(lambda: build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site"))))
+    (place / "work").write_bytes(pickle.dumps(work))
+    (place / "texts").write_text(json.dumps(sorted(work.modules)), encoding="utf-8")
     write_plain(place, project.sources.values())
-    say(f"{len(jobs)} compiles, {len(texts)} modules")
+    say(f"{len(work.compiles)} compiles, {len(work.runs)} runs, {len(work.modules)} modules; {work.unknown} left out")
 
 
 def write_plain(place: Path, pages: Iterable[tuple[Source, list[Outcome]]]) -> None:
@@ -211,31 +197,13 @@ def expand(lines: list[str], pieces: tuple[Piece, ...], outcomes: list[Outcome])
         yield from replaced.get(number, [line])
 
 
-def work_through(path: str, *, compiles: bool) -> None:
-    """Do with plain JAX what the site's captures need, and keep nothing."""
-    import jax
-
-    from xla_inspect.capture import targets
-
-    jobs = pickle.loads(Path(path).read_bytes())  # noqa: S301 - written by `prepare` a moment ago
-    for function, args, kwargs, target, options in jobs:
-        with jax.default_device(targets.find(target).devices()[0]):
-            lowered = jax.jit(function).trace(*args, **kwargs).lower()
-        if compiles:
-            lowered.compile(compiler_options=options)
-    if compiles:
-        from programs.counted_calls import counted_calls
-
-        counted_calls()
-
-
 def say(text: str) -> None:
     """Print a line at once."""
     print(text, flush=True)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] and sys.argv[1] in {"--compile", "--lower"}:
-        work_through(sys.argv[2], compiles=sys.argv[1] == "--compile")
+    if sys.argv[1:2] and sys.argv[1] in HOW:
+        HOW[sys.argv[1]](Path(sys.argv[2]))
     else:
         main()

@@ -141,20 +141,22 @@ def run_python(code: str, **environment: str) -> str:
     The answer is kept as captures are: starting JAX takes seconds.
     """
     versions = {"jax": jax.__version__, "jaxlib": find_version("jaxlib"), "python": sys.version}
+    content = {"python code": code, "environment": environment, "versions": versions}
+    return recall(content, lambda: run_code(code, **environment))
 
-    def run() -> str:
-        kept = {name: value for name, value in os.environ.items() if name not in {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}}
-        done = subprocess.run(  # noqa: S603 - this Python, and code of this package
-            [sys.executable, "-c", code],
-            env={**kept, **environment},
-            check=False,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        return f"{done.returncode}\n{done.stdout}"
 
-    return recall({"python code": code, "environment": environment, "versions": versions}, run)
+def run_code(code: str, **environment: str) -> str:
+    """Do what `run_python` does, and keep nothing."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}}
+    done = subprocess.run(  # noqa: S603 - this Python, and code of this package
+        [sys.executable, "-c", code],
+        env={**kept, **environment},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return f"{done.returncode}\n{done.stdout}"
 
 
 def names_in(text: str) -> Counter[str]:
