@@ -1,0 +1,213 @@
+"""Run the scripts of `snippets/peers`, each in an environment of its own, and compare what they write with the records.
+
+`scripts/peers` starts it, with nothing but uv and the standard library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "snippets"))
+
+from peers import records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+FAILED, NOT_RUN = 1, 3
+RECORDED_ON = ("Linux", "x86_64")
+LONGEST = 60
+"""How many lines of a difference are printed."""
+
+
+class Verdict(StrEnum):
+    """What came of one compiler."""
+
+    AGREES = "agrees with its record"
+    UPDATED = "record rewritten"
+    DIFFERS = "differs from its record"
+    FAILED = "failed"
+    NOT_RUN = "NOT RUN"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one compiler, and for a reader why."""
+
+    peer: str
+    verdict: Verdict
+    why: str = ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the command line names; return the exit status."""
+    known = records.names()
+    parser = argparse.ArgumentParser(prog="scripts/peers", description=__doc__)
+    parser.add_argument("peers", nargs="*", metavar="NAME", help=f"some of: {', '.join(known)} (default: all)")
+    parser.add_argument("--update", action="store_true", help="rewrite the records that differ")
+    parser.add_argument("--within", type=float, metavar="SECONDS", help="start none after so many seconds")
+    parser.add_argument("--list", action="store_true", help="print the names of the compilers, and stop")
+    given = parser.parse_args(arguments)
+    if unknown := sorted(set(given.peers) - set(known)):
+        parser.error(f"no compiler is named {', '.join(unknown)}; there are {', '.join(known)}")
+    if given.list:
+        print("\n".join(known))
+        return 0
+    outcomes = run_all(given.peers or known, update=given.update, within=given.within)
+    return judge(outcomes)
+
+
+def run_all(peers: Iterable[str], *, update: bool = False, within: float | None = None) -> list[Outcome]:
+    """Run compilers one after the other, saying what happens.
+
+    Args:
+        peers: Their names.
+        update: Whether to rewrite records that differ.
+        within: After how many seconds to start no further one.
+    """
+    start, outcomes = time.monotonic(), []
+
+    def say(text: str) -> None:
+        print(f"[{time.monotonic() - start:4.0f} s] {text}", flush=True)
+
+    for peer in peers:
+        if within is not None and time.monotonic() - start > within:
+            outcome = Outcome(peer, Verdict.NOT_RUN, f"the {within:.0f} seconds of --within were over")
+        else:
+            outcome = run(peer, say, update=update)
+        say(f"{peer}: {outcome.verdict}{': ' if outcome.why else ''}{outcome.why}")
+        outcomes.append(outcome)
+    return outcomes
+
+
+def judge(outcomes: Sequence[Outcome]) -> int:
+    """Print what came of all, and return the exit status."""
+    for verdict in Verdict:
+        if found := [outcome.peer for outcome in outcomes if outcome.verdict is verdict]:
+            print(f"{verdict}: {', '.join(found)}")
+    verdicts = {outcome.verdict for outcome in outcomes}
+    if Verdict.DIFFERS in verdicts:
+        print("Where a difference is meant, `scripts/peers NAME --update` rewrites the record.")
+    if verdicts & {Verdict.DIFFERS, Verdict.FAILED}:
+        return FAILED
+    return NOT_RUN if Verdict.NOT_RUN in verdicts else 0
+
+
+def run(peer: str, say: Callable[[str], None], *, update: bool = False) -> Outcome:
+    """Install what a compiler needs, run its script, and compare what it wrote with the record."""
+    if (platform.system(), platform.machine()) != RECORDED_ON:
+        return Outcome(
+            peer, Verdict.NOT_RUN, f"the records are of {' '.join(RECORDED_ON)}, and this is another machine"
+        )
+    script = records.FOLDER / peer / records.SCRIPT
+    say(f"{peer}: installing what {script.relative_to(ROOT)} pins")
+    sync = (find_uv(), "sync", "--quiet", "--script", str(script))
+    installed = call(*sync, **find_links())
+    # Without a network, what uv kept from last time will do.
+    if installed.returncode and call(*sync, "--offline", **find_links()).returncode:
+        return Outcome(peer, Verdict.NOT_RUN, f"uv could not install it:\n{indent(installed.stderr)}")
+    say(f"{peer}: running")
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / records.RECORD
+        python = call(find_uv(), "python", "find", "--script", str(script)).stdout.strip()
+        ended = call(python, str(script), str(out), folder=folder)
+        if ended.returncode or not out.is_file():
+            end = "\n".join((ended.stdout + ended.stderr).splitlines()[-LONGEST:])
+            return Outcome(peer, Verdict.FAILED, f"exit status {ended.returncode}:\n{indent(end)}")
+        return compare(peer, out.read_text(encoding="utf-8"), update=update)
+
+
+def compare(peer: str, made: str, *, update: bool = False) -> Outcome:
+    """Compare the record that a script wrote now with the one beside it, which is rewritten on demand."""
+    path = records.FOLDER / peer / records.RECORD
+    kept = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if kept == made:
+        return Outcome(peer, Verdict.AGREES)
+    why = "\n" + indent(describe(kept, made)) if kept else "there was none"
+    if update:
+        path.write_text(made, encoding="utf-8")
+        return Outcome(peer, Verdict.UPDATED, why)
+    return Outcome(peer, Verdict.DIFFERS, why if kept else "there is none")
+
+
+def describe(kept: str, made: str) -> str:
+    """Return how two records differ, for a reader: the two hashes in words, all else as a difference of lines."""
+    old, new = (json.loads(text) for text in (kept, made))
+    lines = []
+    if old.pop("script", None) != new.pop("script", None):
+        lines.append("another script: what decides on the record was changed since it was written")
+    if not records.is_whole(json.loads(kept)):
+        lines.append("the record was changed by hand")
+    old.pop("record", None)
+    new.pop("record", None)
+    before, after = (json.dumps(each, indent=1, ensure_ascii=False).splitlines() for each in (old, new))
+    changes = list(difflib.unified_diff(before, after, "record", "now", lineterm="", n=2))
+    lines += changes[:LONGEST]
+    if len(changes) > LONGEST:
+        lines.append(f"... and {len(changes) - LONGEST} lines more")
+    return "\n".join(lines)
+
+
+def find_uv() -> str:
+    """Return the uv that `scripts/peers` found, or else the one on PATH."""
+    return os.environ.get("UV", "uv")
+
+
+def call(*command: str, folder: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with an environment in which nothing of this project or of its Python is set.
+
+    Args:
+        command: The program and its arguments.
+        folder: Where to run it, by default in the project.
+        environment: What else to set.
+    """
+    # A script finds its packages by its own metadata: no environment of another project, no Python path of the caller.
+    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV", "UV_PYTHON"}}
+    # One thread each, and no hash that changes the order of a set: the same output on any number of cores.
+    fixed = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    # Where this Python will do for a script, uv need not look for another.
+    kept["PATH"] = os.pathsep.join([str(Path(sys.base_prefix) / "bin"), kept.get("PATH", os.defpath)])
+    kept |= fixed
+    return subprocess.run(
+        command, cwd=folder or ROOT, env=kept | environment, check=False, capture_output=True, text=True
+    )
+
+
+@cache
+def find_links() -> dict[str, str]:
+    """Return where pip is set up to look for wheels besides its registry, in uv's words.
+
+    A build that the registry has not, such as PyTorch's for the CPU alone, may lie there; `UV_FIND_LINKS` goes before.
+    """
+    if "UV_FIND_LINKS" in os.environ or not (pip := shutil.which("pip")):
+        return {}
+    asked = [pip, "config", "get"]
+    for key in ("global.find-links", ":env:.find-links"):
+        answer = subprocess.run([*asked, key], capture_output=True, text=True, check=False)
+        if answer.returncode == 0 and (places := answer.stdout.split()):
+            return {"UV_FIND_LINKS": ",".join(places)}
+    return {}
+
+
+def indent(text: str) -> str:
+    """Return a text moved to the right."""
+    return "\n".join(f"    {line}" for line in text.strip("\n").splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

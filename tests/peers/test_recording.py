@@ -1,0 +1,45 @@
+"""A record holds nothing of the machine that made it."""
+
+from __future__ import annotations
+
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from peers.recording import Recording, UnfitTextError, normalise
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_paths_of_this_machine_get_a_name() -> None:
+    text = f"{sysconfig.get_path('purelib')}/onnx/a.py and {ROOT}/snippets and {tempfile.gettempdir()}/x1"
+    assert normalise(text, "here") == "<packages>/onnx/a.py and <project>/snippets and <temporary>/x1"
+
+
+def test_blanks_at_the_end_of_a_line_are_dropped() -> None:
+    assert normalise("\nfirst  \n\nthird\t\n", "here") == "first\n\nthird"
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("file = " + "/usr" + "/lib/x86_64-linux-gnu/libm.so", "a path of this machine"),
+        ("<Object at 0x7f0012345678>", "an address in memory"),
+        ('cpu_features = "+avx512f,+sse4.2,+fma,+cmov"', "a list of CPU features"),
+    ],
+)
+def test_what_is_left_of_the_machine_is_refused_with_its_line(line: str, what: str) -> None:
+    with pytest.raises(UnfitTextError, match=f"iree: layer/flow, line 2: holds {what}"):
+        Recording("iree").text("layer/flow", f"first\n{line}")
+
+
+def test_a_hexadecimal_number_of_a_program_is_no_address() -> None:
+    assert normalise("dense<0xFF800000> and i64 0x10", "here") == "dense<0xFF800000> and i64 0x10"
+
+
+def test_what_differs_from_run_to_run_is_replaced_on_demand() -> None:
+    recording = Recording("torch")
+    recording.text("layer", "# AOT ID: ['3_inference']", replace={r"\d+_inference": "N_inference"})
+    assert recording.texts == {"layer": ["# AOT ID: ['N_inference']"]}
