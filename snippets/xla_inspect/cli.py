@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,15 @@ from xla_inspect.report.explorer.page import write
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from xla_inspect.hlo.record import Capture, Code, Kernel
+    from xla_inspect.hlo.record import Capture, Captures, Code, Kernel
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0, or 1 after an error that was asked for in vain, 2 for usage."""
     options = build_parser().parse_args(arguments)
+    # Each compile, which takes seconds, is named while it lasts.
+    logging.basicConfig(format="%(message)s ...")
+    logging.getLogger("xla_inspect").setLevel(logging.INFO)
     try:
         print(COMMANDS[options.command](options))  # noqa: T201 - a command prints
     except InspectError as error:
@@ -44,6 +48,13 @@ def build_parser() -> argparse.ArgumentParser:
     command = commands.add_parser("report", help="write one HTML file in which to step through the passes")
     command.add_argument("function", metavar="FILE.py:FUNCTION", help="as for `show`")
     command.add_argument("--target", action="append", help="may repeat (default: cpu, h100 and tpu-v5e)")
+    command.add_argument(
+        "--donate",
+        action="append",
+        type=int,
+        metavar="N",
+        help="also plan the memory with the N-th argument (from 0) donated, as a switch in the file; may repeat",
+    )
     command.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="default: FUNCTION.html")
     return parser
 
@@ -72,17 +83,34 @@ def report(options: argparse.Namespace) -> str:
         InspectError: As for `show`; or no target could be compiled for, or the file cannot be written.
     """
     function, example = load_function(options.function)
-    found = capture_all(function, *example, targets=tuple(dict.fromkeys(options.target or USUAL)))
+    targets = tuple(dict.fromkeys(options.target or USUAL))
+    found = capture_all(function, *example, targets=targets)
     missing = [f"{target} is left out: {reason}" for target, reason in found.missing.items()]
     if not found:
         raise InspectError("\n".join(missing))
+    donated = capture_donated(function, example, targets, options.donate) if options.donate else None
     path = options.output or Path(f"{next(iter(found.values())).program}.html")
     try:
-        path.write_text(write(found), encoding="utf-8")
+        path.write_text(write(found, donated), encoding="utf-8")
     except OSError as error:
         message = f"cannot write {path}: {error.strerror}"
         raise InspectError(message) from error
     return "\n".join((*missing, f"{path}: {path.stat().st_size:,} bytes; open it in a browser"))
+
+
+def capture_donated(
+    function: Callable[..., Any], example: tuple[Any, ...], targets: tuple[str, ...], arguments: list[int]
+) -> Captures:
+    """Return the captures of a function with some of its arguments donated.
+
+    Raises:
+        InspectError: It has no such argument.
+    """
+    try:
+        return capture_all(function, *example, targets=targets, donate_argnums=arguments)
+    except ValueError as error:
+        message = f"--donate {' --donate '.join(map(str, arguments))}: {error}"
+        raise InspectError(message) from error
 
 
 def load_function(named: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:

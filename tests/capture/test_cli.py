@@ -63,3 +63,33 @@ def test_a_file_without_an_example_is_told_to_define_one(tmp_path: Path, capsys:
     file.write_text("def bare(x):\n    return x\n", encoding="utf-8")
     assert cli.main(["show", f"{file}:bare"]) == 1
     assert "let EXAMPLE be a tuple" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:Some donated buffers were not usable")
+def test_report_writes_one_file_and_plans_the_memory_with_an_argument_donated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, donated = tmp_path / "plain.html", tmp_path / "donated.html"
+    asked = ["report", f"{LAYER}:layer", "--target", "cpu", "-o"]
+    assert cli.main([*asked, str(plain)]) == cli.main([*asked, str(donated), "--donate", "0"]) == 0
+    assert capsys.readouterr().out.startswith(f"{plain}: {plain.stat().st_size:,} bytes; open it in a browser\n")
+    assert donated.stat().st_size > plain.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--donate", "7"], "--donate 7: Jitted function has donate_argnums=(7,)"),
+        (["-o", "none/such.html"], "cannot write none/such.html: No such file or directory"),
+    ],
+)
+def test_a_report_that_cannot_be_written_says_why(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["report", f"{LAYER}:layer", "--target", "cpu", *arguments]) == 1
+    assert capsys.readouterr().err.partition("\n")[0].startswith(f"xla-inspect: {said}")
+
+
+def test_each_compile_is_named_while_it_lasts(caplog: pytest.LogCaptureFixture) -> None:
+    assert cli.main(["show", f"{LAYER}:layer"]) == 0
+    assert caplog.messages == ["compiling layer for cpu"]
