@@ -79,7 +79,7 @@ def check_text(text: str, name: str, root: Path = ROOT) -> list[Finding]:
         root: The project.
     """
     code = "\n".join((*_find_code(text), *_read_programs(text, root)))
-    masked = _mask(text)
+    masked = mask(text)
     for phrase in _read_allowed().get(name, ()):
         masked = masked.replace(phrase, _blank_text(phrase))
     masked = _VERSION.sub(lambda found: found[0] if _is_pinned(found[0]) else _blank(found), masked)
@@ -95,7 +95,7 @@ def list_numbers(text: str) -> list[tuple[int, int, str]]:
     Returns:
         The line of each, the offset in the text, and the number.
     """
-    return [found for found in _find_numbers(_VERSION.sub(_blank, _mask(text))) if not _YEAR.fullmatch(found[2])]
+    return [found for found in _find_numbers(_VERSION.sub(_blank, mask(text))) if not _YEAR.fullmatch(found[2])]
 
 
 def unused(root: Path = ROOT) -> list[str]:
@@ -119,7 +119,7 @@ def _read_pins() -> set[str]:
     return set(re.findall(r"==(\d+(?:\.\d+){2,})", (ROOT / "pyproject.toml").read_text(encoding="utf-8")))
 
 
-def _mask(text: str) -> str:
+def mask(text: str) -> str:
     """Return a page with white space for all that is not prose."""
     for pattern in _NO_PROSE:
         text = pattern.sub(_blank, text)

@@ -143,7 +143,7 @@ def dead_code() -> Finding:
 
 
 def batch_norm_decomposed() -> Finding:
-    """Batch normalisation is decomposed by a pass, which a user of JAX meets."""
+    """Batch normalization is decomposed by a pass, which a user of JAX meets."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         before = capture.unoptimized_module.opcode_counts()["batch-norm-inference"]
