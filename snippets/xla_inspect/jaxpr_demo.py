@@ -1,0 +1,202 @@
+"""Phases 2 and 5 of the practice: what JAX writes down when it traces, and what grad and vmap add to it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import TYPE_CHECKING
+
+from xla_inspect.practice import command, tables
+from xla_inspect.practice.compilation import compile_for, require, start_jax
+from xla_inspect.practice.phases import PHASES
+from xla_inspect.report.quantity import amount, size
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from xla_inspect.capture.targets import Target
+    from xla_inspect.hlo.record import Capture
+    from xla_inspect.practice.terminal import Paper
+
+PHASE, TRANSFORMS = PHASES["jaxpr"], PHASES["transforms"]
+
+DESCRIPTION = """\
+Phases 2 and 5 of 5, 20 and 15 minutes: the jaxpr, which is what JAX writes down when it traces a function.
+
+Phase 2 shows the jaxpr of a two-layer model, names its primitives, and follows the data from the inputs to the result.
+Phase 5 shows what grad and vmap add to the jaxpr, and what each adds to the kernels that the target launches."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = command.build_parser("jaxpr_demo", DESCRIPTION)
+    parser.add_argument("--phase", type=int, choices=(2, 5), help="show one of the two (default: both)")
+    return command.run(parser, show, arguments)
+
+
+def show(paper: Paper, options: argparse.Namespace) -> int:
+    """Print the phases that were asked for."""
+    if options.phase != TRANSFORMS.number:
+        show_jaxpr(paper)
+    if options.phase != PHASE.number:
+        show_transforms(paper, options.target)
+    return command.RIGHT
+
+
+def show_jaxpr(paper: Paper) -> None:
+    """Print phase 2."""
+    command.open_phase(paper, PHASE)
+    start_jax()
+    from xla_inspect.practice import models
+    from xla_inspect.practice.equations import Equations, explain
+
+    paper.heading("2.1 The program, and its jaxpr")
+    paper.show(inspect.getsource(models.mlp), "python")
+    paper.say(
+        "`jax.make_jaxpr` traces it. It needs no numbers, only shapes and element types: tracers stand in for arrays, "
+        "and each operation on a tracer is written down. Predict first: which operations, and how many?"
+    )
+    model = Equations(models.mlp, models.PARAMS, models.X)
+    model.name_inputs("params", "x")
+    paper.show(model.text, "jaxpr")
+    paper.say(
+        "Read it from top to bottom. Between `lambda ;` and the dot stand the inputs with their types, the leaves of "
+        "`params` first; each line of `let` binds one result to a primitive applied to earlier ones; `in` names the "
+        "result."
+    )
+    paper.heading("2.2 The primitives")
+    rows = [(name, number, explain(name)) for name, number in model.primitives.items()]
+    paper.table(("primitive", "times", "what it does"), rows, numbers=(1,))
+    paper.heading("2.3 Follow the data")
+    paper.say(
+        f"The same {len(model)} equations, with the inputs called by their names, and each result by its equation."
+    )
+    paper.table(("", "primitive", "reads", "makes", "type"), model.rows(), numbers=(0,))
+    _show_absent(paper)
+    command.close_phase(paper, PHASE)
+
+
+def _show_absent(paper: Paper) -> None:
+    """Print what a jaxpr does not hold."""
+    from xla_inspect.practice import models
+    from xla_inspect.practice.equations import Equations
+
+    paper.heading("2.4 What is not in it")
+
+    paper.show(inspect.getsource(models.doubled), "python")
+    unrolled = Equations(models.doubled, models.shape(4))
+    paper.show(unrolled.text, "jaxpr")
+    paper.say(
+        f"The loop and the branch ran in Python, while JAX traced: {len(unrolled)} equations are left of them, and "
+        "neither `range` nor `if`. A loop of a thousand turns would leave its body a thousand times. There is no "
+        "memory layout, no fusion and no hardware in a jaxpr either: those are the compiler's to choose, in phase 3."
+    )
+
+
+def show_transforms(paper: Paper, target: Target) -> None:
+    """Print phase 5."""
+    command.open_phase(paper, TRANSFORMS)
+    require(target)
+    start_jax()
+    show_grad(paper, target)
+    show_vmap(paper, target)
+    command.close_phase(paper, TRANSFORMS)
+
+
+def show_grad(paper: Paper, target: Target) -> None:
+    """Print what `jax.grad` adds."""
+    import jax
+
+    from xla_inspect.practice import models
+    from xla_inspect.practice.equations import Equations, compare_counts
+
+    gradient, example = jax.grad(models.loss), (models.PARAMS, models.X, models.Y)
+    forward, both = Equations(models.loss, *example), Equations(gradient, *example)
+    paper.heading("5.1 grad: what it adds to the jaxpr")
+    paper.show(inspect.getsource(models.loss), "python")
+    paper.say("Predict first: how many matrix products will the gradient take?")
+    paper.say("This is the jaxpr of `jax.grad(loss)`: the forward pass first, then backwards through the same steps.")
+    paper.show(both.text, "jaxpr")
+    rows = [(name, old, new, new - old) for name, old, new in compare_counts(forward.primitives, both.primitives)]
+    rows.append(("all", len(forward), len(both), len(both) - len(forward)))
+    paper.table(("primitive", "loss", "grad(loss)", "more"), rows, numbers=(1, 2, 3))
+    products = both.primitives["dot_general"], forward.primitives["dot_general"]
+    paper.say(
+        f"{products[1]} matrix products became {products[0]}: backwards, a product takes one more product for each "
+        "operand whose gradient is asked for, and nobody asked for that of x. A bias was repeated over the batch, so "
+        "its gradient is a sum over it; a maximum passes the gradient of the operand that won, which is a selection."
+    )
+    paper.say(
+        f"{both.unused} of the equations make what no result depends on, the loss itself: the compiler drops them."
+    )
+    paper.heading(f"5.2 grad: what it adds to the kernels, {title(target.name)}")
+    loss, grad = compile_for(target, models.loss, *example), compile_for(target, gradient, *example)
+    _compare(paper, {"loss": loss, "grad(loss)": grad})
+    paper.say("The kernels of the gradient, in the order in which they are launched:")
+    paper.table(("kernel", "kind", "what is in it"), tables.list_kernels(grad))
+    paper.say(
+        "The backward half reads what the forward half made, the hidden layer and which of its elements were above "
+        f"zero, so it has to wait in memory: {size(grad.memory.temporaries)} of temporaries, where the loss alone "
+        f"takes {size(loss.memory.temporaries)}."
+    )
+
+
+def show_vmap(paper: Paper, target: Target) -> None:
+    """Print what `jax.vmap` adds."""
+    import jax
+
+    from xla_inspect.practice import models
+    from xla_inspect.practice.equations import Equations
+
+    example = (models.PARAMS, models.shape(models.INPUT))
+    batched = (models.PARAMS, models.X)
+    mapped = jax.vmap(models.mlp, in_axes=(None, 0))
+    one, many = Equations(models.mlp, *example), Equations(mapped, *batched)
+    paper.heading("5.3 vmap: what it adds to the jaxpr")
+    paper.say("The model for one example, f32[64], and mapped over a batch of 32:")
+    paper.show(one.text, "jaxpr")
+    paper.show(many.text, "jaxpr")
+    paper.say(
+        f"{len(one)} equations became {len(many)}. There is no loop: every result that depends on x has one more "
+        "dimension, and the product of a vector with a matrix became the product of two matrices."
+    )
+    paper.heading(f"5.4 vmap: what it adds to the kernels, {title(target.name)}")
+    _compare(
+        paper,
+        {
+            "one example": compile_for(target, models.mlp, *example),
+            "vmap": compile_for(target, mapped, *batched),
+            "written for a batch": compile_for(target, models.mlp, *batched),
+        },
+    )
+    each = jax.vmap(jax.grad(models.loss), in_axes=(None, 0, 0))
+    found = compile_for(target, each, models.PARAMS, models.X, models.Y)
+    paper.heading("5.5 Both: a gradient per example")
+    paper.say(
+        "`jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))` gives each example its own gradient. What was summed over "
+        f"the batch keeps it as a dimension instead, and {size(found.memory.outputs)} come out."
+    )
+    paper.table(("kernel", "kind", "what is in it"), tables.list_kernels(found))
+
+
+def _compare(paper: Paper, captures: dict[str, Capture]) -> None:
+    """Print what captures cost, side by side."""
+    rows = [
+        (
+            name,
+            len(tables.kernels(found)),
+            amount(found.cost.flops),
+            size(found.memory.arguments),
+            size(found.memory.outputs),
+            size(found.memory.temporaries),
+        )
+        for name, found in captures.items()
+    ]
+    header = ("program", "kernels", "flops", "arguments", "results", "temporaries")
+    paper.table(header, rows, numbers=range(1, len(header)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

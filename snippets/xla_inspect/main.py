@@ -1,0 +1,99 @@
+"""The whole practice: all phases in turn, or the marking of the reader's exercises."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from xla_inspect import basics, hlo_dump, jaxpr_demo, optimization_compare
+from xla_inspect.practice import command
+from xla_inspect.practice.compilation import require
+from xla_inspect.practice.phases import CHECKED, PHASES
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from xla_inspect.practice.terminal import Paper
+
+DESCRIPTION = """\
+The practice: five phases in which you inspect what a compiler makes of your program, on this CPU or for hardware that
+is not here. Without --check it shows all phases in turn; each is also a command of its own:
+
+{commands}
+
+With --check it compiles what you wrote into the files of snippets/practice, and marks it by what the compiler says.
+It ends with 0 where all is right, 1 where something is wrong, and 3 where something is not written yet."""
+
+COMMANDS = {
+    "basics": "basics",
+    "jaxpr": "jaxpr_demo --phase 2",
+    "hlo": "hlo_dump",
+    "optimization": "optimization_compare",
+    "transforms": "jaxpr_demo --phase 5",
+}
+"""Which command shows each phase."""
+
+ALL = "all"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return command.run(build_parser(), show, arguments)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser, whose help also says how to set XLA's flags and how to use a GPU."""
+    listed = "\n".join(
+        f"  python -m xla_inspect.{COMMANDS[phase.name]:<22} phase {phase.number}: {phase.title}, {phase.minutes} min"
+        for phase in PHASES.values()
+    )
+    parser = command.build_parser("main", DESCRIPTION.format(commands=listed))
+    parser.add_argument(
+        "--check",
+        nargs="?",
+        const=ALL,
+        choices=(ALL, *CHECKED),
+        metavar="PHASE",
+        help=f"mark your exercises: all of them, or those of one of {', '.join(CHECKED)}",
+    )
+    parser.epilog = "\n\n".join(
+        (
+            "SETTING XLA'S FLAGS",
+            command.plain(command.read_text("flags")),
+            "ON A MACHINE WITH AN NVIDIA GPU",
+            command.plain(command.read_text("gpu")),
+            "NO_COLOR=1 prints without colour, and so does a pipe.",
+        )
+    )
+    return parser
+
+
+def show(paper: Paper, options: argparse.Namespace) -> int:
+    """Mark exercises where that was asked for, else print all phases in turn."""
+    if options.check:
+        from xla_inspect.practice import checking
+
+        return checking.run(CHECKED if options.check == ALL else (options.check,))
+    # Before the first phase, not after it.
+    require(options.target)
+    basics.show(paper, options)
+    _pause(paper, "jaxpr")
+    jaxpr_demo.show_jaxpr(paper)
+    _pause(paper, "hlo")
+    hlo_dump.show(paper, options)
+    _pause(paper, "optimization")
+    optimization_compare.show(paper, options)
+    _pause(paper, "transforms")
+    jaxpr_demo.show_transforms(paper, options.target)
+    return command.RIGHT
+
+
+def _pause(paper: Paper, name: str) -> None:
+    """Wait for the reader before the next phase, where there is one."""
+    phase = PHASES[name]
+    command.ask(paper, f"Press Enter for phase {phase.number}, {phase.title}; Ctrl-C ends.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""What the commands of the practice have in common: their arguments, their help, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import re
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.errors import InspectError
+from xla_inspect.practice import device
+from xla_inspect.practice.terminal import WIDTH, Paper, open_paper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from xla_inspect.capture.targets import Target
+    from xla_inspect.practice.phases import Phase
+
+RIGHT, WRONG, USAGE, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 141, 130
+"""How a command ends; the last two are what a shell says of a program that a signal ended."""
+
+TEXTS = Path(__file__).parent / "texts"
+
+
+def build_parser(module: str, description: str, *, target: bool = True) -> argparse.ArgumentParser:
+    """Return a parser with the help that each command has.
+
+    Args:
+        module: The name of the module that is run, such as `basics`.
+        description: What it shows, wrapped by hand.
+        target: Whether it compiles for a target of the reader's choice.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"python -m xla_inspect.{module}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=(
+            "XLA_FLAGS in the environment is heeded; `python -m xla_inspect.main --help` says how each shell sets it,\n"
+            "and how to repeat the phases on a GPU. NO_COLOR=1 prints without colour, and so does a pipe."
+        ),
+    )
+    if target:
+        parser.add_argument(
+            "--target",
+            type=find_target,
+            default="cpu",
+            metavar="TARGET",
+            help=f"what to compile for: {', '.join(device.NAMES)} (default: %(default)s); "
+            "only the last must be in this machine",
+        )
+    return parser
+
+
+def find_target(name: str) -> Target:
+    """Return a target by name, as argparse wants it.
+
+    Raises:
+        argparse.ArgumentTypeError: There is no such target.
+    """
+    try:
+        return device.find(name)
+    except InspectError as error:
+        message = f"{error}, {device.NAME}" if ":" not in name else str(error)
+        raise argparse.ArgumentTypeError(message) from error
+
+
+def run(
+    parser: argparse.ArgumentParser,
+    show: Callable[[Paper, argparse.Namespace], int],
+    arguments: Sequence[str] | None,
+) -> int:
+    """Parse the arguments, show, and return the exit status, whatever happens that a reader can bring about.
+
+    Args:
+        parser: What parses the arguments.
+        show: Prints on paper, and returns the exit status.
+        arguments: The arguments, by default those of the command line.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # What the console's character set lacks is no reason to stop.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        options = parser.parse_args(arguments)
+        status = show(open_paper(), options)
+        sys.stdout.flush()
+    except InspectError as error:
+        complain(parser.prog, str(error))
+        return WRONG
+    except BrokenPipeError:
+        # Who read has enough, as `head` has. What is still to be written goes nowhere.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        complain(parser.prog, "interrupted")
+        return INTERRUPTED
+    except SystemExit as end:
+        # argparse's: after --help, or wrong arguments.
+        return end.code if isinstance(end.code, int) else USAGE
+    return status
+
+
+def complain(prog: str, message: str) -> None:
+    """Print an error for the reader of a command."""
+    sys.stdout.flush()
+    sys.stderr.write(f"{prog.removeprefix('python -m ')}: {message}\n")
+
+
+def open_phase(paper: Paper, phase: Phase) -> None:
+    """Print the title of a phase, how long it takes, and the question that it answers."""
+    paper.title(f"Phase {phase.number} of 5: {phase.title} ({phase.minutes} minutes)")
+    paper.say(phase.question)
+
+
+def close_phase(paper: Paper, phase: Phase) -> None:
+    """Print how to have the exercises of a phase marked, and where to read on."""
+    paper.heading("Your turn")
+    paper.say(
+        "The exercises of this phase lie in snippets/practice; "
+        f"`uv run python -m xla_inspect.main --check {phase.name}` marks them by what the compiler says."
+    )
+    paper.links({reference.title: reference.address for reference in phase.references})
+
+
+def ask(paper: Paper, question: str) -> str:
+    """Return what the reader answers, or an empty string where nobody is there to be asked."""
+    if not (sys.stdin.isatty() and paper.stream.isatty()):
+        return ""
+    paper.stream.write(f"{question} ")
+    paper.stream.flush()
+    answer = sys.stdin.readline().strip()
+    paper.stream.write("\n")
+    return answer
+
+
+def read_text(name: str) -> str:
+    """Return one of the texts that the help and the pages share, in Markdown."""
+    return (TEXTS / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def plain(markdown: str) -> str:
+    """Return simple Markdown as a terminal shows it: listings indented, no fences and no backticks."""
+    lines, inside = [], False
+    for line in markdown.splitlines():
+        if line.startswith("```"):
+            inside = not inside
+        else:
+            lines.append(f"    {line}".rstrip() if inside else textwrap.fill(re.sub(r"`([^`]*)`", r"\1", line), WIDTH))
+    return "\n".join(lines)

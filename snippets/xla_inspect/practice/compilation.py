@@ -1,0 +1,115 @@
+"""Compile what the practice shows: it says what takes time, and heeds the reader's XLA flags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.capture import capture as capturing
+from xla_inspect.capture import private, targets
+from xla_inspect.capture.dumps import PINNED
+from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.practice import device, flags, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from xla_inspect.capture.lowering import Program
+    from xla_inspect.capture.targets import Target
+    from xla_inspect.hlo.record import Capture
+
+LISTS = ("xla_disable_hlo_passes",)
+"""Flags that hold several values, with commas between."""
+
+
+def start_jax() -> None:
+    """Import JAX and start it, which takes a few seconds the first time, and say so meanwhile.
+
+    Raises:
+        InspectError: `XLA_FLAGS` has what XLA would end the process for.
+    """
+    flags.check()
+    if private.backends_started():
+        return
+    with progress.doing("starting JAX"):
+        targets.settle()
+        import jax
+
+        jax.devices()
+
+
+def compile_for(target: Target, function: Callable[..., Any], *example: Any, **arguments: Any) -> Capture:  # noqa: ANN401 - as `capture`
+    """Return the capture of a function for a target, compiled under the reader's flags.
+
+    Where the flags ask for dumps, the program is compiled once more as JAX does it, and dumped.
+
+    Args:
+        target: The target.
+        function: As in `xla_inspect.capture`.
+        *example: Likewise.
+        **arguments: Likewise.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: The compiler refuses an option of the reader's.
+    """
+    from xla_inspect.capture import pipeline
+
+    require(target)
+    with progress.compiling():
+        program = capturing.describe(function, example, arguments)
+        found = pipeline.capture_program(program, target, options_for(target))()
+        if flags.dump_folder():
+            compile_plainly(program, target, {})
+    return found
+
+
+def require(target: Target) -> None:
+    """Do nothing where this machine can compile for a target.
+
+    Raises:
+        TargetUnavailableError: It cannot, and why.
+    """
+    if reason := target.obstacle:
+        raise TargetUnavailableError(target.name, reason)
+
+
+def options_for(target: Target) -> dict[str, str | int | bool]:
+    """Return the options of a capture: those of the device, and the reader's flags where a capture has its own."""
+    pinned, asked = PINNED[target.kind], flags.given()
+    found = dict(device.OPTIONS) if isinstance(target, device.Device) else {}
+    for name in pinned:
+        if name in asked:
+            both = name in LISTS and pinned[name] != asked[name]
+            found[name] = f"{pinned[name]},{asked[name]}" if both else asked[name]
+    return found
+
+
+def compile_plainly(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> None:
+    """Compile a program as JAX does it, with options besides, for what the compiler writes meanwhile."""
+    from xla_inspect.capture import lowering
+
+    with lowering.settled(program.project):
+        lowering.lower_for_device(program, target).stage.compile(dict(options) or None)
+
+
+def dump(target: Target, folder: Path, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `capture`
+    """Compile a function for a target and let the compiler write all that it writes into a folder.
+
+    Args:
+        target: The target.
+        folder: An existing folder.
+        function: As in `xla_inspect.capture`.
+        *example: Likewise.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+    """
+    from xla_inspect.capture import dumps, lowering
+
+    require(target)
+    program = capturing.describe(function, example, {})
+    with progress.doing(f"compiling {program.name} for {target.name}, with dumps"), lowering.settled(program.project):
+        lowered = lowering.lower_for_device(program, target)
+        options = {**PINNED[target.kind], **options_for(target)}
+        dumps.compile_with_dumps(lowered.stage, target, options, folder)

@@ -1,0 +1,134 @@
+"""A jaxpr in rows: each equation with what it reads and makes, under names that a reader knows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MEANINGS = {
+    "add": "adds element by element",
+    "broadcast_in_dim": "repeats along new or stretched dimensions",
+    "convert_element_type": "changes the element type",
+    "copy": "copies",
+    "copy_p": "copies",
+    "cos": "cosine of each element",
+    "custom_jvp_call": "a function with a derivative of its own",
+    "custom_vjp_call": "a function with a gradient of its own",
+    "div": "divides element by element",
+    "dot_general": "multiplies matrices, and sums over the contracted dimensions",
+    "eq": "compares: equal",
+    "exp": "e to the power of each element",
+    "ge": "compares: at least",
+    "gt": "compares: greater",
+    "integer_pow": "raises to a whole power",
+    "jit": "calls a function that is jitted itself",
+    "log": "logarithm of each element",
+    "logistic": "sigmoid of each element",
+    "lt": "compares: less",
+    "max": "takes the larger element; with zero, a relu",
+    "mul": "multiplies element by element",
+    "neg": "changes the sign",
+    "reduce_max": "takes the largest along dimensions",
+    "reduce_sum": "sums along dimensions",
+    "reshape": "gives the same numbers another shape",
+    "select_n": "picks from one of several, element by element",
+    "sin": "sine of each element",
+    "slice": "takes a part",
+    "sqrt": "square root of each element",
+    "squeeze": "drops dimensions of size one",
+    "sub": "subtracts element by element",
+    "tanh": "hyperbolic tangent of each element",
+    "transpose": "changes the order of dimensions",
+}
+"""What primitives do, in a few words."""
+
+
+class Equations:
+    """The equations of a function that is traced for some shapes.
+
+    Args:
+        function: The function.
+        *example: Its arguments; shapes are enough.
+    """
+
+    def __init__(self, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `jax.make_jaxpr`
+        """Trace the function."""
+        closed = jax.make_jaxpr(function)(*example)
+        self.text = str(closed)
+        self.jaxpr: Any = closed.jaxpr
+        paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(example)]
+        self._names = dict(zip(self.jaxpr.invars, paths, strict=True))
+        self._letters = count(1)
+
+    def __len__(self) -> int:
+        """Return how many equations there are, those of inner jaxprs not counted."""
+        return len(self.jaxpr.eqns)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return JAX's own equations, in order."""
+        return iter(self.jaxpr.eqns)
+
+    @property
+    def primitives(self) -> Counter[str]:
+        """How often each primitive is applied, in order of appearance; inner jaxprs not opened."""
+        return Counter(equation.primitive.name for equation in self)
+
+    def name_inputs(self, *names: str) -> None:
+        """Name the arguments, in order: the leaves of `params` are then called `params.w1` and so on."""
+        for variable, path in self._names.items():
+            position, _, rest = path.removeprefix("[").partition("]")
+            if position.isdecimal() and int(position) < len(names):
+                self._names[variable] = f"{names[int(position)]}{rest}"
+
+    def rows(self) -> list[tuple[int, str, str, str, str]]:
+        """Return a row per equation: its number, the primitive, what it reads, what it makes, and the shape of that."""
+        self._number_results()
+        return [
+            (
+                number,
+                equation.primitive.name,
+                ", ".join(map(self.name, equation.invars)),
+                ", ".join(map(self.name, equation.outvars)),
+                ", ".join(variable.aval.str_short(short_dtypes=True) for variable in equation.outvars),
+            )
+            for number, equation in enumerate(self, start=1)
+        ]
+
+    def name(self, atom: Any) -> str:  # noqa: ANN401 - a variable or a literal of JAX's
+        """Return what a value is called: an input by its path, a result by the number of its equation."""
+        if hasattr(atom, "val"):
+            return str(atom.val)
+        return self._names.get(atom, "_")
+
+    @property
+    def unused(self) -> int:
+        """How many equations make what the result does not depend on."""
+        needed = {atom for atom in self.jaxpr.outvars if not hasattr(atom, "val")}
+        dead = 0
+        for equation in reversed(self.jaxpr.eqns):
+            if needed.isdisjoint(equation.outvars):
+                dead += 1
+            else:
+                needed.update(atom for atom in equation.invars if not hasattr(atom, "val"))
+        return dead
+
+    def _number_results(self) -> None:
+        for number, equation in enumerate(self, start=1):
+            for variable in equation.outvars:
+                self._names[variable] = f"r{number}"
+
+
+def explain(primitive: str) -> str:
+    """Return what a primitive does, or where to look it up."""
+    return MEANINGS.get(primitive, "see jax.lax")
+
+
+def compare_counts(before: Counter[str], after: Counter[str]) -> list[tuple[str, int, int]]:
+    """Return a row per primitive that occurs in either: its name, how often before, and how often after."""
+    return [(name, before[name], after[name]) for name in dict.fromkeys((*before, *after))]

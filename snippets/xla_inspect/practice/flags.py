@@ -1,0 +1,121 @@
+"""`XLA_FLAGS` as the reader set it: found good before XLA reads it, and told when it came too late.
+
+XLA reads the variable once, when JAX starts, and ends the process when it does not know a flag: no exception, nothing
+to catch. So a process beside this one reads it first.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from xla_inspect.capture import private, targets
+from xla_inspect.errors import InspectError
+
+VARIABLE = "XLA_FLAGS"
+
+# What XLA reads from the environment, as bytes. `jaxlib._jax` is private; a test says whether it still serves.
+_READ = "from jaxlib._jax import CompileOptions as options; read = options().SerializeAsString()"
+_WITNESS = f"import sys; {_READ}; sys.stdout.buffer.write(read)"
+_NAMES = "from jaxlib._jax import CompileOptions; print(*dir(CompileOptions().executable_build_options.debug_options))"
+
+_FLAG = re.compile(r"""--?([A-Za-z_]\w*)(?:=("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\S*))?""")
+_UNKNOWN = re.compile(r"Unknown flags? in XLA_FLAGS: (.*)")
+_VALUE = re.compile(r"Couldn't interpret value (.*) for flag (\w+)")
+_FILE = re.compile(r'Could not open file "(.*?)" to read flags')
+
+TIMEOUT = 60
+"""Seconds that the other process may take; it takes a fifth of one."""
+
+
+def given() -> dict[str, str]:
+    """Return the reader's flags, name to value, without the one that `xla_inspect` sets itself.
+
+    A variable that does not start with a dash names a file that holds them, as XLA has it.
+    """
+    text = os.environ.get(VARIABLE, "").strip()
+    if text and not text.startswith("-"):
+        try:
+            text = Path(text).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return {}
+    found = {name: value.strip("\"'") for name, value in _FLAG.findall(text)}
+    if found.get("xla_cpu_max_isa") == targets.name_isa():
+        del found["xla_cpu_max_isa"]
+    return found
+
+
+def dump_folder() -> str:
+    """Return the folder that the reader's flags name for dumps, or an empty string."""
+    return given().get("xla_dump_to", "")
+
+
+def check() -> None:
+    """Do nothing where XLA will read the variable, or has read it, as it stands.
+
+    It costs nothing where the variable is not set, and a fifth of a second where it is.
+
+    Raises:
+        InspectError: XLA does not know a flag, or its value; or JAX had started before the variable was set.
+    """
+    if not os.environ.get(VARIABLE, "").strip() or not (given() or _names_file()):
+        return
+    witness = _run(_WITNESS)
+    if complaint := _find_complaint(witness.stderr.decode(errors="replace")):
+        raise InspectError(complaint)
+    if witness.returncode == 0 and private.backends_started() and witness.stdout != read_now():
+        message = (
+            f"{VARIABLE} was set too late: XLA read it when JAX started, and does not read it again. "
+            "Set it before Python starts; in a notebook restart the kernel, and set os.environ before JAX is imported"
+        )
+        raise InspectError(message)
+
+
+def read_now() -> bytes:
+    """Return XLA's options as this process has read them from the environment; they cannot change any more then."""
+    from jaxlib import _jax
+
+    return bytes(_jax.CompileOptions().SerializeAsString())
+
+
+def _names_file() -> bool:
+    return not os.environ.get(VARIABLE, "-").strip().startswith("-")
+
+
+def _run(program: str, **changed: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-c", program]
+    environment = {**os.environ, **changed}
+    return subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT, check=False)  # noqa: S603 - ours
+
+
+def _find_complaint(said: str) -> str:
+    """Return what is wrong with the flags and what to do, from what XLA wrote before it ended the process."""
+    if unknown := _UNKNOWN.search(said):
+        named = dict(_FLAG.findall(unknown[1]))
+        listed = ", ".join(f"--{name}" for name in named) or unknown[1].strip()
+        return f"{VARIABLE} has what this XLA does not know: {listed}{_suggest(named)}"
+    if value := _VALUE.search(said):
+        kind = "see its type in XLA's xla.proto"
+        return f"{VARIABLE} gives --{value[2]} the value {value[1]!r}, which XLA cannot read; {kind}"
+    if file := _FILE.search(said):
+        return (
+            f"{VARIABLE} is {file[1]!r}: what does not start with a dash is the name of a file of flags, "
+            f"and there is no such file. Flags start with two dashes, as in {VARIABLE}=--xla_dump_to=dump"
+        )
+    if "Flag parsing failed" in said:
+        text = os.environ.get(VARIABLE, "")
+        return f"XLA cannot read {VARIABLE}={text!r}; write flags as --name=value, with spaces between them"
+    return ""
+
+
+def _suggest(unknown: dict[str, str]) -> str:
+    """Return the known flags that unknown ones come near to, as the end of a sentence."""
+    known = _run(_NAMES, **{VARIABLE: ""}).stdout.decode(errors="replace").split()
+    near = [name for flag in unknown for name in difflib.get_close_matches(flag, known, 1, 0.75)]
+    if near:
+        return f". Did you mean {', '.join(f'--{name}' for name in near)}?"
+    return ". Mend it or unset the variable: XLA would end the process"

@@ -1,0 +1,77 @@
+"""A line that says what takes time, on the standard error, so that what is piped stays clean."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOGGER = logging.getLogger("xla_inspect")
+
+
+@contextmanager
+def doing(what: str, stream: TextIO | None = None) -> Iterator[None]:
+    """Say what is being done; in a terminal the line goes away when it is done.
+
+    Args:
+        what: As in `starting JAX`.
+        stream: Where to, by default the standard error.
+    """
+    stream = sys.stderr if stream is None else stream
+    if stream.isatty():
+        stream.write(f"{what} ...")
+        stream.flush()
+        try:
+            yield
+        finally:
+            stream.write("\r\x1b[K")
+            stream.flush()
+    else:
+        stream.write(f"{what} ...\n")
+        stream.flush()
+        yield
+
+
+@contextmanager
+def compiling(stream: TextIO | None = None) -> Iterator[None]:
+    """Say what is compiled meanwhile; what the cache has is not compiled, and not said."""
+    stream = sys.stderr if stream is None else stream
+    handler = _Line(stream)
+    level = _LOGGER.level
+    _LOGGER.addHandler(handler)
+    _LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        _LOGGER.removeHandler(handler)
+        _LOGGER.setLevel(level)
+        handler.finish()
+
+
+class _Line(logging.Handler):
+    """Shows the last message on one line of a terminal, and each on a line of its own elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(logging.INFO)
+        self._stream = stream
+        self._open = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a message."""
+        if record.levelno > logging.INFO:
+            return
+        terminal = self._stream.isatty()
+        self._stream.write(f"\r\x1b[K{record.getMessage()} ..." if terminal else f"{record.getMessage()} ...\n")
+        self._stream.flush()
+        self._open = terminal
+
+    def finish(self) -> None:
+        """Take the line away."""
+        if self._open:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._open = False

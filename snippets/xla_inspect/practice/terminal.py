@@ -1,0 +1,177 @@
+"""What the practice prints: headings, wrapped prose, listings and tables; coloured in a terminal, plain in a pipe."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+WIDTH = 100
+"""The most columns that prose takes, and all that it takes in a pipe."""
+
+NARROW = 40
+"""The least: a terminal that is narrower wraps for itself."""
+
+INDENT = "    "
+
+_STYLES = {"title": "1;36", "heading": "1", "faint": "2", "strong": "1", "good": "32", "bad": "31"}
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+class Paper:
+    """A stream to print on.
+
+    Args:
+        stream: Where to.
+        colour: Whether escape sequences may be written.
+        width: Columns for prose; listings are wrapped to it too where `fold` says so.
+        fold: Whether long lines of listings are wrapped, which a terminal needs and a pipe does not want.
+    """
+
+    def __init__(self, stream: TextIO, *, colour: bool = False, width: int = WIDTH, fold: bool = False) -> None:
+        """Start with nothing printed."""
+        self.stream = stream
+        self.colour = colour
+        self.width = width
+        self.fold = fold
+
+    def title(self, text: str) -> None:
+        """Print the title of a phase, underlined."""
+        self._lines("", self._style(text, "title"), self._style("=" * len(text), "title"), "")
+
+    def heading(self, text: str) -> None:
+        """Print the title of a step."""
+        self._lines(self._style(text, "heading"), "")
+
+    def say(self, text: str) -> None:
+        """Print a paragraph, wrapped; what stands between backticks is set off in colour, where there is colour."""
+        self._lines(self._inline(textwrap.fill(" ".join(text.split()), self.width, break_on_hyphens=False)), "")
+
+    def item(self, text: str) -> None:
+        """Print an item of a list, wrapped."""
+        self._lines(self._inline(_fill(" ".join(text.split()), self.width, "* ", "  ")))
+
+    def show(self, text: str, language: str = "text") -> None:
+        """Print a listing, indented, in the colours of its language."""
+        width = self.width - len(INDENT)
+        lines = [part for line in text.rstrip().splitlines() for part in (_break(line, width) if self.fold else [line])]
+        coloured = self._paint("\n".join(lines), language)
+        self._lines(*(f"{INDENT}{line}".rstrip() for line in coloured.splitlines()), "")
+
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Collection[int] = ()) -> None:
+        """Print a table; its last column is wrapped where it does not fit, unless it holds numbers.
+
+        Args:
+            header: Column titles.
+            rows: Cells; an int is shown with thousands separators.
+            numbers: Indexes of the columns that are aligned to the right.
+        """
+        cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+        widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+        last = len(header) - 1
+        if last not in numbers:
+            widths[last] = 0
+        left = len(INDENT) + sum(width + 2 for width in widths[:last])
+        for number, row in enumerate([list(header), *cells]):
+            padded = [_pad(cell, widths[at], right=at in numbers) for at, cell in enumerate(row)]
+            start = INDENT + "  ".join([*padded[:last], ""])
+            fits = not self.fold or last in numbers or self.width - left < NARROW // 2
+            text = start + padded[last] if fits else _fill(padded[last], self.width, start, " " * left)
+            self._lines(
+                *(self._style(line.rstrip(), "faint") if not number else line.rstrip() for line in text.split("\n"))
+            )
+        self._lines("")
+
+    def verdict(self, text: str, *, good: bool) -> None:
+        """Print a paragraph in the colour of success or of failure."""
+        for line in _fill(" ".join(text.split()), self.width, "", "").split("\n"):
+            self._lines(self._style(line, "good" if good else "bad"))
+        self._lines("")
+
+    def links(self, named: Mapping[str, str]) -> None:
+        """Print where to read on: a title and an address each."""
+        self.heading("Read on")
+        for title, address in named.items():
+            self._lines(f"* {title}", f"  {self._style(address, 'faint')}")
+        self._lines("")
+
+    def _lines(self, *lines: str) -> None:
+        for line in lines:
+            self.stream.write(f"{line}\n")
+        self.stream.flush()
+
+    def _style(self, text: str, style: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colour and text else text
+
+    def _inline(self, text: str) -> str:
+        if not self.colour:
+            return text
+        return _CODE.sub(lambda found: self._style(found[1], "strong"), text)
+
+    def _paint(self, text: str, language: str) -> str:
+        """Return a listing in colours, where there is colour and Pygments to make it."""
+        if not self.colour or language == "text" or importlib.util.find_spec("pygments") is None:
+            return text
+        import pygments
+        from pygments.formatters import TerminalFormatter
+        from pygments.lexers import get_lexer_by_name
+
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        return pygments.highlight(text, lexer, TerminalFormatter()).rstrip("\n")
+
+
+def open_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
+    """Return paper that suits a stream: coloured and folded in a terminal, plain in a pipe or a file.
+
+    `NO_COLOR`, set to anything, forbids colour (https://no-color.org), and so does `TERM=dumb`.
+
+    Args:
+        stream: Where to print, by default the standard output.
+        environment: Variables that say what is wanted.
+    """
+    stream = sys.stdout if stream is None else stream
+    terminal = stream.isatty()
+    columns = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
+    allowed = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    return Paper(
+        stream,
+        colour=terminal and allowed and understands_colour(environment),
+        width=max(NARROW, min(columns, WIDTH)),
+        fold=terminal,
+    )
+
+
+def understands_colour(environment: Mapping[str, str], system: str = os.name) -> bool:
+    """Return whether terminals of this system take escape sequences; on Windows the newer ones say who they are."""
+    return system != "nt" or any(environment.get(name) for name in ("WT_SESSION", "ANSICON", "ConEmuANSI", "TERM"))
+
+
+def _fill(text: str, width: int, first: str, others: str) -> str:
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False, break_long_words=False
+    )
+
+
+def _pad(text: str, width: int, *, right: bool) -> str:
+    return text.rjust(width) if right else text.ljust(width)
+
+
+def _break(line: str, width: int) -> list[str]:
+    """Return a line of a listing in pieces that fit, cut after commas and spaces; what has none stays whole."""
+    if len(line) <= width:
+        return [line]
+    inner = " " * (len(line) - len(line.lstrip()) + 4)
+    parts, current = [], ""
+    for piece in re.findall(r"\S+\s*|\s+", line):
+        if current.strip() and len(current) + len(piece.rstrip()) > width:
+            parts.append(current.rstrip())
+            current = inner
+        current += piece
+    return [*parts, current.rstrip()]
