@@ -103,7 +103,8 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
     if folder is not None:
         paper.say(f"They lie in {folder}. Open the first two, then the passes in the order of their numbers.")
     else:
-        paper.say("To keep them and read them by hand: `uv run python -m xla_inspect.hlo_dump --to dump`.")
+        paper.say("This keeps them, to be read by hand, and names each:")
+        paper.show(f"uv run python -m xla_inspect.hlo_dump --target {target.name} --to dump")
     asked = flags.dump_folder()
     if asked:
         paper.say(f"XLA_FLAGS says --xla_dump_to={asked}: what this process compiles is dumped there too.")
@@ -118,11 +119,11 @@ def _show_group(paper: Paper, named: str, files: list[dumped.Dumped], *, whole: 
         # The start of a pipeline changes nothing: a pass that did is the better example.
         telling = [file for file in same if "pipeline-start" not in file.path.name] or same
         shown = same if whole or number <= FEW else telling[:1]
-        rows += [
-            (file.path.name if whole else dumped.shorten(file.path.name), size(file.bytes), said) for file in shown
-        ]
+        names = [file.path.name if whole else dumped.shorten(file.path.name) for file in shown]
+        words = [said, *["likewise"] * (len(shown) - 1)]
+        rows += zip(names, [size(file.bytes) for file in shown], words, strict=True)
         if len(shown) < number:
-            rows.append((f"and {number - len(shown)} more", size(dumped.total(same) - dumped.total(shown)), ""))
+            rows.append((f"and {number - len(shown)} more", size(dumped.total(same) - dumped.total(shown)), "likewise"))
     paper.table((named, "size", "what it is"), rows, numbers=(1,))
 
 

@@ -101,19 +101,19 @@ def show_passes(paper: Paper, found: Capture) -> None:
     """Print which pass did what, and who removed each thing that was wasted."""
     paper.heading("4.4 Which pass did what")
     paper.say("Passes run in this order. Listed are those after which the text of the module differs.")
-    rows = [(left, name, did) for name, did, left in tables.list_passes(found)]
-    paper.table(("instructions after", "pass", "what it did"), rows, numbers=(0,))
+    rows = [(name, left, did) for name, did, left in tables.list_passes(found)]
+    paper.table(("pass", "instructions", "what it did"), rows, numbers=(1,))
     paper.say("And who put an end to each waste:")
     fates, again = [], 0
     for written, opcodes, goal in WASTE:
         by, left = tables.find_remover(found, opcodes, goal)
-        fates.append((written, by, ", ".join(opcodes), left))
+        fates.append((written, ", ".join(opcodes), left, by))
         again += left > goal
-    paper.table(("written", "removed by", "opcode", "in the end"), fates, numbers=(3,))
+    paper.table(("written", "opcode", "in the end", "removed by"), fates, numbers=(2,))
     if again:
         paper.say(
-            "Where more are left in the end than the program needs, a fusion computes again what another has: that costs "
-            "less than to write it to memory and read it back."
+            "Where more are left in the end than the program needs, a fusion computes again what another has: that "
+            "costs less than to write it to memory and read it back."
         )
 
 

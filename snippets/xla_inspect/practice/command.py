@@ -95,9 +95,14 @@ def run(
         return WRONG
     except BrokenPipeError:
         # Who read has enough, as `head` has. What is still to be written goes nowhere.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()
         return PIPE_CLOSED
+    except OSError as error:
+        # A full disk, say; Windows says EINVAL of a closed pipe.
+        with contextlib.suppress(OSError):
+            complain(parser.prog, f"{error.filename or 'the output'}: {error.strerror or error}")
+        _abandon_output()
+        return WRONG
     except KeyboardInterrupt:
         complain(parser.prog, "interrupted")
         return INTERRUPTED
@@ -109,8 +114,15 @@ def run(
 
 def complain(prog: str, message: str) -> None:
     """Print an error for the reader of a command."""
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
     sys.stderr.write(f"{prog.removeprefix('python -m ')}: {message}\n")
+
+
+def _abandon_output() -> None:
+    """Let what is still to be written go nowhere, so that Python does not try again when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_phase(paper: Paper, phase: Phase) -> None:
@@ -122,10 +134,8 @@ def open_phase(paper: Paper, phase: Phase) -> None:
 def close_phase(paper: Paper, phase: Phase) -> None:
     """Print how to have the exercises of a phase marked, and where to read on."""
     paper.heading("Your turn")
-    paper.say(
-        "The exercises of this phase lie in snippets/practice; "
-        f"`uv run python -m xla_inspect.main --check {phase.name}` marks them by what the compiler says."
-    )
+    paper.say("The exercises of this phase lie in snippets/practice. This marks them, by what the compiler says:")
+    paper.show(f"uv run python -m xla_inspect.main --check {phase.name}")
     paper.links({reference.title: reference.address for reference in phase.references})
 
 

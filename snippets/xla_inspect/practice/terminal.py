@@ -19,10 +19,13 @@ WIDTH = 100
 NARROW = 40
 """The least: a terminal that is narrower wraps for itself."""
 
+ROOM = 44
+"""Columns that the last column of a table takes at least; with less it stands below the others."""
+
 INDENT = "    "
 
 _STYLES = {"title": "1;36", "heading": "1", "faint": "2", "strong": "1", "good": "32", "bad": "31"}
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = re.compile(r"`([^`]+)`")
 
 
 class Paper:
@@ -76,17 +79,24 @@ class Paper:
         cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
         last = len(header) - 1
-        if last not in numbers:
-            widths[last] = 0
         left = len(INDENT) + sum(width + 2 for width in widths[:last])
+        room = self.width - left
+        folded = self.fold and last not in numbers and widths[last] > room
+        # With little room beside them, long texts stand below.
+        below = folded and room < ROOM
         for number, row in enumerate([list(header), *cells]):
-            padded = [_pad(cell, widths[at], right=at in numbers) for at, cell in enumerate(row)]
-            start = INDENT + "  ".join([*padded[:last], ""])
-            fits = not self.fold or last in numbers or self.width - left < NARROW // 2
-            text = start + padded[last] if fits else _fill(padded[last], self.width, start, " " * left)
-            self._lines(
-                *(self._style(line.rstrip(), "faint") if not number else line.rstrip() for line in text.split("\n"))
+            start = INDENT + "".join(
+                f"{_pad(cell, widths[at], right=at in numbers)}  " for at, cell in enumerate(row[:-1])
             )
+            end = _pad(row[last], widths[last], right=True) if last in numbers else row[last]
+            if below and end:
+                text = f"{start.rstrip()}\n{_fill(end, self.width, INDENT * 2, INDENT * 2)}"
+            elif folded and end:
+                text = _fill(end, self.width, start, " " * left)
+            else:
+                text = start + end
+            lines = [line.rstrip() for line in text.split("\n")]
+            self._lines(*(lines if number else [self._style(line, "faint") for line in lines]))
         self._lines("")
 
     def verdict(self, text: str, *, good: bool) -> None:
