@@ -92,13 +92,10 @@ class _Noting:
         self.names.add(target.name)
         read: Callable[[], Capture] = known(program, target, options)
         job = program.function.__wrapped__, program.args, dict(program.kwargs), program.mesh, target.name
-        try:
-            pickle.dumps(job)
-        except (AttributeError, TypeError, pickle.PicklingError):
-            # A function inside another has no name by which another process finds it.
-            self.work.unknown += 1
-        else:
+        if can_travel(job):
             self.work.programs.append(job)
+        else:
+            self.work.unknown += 1
 
         def reading() -> Capture:
             capture = read()
@@ -118,6 +115,15 @@ class _Noting:
     def run_code(self, known: Known, code: str, **environment: str) -> Any:  # noqa: ANN401 - what `known` returns
         self.work.runs.append((code, environment))
         return known(code, **environment)
+
+
+def can_travel(job: tuple[Any, ...]) -> bool:
+    """Return whether another process can be told a job: its function has a name, in a file other than a page."""
+    try:
+        pickle.dumps(job)
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return False
+    return getattr(sys.modules.get(job[0].__module__), "__spec__", None) is not None
 
 
 def compile_all(path: Path) -> None:
