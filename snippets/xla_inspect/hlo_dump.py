@@ -113,17 +113,17 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
 def _show_group(paper: Paper, named: str, files: list[dumped.Dumped], *, whole: bool) -> None:
     """Print the files of a group: each sort once with what it is, all their names or a few."""
     rows: list[tuple[str, str, str]] = []
-    sorts = Counter(file.said for file in files)
-    for said, number in sorts.items():
-        same = [file for file in files if file.said == said]
+    for sort, number in Counter(file.sort for file in files).items():
+        same = [file for file in files if file.sort == sort]
         # The start of a pipeline changes nothing: a pass that did is the better example.
         telling = [file for file in same if "pipeline-start" not in file.path.name] or same
         shown = same if whole or number <= FEW else telling[:1]
-        names = [file.path.name if whole else dumped.shorten(file.path.name) for file in shown]
-        words = [said, *["likewise"] * (len(shown) - 1)]
-        rows += zip(names, [size(file.bytes) for file in shown], words, strict=True)
+        for at, file in enumerate(shown):
+            repeated = at > 0 and file.said == sort
+            name = file.path.name if whole else dumped.shorten(file.path.name)
+            rows.append((name, size(file.bytes), "likewise" if repeated else file.said))
         if len(shown) < number:
-            rows.append((f"and {number - len(shown)} more", size(dumped.total(same) - dumped.total(shown)), "likewise"))
+            rows.append((f"and {number - len(shown)} more", size(dumped.total(same) - dumped.total(shown)), sort))
     paper.table((named, "size", "what it is"), rows, numbers=(1,))
 
 

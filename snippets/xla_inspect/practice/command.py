@@ -156,11 +156,14 @@ def read_text(name: str) -> str:
 
 
 def plain(markdown: str) -> str:
-    """Return simple Markdown as a terminal shows it: listings indented, no fences and no backticks."""
+    """Return simple Markdown as a terminal shows it: listings indented, text wrapped, addresses after their names."""
     lines, inside = [], False
     for line in markdown.splitlines():
         if line.startswith("```"):
             inside = not inside
+        elif inside:
+            lines.append(f"    {line}".rstrip())
         else:
-            lines.append(f"    {line}".rstrip() if inside else textwrap.fill(re.sub(r"`([^`]*)`", r"\1", line), WIDTH))
+            text = re.sub(r"\[([^]]*)\]\(([^)]*)\)", r"\1 (\2)", re.sub(r"`([^`]*)`", r"\1", line))
+            lines.append(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
     return "\n".join(lines)

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 # What stands in front of a file's own name: the module's number and name, and on a TPU the compiler's version.
 _FRONT = re.compile(r"^module_\d+\.(?:(?!metadata\.)[^.]*\.(?:cl_\d+\.)?)?")
-_METADATA = re.compile(r"^module_\d+\.metadata\.textproto$")
+_PASS = re.compile(r"\d{4,}\.(?P<pipeline>[^.]+)\.after_(?P<name>[^.]+)(?:\.before_[^.]+)?\.txt")
+_UNKNOWN = ("other", "nothing that this practice knows")
 
 _KINDS: tuple[tuple[str, str, str], ...] = (
-    (r"\d{4,}\..*\.txt", "passes", "the module after a pass that changed it, or at the start of a pipeline, in order"),
+    (r"\d{4,}\..*\.txt", "passes", "the module after a pass that changed it, or where a pipeline starts, in order"),
     (r"before_optimizations\.txt", "start", "HLO as the compiler got it: start reading here"),
     (r".*after_optimizations\.txt", "start", "optimized HLO: what was compiled to code; read its ENTRY next"),
     (r".*after_optimizations-buffer-assignment\.txt", "memory", "which value lives in which piece of memory"),
@@ -43,12 +44,13 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     (r"(?:gpu_target_config\.pbtxt|target_arguments\.txt)", "settings", "the device it is compiled for"),
     (r"autotune_results\.pbtxt", "settings", "what autotuning chose; empty where it is off"),
     (r"(?:flagfile|tpu_comp_env\.txt)", "settings", "the TPU compiler's own flags"),
-    (r"basic_compiler_metadata\.txt", "settings", "the version of the TPU's compiler"),
+    (r"basic_compiler_metadata\.txt", "settings", "the name and the size of the module, in brief"),
     (r"transfer_stats\.txt", "memory", "how much is moved to and from the host"),
+    (r"metadata\.textproto", "passes", "every run of a pass: its name, its time, and whether it changed the module"),
     (r"after_spmd_partitioner\.txt", "passes", "the module once it is divided over devices"),
     (r"before_config_assignment\.txt", "passes", "the module before kernels are given their tiles"),
 )
-_PATTERNS = tuple((re.compile(pattern), group, said) for pattern, group, said in _KINDS)
+_PATTERNS = tuple((re.compile(pattern), group, sort) for pattern, group, sort in _KINDS)
 
 GROUPS = {
     "start": "Start here",
@@ -69,12 +71,14 @@ class Dumped:
     Attributes:
         path: Where it is.
         group: One of `GROUPS`.
-        said: What it is.
+        sort: What files of its sort are.
+        said: What it is itself: for the module between two passes, which pass it is after.
         bytes: Its size.
     """
 
     path: Path
     group: str
+    sort: str
     said: str
     bytes: int
 
@@ -82,31 +86,31 @@ class Dumped:
 def list_files(folder: Path) -> list[Dumped]:
     """Return the files of a dump folder with what each is, by group and sort, in the order of their names."""
     found = [describe(path) for path in sorted(folder.iterdir()) if path.is_file()]
-    groups, kinds = list(GROUPS), [said for _, _, said in _KINDS]
-    order = {said: number for number, said in reversed([*enumerate(kinds)])}
-    return sorted(found, key=lambda file: (groups.index(file.group), order.get(file.said, len(order))))
+    groups, kinds = list(GROUPS), [sort for _, _, sort in _KINDS]
+    order = {sort: number for number, sort in reversed([*enumerate(kinds)])}
+    return sorted(found, key=lambda file: (groups.index(file.group), order.get(file.sort, len(order))))
 
 
 def describe(path: Path) -> Dumped:
     """Return what a file of a dump folder is."""
-    if _METADATA.match(path.name):
-        return Dumped(
-            path, "passes", "every run of a pass: its name, its time, and whether it changed the module", _size(path)
-        )
     name = _FRONT.sub("", path.name)
-    for pattern, group, said in _PATTERNS:
-        if pattern.fullmatch(name):
-            return Dumped(path, group, said, _size(path))
-    return Dumped(path, "other", "nothing that this practice knows", _size(path))
+    found = next(((group, sort) for pattern, group, sort in _PATTERNS if pattern.fullmatch(name)), _UNKNOWN)
+    return Dumped(path, *found, _name_pass(name) or found[1], path.stat().st_size)
+
+
+def _name_pass(name: str) -> str:
+    """Return which pass a module was dumped after, or an empty string where the file is none of those."""
+    found = _PASS.fullmatch(name)
+    if found is None:
+        return ""
+    if found["name"] == "pipeline-start":
+        return f"where the pipeline {found['pipeline']} starts"
+    return f"after {found['name']}, in {found['pipeline']}"
 
 
 def total(files: Iterable[Dumped]) -> int:
     """Return the bytes of files together."""
     return sum(file.bytes for file in files)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size
 
 
 def shorten(name: str) -> str:
