@@ -44,7 +44,7 @@ def test_a_result_of_another_shape_is_refused() -> None:
         given.check("gelu", given.results("gelu").T)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", export.PROGRAMS)
 def test_the_stablehlo_is_what_this_jax_exports(name: str) -> None:
     found = export.text(name)
     assert stablehlo.read(name) == found, (

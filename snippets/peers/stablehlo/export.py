@@ -17,12 +17,21 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from peers import given
+from programs import exported_layer
+
+ANY_ROWS = "layer_any_rows"
+"""The dense layer for any number of rows."""
+
+PROGRAMS = (*given.SHAPES, ANY_ROWS)
 
 
 def text(program: str) -> str:
     """Return a program of `snippets/programs` as `jax.export` writes it for the CPU, without source locations."""
-    module = importlib.import_module(f"programs.{program}")
-    exported = export.export(jax.jit(getattr(module, program)), platforms=("cpu",))(*module.EXAMPLE)
+    if program == ANY_ROWS:
+        exported = exported_layer.any_rows()
+    else:
+        module = importlib.import_module(f"programs.{program}")
+        exported = export.export(jax.jit(getattr(module, program)), platforms=("cpu",))(*module.EXAMPLE)
     context: Any = mlir.make_ir_context()
     stablehlo.register_dialect(context)
     parsed: Any = ir.Module.parse(exported.mlir_module(), context)
@@ -31,7 +40,7 @@ def text(program: str) -> str:
 
 def main() -> None:
     """Write all of them."""
-    for program in given.SHAPES:
+    for program in PROGRAMS:
         (Path(__file__).parent / f"{program}.mlir").write_text(text(program), encoding="utf-8")
 
 
