@@ -1,0 +1,48 @@
+"""Write a two-layer network as a pure function, and jit it.
+
+`mlp(params, x)` returns `relu(x @ w1 + b1) @ w2 + b2` for a batch of examples: f32[32,64] goes in, f32[32,16] comes
+out.
+
+* **Pure**: all that it needs is an argument, and all that it makes is its result.
+* **Jitted**: a call compiles one program, which the compiler sees whole. Without `jit` each operation is a program of
+  its own, and nothing can be fused.
+
+The check counts the matrix products in what is compiled, and the programs that one call compiles.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Params(NamedTuple):
+    """Weights and biases of the two layers."""
+
+    w1: jax.Array  # f32[64,128]
+    b1: jax.Array  # f32[128]
+    w2: jax.Array  # f32[128,16]
+    b2: jax.Array  # f32[16]
+
+
+def shape(*dimensions: int) -> jax.ShapeDtypeStruct:
+    """Return the shape of an array of float32 numbers."""
+    return jax.ShapeDtypeStruct(dimensions, jnp.float32)
+
+
+PARAMS = Params(shape(64, 128), shape(128), shape(128, 16), shape(16))  # type: ignore[arg-type]  # shapes serve as arrays
+EXAMPLE = (PARAMS, shape(32, 64))
+
+
+def mlp(params: Params, x: jax.Array) -> jax.Array:
+    """Return what the network makes of a batch: f32[32,64] -> f32[32,16]."""
+    raise NotImplementedError  # TODO(human): two products, two sums and a relu; and a decorator above the function
+
+
+HINTS = """
+1. `@` multiplies a whole batch at once: `x @ params.w1` is f32[32,128], and a bias of f32[128] is added to each row.
+
+2. `jnp.maximum(..., 0.0)` is relu. The decorator is `@jax.jit`, on the line above `def`.
+
+3. `hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)`, then return `hidden @ params.w2 + params.b2`.
+"""

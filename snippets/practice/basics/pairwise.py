@@ -1,0 +1,32 @@
+"""Apply a function of two vectors to every pair, without a loop.
+
+`distance(a, b)` is given, for two vectors. `pairwise(xs, ys)` returns the matrix of the distances between each row of
+`xs` and each row of `ys`: f32[n,3] and f32[m,3] go in, f32[n,m] comes out.
+
+A Python loop would write the operations of `distance` into the program once for each pair; `vmap` writes each of them
+once, for all pairs. The check traces `pairwise` for few pairs and for more, and counts the equations.
+"""
+
+import jax
+import jax.numpy as jnp
+
+EXAMPLE = (jax.ShapeDtypeStruct((4, 3), jnp.float32), jax.ShapeDtypeStruct((6, 3), jnp.float32))
+
+
+def distance(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Return how far two points lie apart: f32[3], f32[3] -> f32[]."""
+    return jnp.sqrt(jnp.sum((a - b) ** 2))
+
+
+def pairwise(xs: jax.Array, ys: jax.Array) -> jax.Array:
+    """Return the distances of all pairs: f32[n,3], f32[m,3] -> f32[n,m]."""
+    raise NotImplementedError  # TODO(human): jax.vmap, twice
+
+
+HINTS = """
+1. `jax.vmap(f, in_axes=(None, 0))` maps `f` over the rows of its second argument and keeps the first as it is.
+
+2. That gives one row of the matrix. Map the result over the rows of `xs` in the same way, with `in_axes=(0, None)`.
+
+3. `one_row = jax.vmap(distance, in_axes=(None, 0))`, then return `jax.vmap(one_row, in_axes=(0, None))(xs, ys)`.
+"""

@@ -1,0 +1,78 @@
+"""A model that reads a text in pieces and keeps what it made of it: slow for four reasons, and its dump shows each.
+
+Each token is a row of numbers. A layer asks how much a token has to do with each of its topics, and adds the values of
+the topics in these shares. What comes out of the last layer is written into the memory, behind what was read before.
+
+`model.py` is where you mend it. Leave this file as it is: the check compares the two.
+"""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+LAYERS, WIDTH, TOPICS = 6, 128, 256
+"""Layers of the model, numbers of a token, and topics of a layer."""
+
+LONGEST, LENGTH = 64, 4096
+"""The most tokens of a piece, and those that the memory holds."""
+
+type Layer = dict[str, jax.Array]
+
+EXAMPLE = (
+    [
+        {
+            "topics": jax.ShapeDtypeStruct((WIDTH, TOPICS), jnp.float32),
+            "values": jax.ShapeDtypeStruct((TOPICS, WIDTH), jnp.float32),
+        }
+    ]
+    * LAYERS,
+    jax.ShapeDtypeStruct((LENGTH, WIDTH), jnp.float32),
+    0,
+    jax.ShapeDtypeStruct((LONGEST, WIDTH), jnp.float32),
+)
+
+
+def make_layers(seed: int = 0) -> list[Layer]:
+    """Return random weights, a dictionary for each layer: topics f32[128,256], values f32[256,128]."""
+    keys = jax.random.split(jax.random.key(seed), (LAYERS, 2))
+    return [
+        {
+            "topics": jax.random.normal(first, (WIDTH, TOPICS)) / WIDTH**0.5,
+            "values": jax.random.normal(second, (TOPICS, WIDTH)) / TOPICS**0.5,
+        }
+        for first, second in keys
+    ]
+
+
+def apply(layer: Layer, tokens: jax.Array) -> jax.Array:
+    """Return what a layer makes of some tokens: f32[n,128] -> f32[n,128]."""
+    scores = layer["topics"].T @ tokens.T  # one column for each token
+    shares = jnp.exp(scores - jnp.max(scores, axis=0))
+    shares = shares / jnp.sum(shares, axis=0)
+    return tokens + shares.T @ layer["values"]
+
+
+@jax.jit
+def step(layers: list[Layer], memory: jax.Array, position: int, piece: jax.Array) -> jax.Array:
+    """Return the memory with what the layers make of a piece in it, from a position on."""
+    for layer in layers:
+        piece = apply(layer, piece)
+    return jax.lax.dynamic_update_slice(memory, piece, (position, 0))
+
+
+def read(layers: list[Layer], pieces: Sequence[np.ndarray]) -> jax.Array:
+    """Return the memory after a text: pieces of up to 64 tokens, f32[n,128] -> f32[4096,128]."""
+    memory = jnp.zeros((LENGTH, WIDTH))
+    position = 0
+    for piece in pieces:
+        memory = step(layers, memory, position, piece)
+        position += len(piece)
+    return memory
+
+
+if __name__ == "__main__":
+    text = [np.zeros((length, WIDTH), np.float32) for length in (64, 48, 33, 64, 17, 5)]
+    with jax.log_compiles():
+        read(make_layers(), text)

@@ -1,0 +1,38 @@
+"""Take a table out of the program.
+
+`baked` looks rows up in `TABLE`, a constant of this file. The compiler gets the table as part of the program: the
+executable carries it, and another table means another compile.
+
+    uv run xla-inspect show snippets/practice/hlo/constants.py:baked --stage after
+
+Write `lookup(table, ids)`, which returns the same and gets the table as an argument: f32[512,64], s32[32] ->
+f32[32,64].
+
+The check looks for constants in the compiled program, and for the table among its parameters.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+TABLE = np.sin(np.arange(512 * 64, dtype=np.float32)).reshape(512, 64)
+EXAMPLE = (jax.ShapeDtypeStruct((32,), jnp.int32),)
+
+
+def baked(ids: jax.Array) -> jax.Array:
+    """Return rows of the table, scaled: s32[32] -> f32[32,64]."""
+    return jnp.asarray(TABLE)[ids] * 8.0
+
+
+def lookup(table: jax.Array, ids: jax.Array) -> jax.Array:
+    """Return rows of a table, scaled: f32[512,64], s32[32] -> f32[32,64]."""
+    raise NotImplementedError  # TODO(human): no name of this file in it
+
+
+HINTS = """
+1. What a traced function reads from outside is a constant of the program; what it gets as an argument is a parameter.
+
+2. The `8.0` may stay: a scalar is a constant inside the fusion and costs nothing.
+
+3. `return table[ids] * 8.0`
+"""

@@ -1,0 +1,32 @@
+"""Let a training step write its results where its arguments lie.
+
+`update(params, momentum, gradient)` returns the new parameters and the new momentum:
+
+    momentum = 0.9 * momentum + gradient
+    params = params - 0.1 * momentum
+
+All three are f32[512,64]. The caller needs the old parameters and the old momentum no more, but it does need the
+gradient. Jit the function and tell JAX so: then the compiler writes each result into the buffer of the old value, and
+the memory for two matrices is saved.
+
+The check reads `input_output_alias` in the first line of the compiled module.
+"""
+
+import jax
+import jax.numpy as jnp
+
+EXAMPLE = (jax.ShapeDtypeStruct((512, 64), jnp.float32),) * 3
+
+
+def update(params: jax.Array, momentum: jax.Array, gradient: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the new parameters and the new momentum, each f32[512,64]."""
+    raise NotImplementedError  # TODO(human): the two lines above; and a decorator that donates
+
+
+HINTS = """
+1. A buffer that the caller gives away is donated: `jax.jit` takes `donate_argnames` or `donate_argnums`.
+
+2. A decorator with arguments is written `@partial(jax.jit, ...)`, with `partial` from `functools`.
+
+3. `@partial(jax.jit, donate_argnames=("params", "momentum"))`, and return the two in the order `params, momentum`.
+"""

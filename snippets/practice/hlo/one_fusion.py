@@ -1,0 +1,35 @@
+"""Write a program of which one fusion is left.
+
+`alternate(x, w)` multiplies the numbers at even places by `w` and takes the hyperbolic tangent of those at odd places:
+f32[4096], f32[] -> f32[4096].
+
+As one would write it in NumPy, it launches seven kernels:
+
+    y = x.at[::2].multiply(w)
+    return y.at[1::2].set(jnp.tanh(x[1::2]))
+
+Write it so that the CPU launches one, a fusion: no scatter, no loop, no copy, no result in between in memory. The check
+lists what is launched. See for yourself:
+
+    uv run xla-inspect show snippets/practice/hlo/one_fusion.py:alternate --stage after
+"""
+
+import jax
+import jax.numpy as jnp
+
+EXAMPLE = (jax.ShapeDtypeStruct((4096,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32))
+
+
+def alternate(x: jax.Array, w: jax.Array) -> jax.Array:
+    """Return x * w at even places and tanh(x) at odd ones: f32[4096], f32[] -> f32[4096]."""
+    raise NotImplementedError  # TODO(human): each element of the result, from its place alone
+
+
+HINTS = """
+1. An update at computed places is a scatter, which no fusion takes in. Ask the other way round: what does each
+   element of the result need?
+
+2. Compute both for all elements, and choose. What is computed in vain costs less than a kernel.
+
+3. `jnp.arange(len(x)) % 2 == 0` says which places are even; `jnp.where(even, x * w, jnp.tanh(x))`.
+"""

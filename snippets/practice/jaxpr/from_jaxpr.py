@@ -1,0 +1,39 @@
+"""Write the function that was traced to this jaxpr.
+
+    { lambda ; a:f32[16,8] b:f32[8,4]. let
+        c:f32[16,4] = dot_general[
+          dimension_numbers=(([1], [0]), ([], []))
+          preferred_element_type=float32
+        ] a b
+        d:f32[16,4] = tanh c
+        e:f32[16,4] = mul d d
+        f:f32[16] = reduce_sum[axes=(1,) out_sharding=None] e
+        g:f32[16,1] = broadcast_in_dim[broadcast_dimensions=(0,)] f
+        h:f32[16,1] = sqrt g
+        i:f32[16,4] = div d h
+      in (i,) }
+
+The check traces `original` and compares equation by equation: the primitive, what it takes and what it makes. The right
+numbers by other operations will not do.
+"""
+
+import jax
+import jax.numpy as jnp
+
+EXAMPLE = (jax.ShapeDtypeStruct((16, 8), jnp.float32), jax.ShapeDtypeStruct((8, 4), jnp.float32))
+
+
+def original(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Return what the jaxpr returns: f32[16,8], f32[8,4] -> f32[16,4]."""
+    raise NotImplementedError  # TODO(human): read it from the last line up, or from the first line down
+
+
+HINTS = """
+1. Each line is one operation of `jax.numpy`, apart from `broadcast_in_dim`, which gives a sum back the dimension that
+   it lost: `keepdims=True`.
+
+2. `d` has three users: it is multiplied by itself, and it is divided. A call of `jnp.linalg.norm` would be an
+   equation `jit` that holds a jaxpr, and there is none here.
+
+3. With `d = jnp.tanh(a @ b)`, the rest is `d / jnp.sqrt(jnp.sum(d * d, axis=1, keepdims=True))`.
+"""

@@ -1,0 +1,41 @@
+"""Count the operations of a module by category.
+
+`count(module)` returns how many instructions of each category a module holds, in all its computations: also in those
+that fusions, reductions and loops call. `categorise(opcode)` names the category.
+
+Compare a module before and after optimization with it:
+
+    uv run python snippets/practice/optimization/categories.py
+
+The check compares with its own count for three programs, before and after, and shows what is missing.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from xla_inspect import capture
+from xla_inspect.hlo.module import Module
+from xla_inspect.hlo.opcodes import categorise
+
+
+def count(module: Module) -> dict[str, int]:
+    """Return how many instructions of each category there are: `{"element-wise": 4, "structure": 7}`."""
+    raise NotImplementedError  # TODO(human): each instruction of each computation
+
+
+if __name__ == "__main__":
+    found = capture(jax.nn.softmax, jax.ShapeDtypeStruct((64, 128), jnp.float32))
+    print("before", count(found.unoptimized_module))
+    print("after ", count(found.module))
+    print("is", categorise("add"))
+
+
+HINTS = """
+1. A module has `computations`, and a computation can be iterated over; `instruction.opcode` is what `categorise`
+   takes.
+
+2. `module.entry` is one computation of several: what is fused stands in others. `module.walk()` yields all of it.
+
+3. `return dict(Counter(categorise(instruction.opcode) for instruction in module.walk()))`, with `Counter` from
+   `collections`.
+"""

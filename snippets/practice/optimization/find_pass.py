@@ -1,0 +1,28 @@
+"""Say which pass got rid of an operation.
+
+`find_pass(found, opcode)` returns the name of the pass after which no instruction of an opcode is in the module any
+more, for good. It returns None where the optimized module still holds one, and where there never was one.
+
+`found` is a capture. `found.unoptimized_module` is the module as the compiler gets it, `found.passes` lists the passes
+that changed it, each with its `name` and the `module` after it, and `module.opcode_counts()` counts by opcode.
+
+Passes also bring in operations of their own, which later ones take out again. The check asks for opcodes of both kinds,
+and shows how often each stood in the module after each pass.
+"""
+
+from xla_inspect import Capture
+
+
+def find_pass(found: Capture, opcode: str) -> str | None:
+    """Return the name of the pass after which an opcode is gone for good, or None."""
+    raise NotImplementedError  # TODO(human): compare each module with the one before
+
+
+HINTS = """
+1. Make a list of how often the opcode occurs: before, and after each pass.
+
+2. The pass that is asked for comes after the last place of that list that is not zero.
+
+3. Go through the pairs of neighbours, `zip(counts, counts[1:])`, with the passes: where the first is not zero and the
+   second is, remember the name; where the second is not zero, forget it.
+"""

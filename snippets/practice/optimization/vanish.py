@@ -1,0 +1,31 @@
+"""Write a program that the compiler optimizes away.
+
+`nothing(x)` returns `x`, f32[64,128], in a roundabout way: its jaxpr has at least six equations, of at least four
+different primitives. The optimized module computes nothing: `ENTRY` holds the parameter and a `copy` of it.
+
+Beware: the compiler keeps the rounding of floating-point numbers. `x + 1 - 1` is not `x` for it.
+
+The check counts the equations, and lists what `ENTRY` launches. See for yourself:
+
+    uv run xla-inspect show snippets/practice/optimization/vanish.py:nothing --stage passes
+"""
+
+import jax
+import jax.numpy as jnp
+
+EXAMPLE = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
+
+
+def nothing(x: jax.Array) -> jax.Array:
+    """Return x, after at least six operations: f32[64,128] -> f32[64,128]."""
+    raise NotImplementedError  # TODO(human): operations that undo each other, or do nothing
+
+
+HINTS = """
+1. What can be undone exactly? A transposition, a reversal, a sign, a change of shape.
+
+2. What does nothing at all? Multiplying by one, dividing by one, taking the larger of a number and itself.
+
+3. For example `x.T`, its negative, that reshaped to one dimension and back, and then the same again backwards; and `*
+   1.0`.
+"""

@@ -1,0 +1,48 @@
+"""Predict how many matrix products `grad` and `vmap` add.
+
+`loss` is a network of two layers and its mean square error. Write down how many `dot_general` its jaxpr holds, and how
+many those of three programs that are made from it:
+
+1. `loss` itself;
+2. `jax.grad(loss)`, with respect to the parameters;
+3. `jax.grad(loss, argnums=(0, 1))`, with respect to the input too, as if it came from a layer before;
+4. `jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))`: a gradient for each example of a batch, `x` being f32[32,8,6].
+
+The check traces them and shows the products.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Params(NamedTuple):
+    """Weights and biases of the two layers."""
+
+    w1: jax.Array  # f32[6,10]
+    b1: jax.Array  # f32[10]
+    w2: jax.Array  # f32[10,4]
+    b2: jax.Array  # f32[4]
+
+
+def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
+    """Return the mean square error of a batch, f32[8,6], f32[8,4] -> f32[]."""
+    hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
+    return jnp.mean((hidden @ params.w2 + params.b2 - y) ** 2)
+
+
+LOSS: int | None = None  # TODO(human): program 1
+GRADIENT: int | None = None  # TODO(human): program 2
+WITH_INPUT: int | None = None  # TODO(human): program 3
+PER_EXAMPLE: int | None = None  # TODO(human): program 4
+
+HINTS = """
+1. The gradient needs the values of the layers, so the products of the loss are computed too.
+
+2. Backwards, a product `h @ w` becomes two: one for the gradient of `w` and one for that of `h`. The latter is left
+   out where nobody asks for it.
+
+3. `vmap` adds no equation where a primitive can take a batch: `dot_general` gets one more dimension. So the fourth
+   number is the second.
+"""
