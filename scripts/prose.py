@@ -25,6 +25,7 @@ _NO_PROSE = tuple(
         r"\A---\n.*?^---$",  # front matter
         r"^(?P<lead>[ \t>]*)(?P<fence>`{3,}|~{3,})[^\n`]*$.*?^(?P=lead)(?P=fence)[ \t]*$",
         r"<!--.*?-->",
+        r"^--8<--.*$",  # includes a file
         r"(?<!\\)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)",
         r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)",  # where a link leads
         r"<https?://[^>]*>",

@@ -13,7 +13,7 @@ import pytest
 import style
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "CHANGELOG.md"]
 type Find = Callable[[str], list[tuple[int, str]]]
 
 
@@ -22,7 +22,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "page" in metafunc.fixturenames:
         named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
         pages = [page for page in PAGES if not named or page in named]
-        metafunc.parametrize("page", pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
+        metafunc.parametrize("page", pages, ids=[page.relative_to(ROOT).as_posix() for page in pages])
 
 
 def spell(*paths: Path) -> subprocess.CompletedProcess[str]:
