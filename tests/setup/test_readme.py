@@ -48,5 +48,5 @@ def test_the_readme_opens_with_the_two_commands() -> None:
 
 
 def test_every_script_and_folder_that_the_readme_names_is_there() -> None:
-    named = set(re.findall(r"(?:scripts/\w+|(?:docs|snippets|scripts|tests)/[\w/.]*)", TEXT))
+    named = set(re.findall(r"(?:scripts/[\w-]+|(?:docs|snippets|scripts|tests)/[\w/.]*)", TEXT))
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
