@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from xla_inspect import basics, hlo_dump, jaxpr_demo, optimization_compare
-from xla_inspect.practice import command
+from xla_inspect.practice import command, flags
 from xla_inspect.practice.compilation import require
 from xla_inspect.practice.phases import CHECKED, PHASES
 
@@ -74,6 +74,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
     if options.check:
         from xla_inspect.practice import checking
 
+        flags.check()
         return checking.run(CHECKED if options.check == ALL else (options.check,))
     # Before the first phase, not after it.
     require(options.target)

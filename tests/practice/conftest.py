@@ -1,0 +1,70 @@
+"""What the tests of the practice share: its commands, run as a reader runs them into a pipe."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Where the tests find what they share.
+sys.path.insert(0, str(Path(__file__).parent))
+
+# What a terminal, a test runner or an earlier import of the package has set, and a reader has not.
+SET = ("XLA_FLAGS", "NO_COLOR", "COLUMNS", "PYTHONIOENCODING", "JAX_PLATFORMS")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that ended: its exit status, and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+
+def start(module: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """Start a command of the practice, its output into a pipe."""
+    clean = {name: value for name, value in os.environ.items() if name not in SET}
+    command = [sys.executable, "-m", f"xla_inspect.{module}", *arguments]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**clean, **environment},
+    )
+
+
+@cache
+def finish(module: str, *arguments: str, environment: tuple[tuple[str, str], ...] = ()) -> Ended:
+    """Run a command to its end; the same command runs once a session."""
+    process = start(module, *arguments, **dict(environment))
+    out, err = process.communicate(timeout=300)
+    return Ended(process.returncode, out, err)
+
+
+@pytest.fixture(scope="session")
+def run() -> Callable[..., Ended]:
+    """Runs a command of the practice: `run("hlo_dump", "--target", "h100", XLA_FLAGS="...")`."""
+
+    def runs(module: str, *arguments: str, **environment: str) -> Ended:
+        return finish(module, *arguments, environment=tuple(sorted(environment.items())))
+
+    return runs
+
+
+@pytest.fixture(scope="session")
+def begin() -> Callable[..., subprocess.Popen[str]]:
+    """Starts a command of the practice and leaves it running."""
+    return start

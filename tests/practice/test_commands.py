@@ -1,0 +1,127 @@
+"""Each command of the practice, run by itself in a pipe: what it prints, and how it ends when it is misused."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from xla_inspect import hlo_dump, jaxpr_demo, optimization_compare
+from xla_inspect.capture import targets
+from xla_inspect.practice.phases import PHASES
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    Run = Callable[..., Any]
+    Begin = Callable[..., subprocess.Popen[str]]
+
+SHOWS = {
+    "basics": ("basics",),
+    "jaxpr_demo": ("jaxpr", "transforms"),
+    "hlo_dump": ("hlo",),
+    "optimization_compare": ("optimization",),
+    "main": tuple(PHASES),
+}
+WITH_TARGET = [module for module in SHOWS if module != "basics"]
+PROGRESS = re.compile(r"(?:starting JAX|compiling \w+ for [\w-]+(?:, with dumps)?) \.\.\.")
+
+
+@pytest.mark.parametrize("module", SHOWS)
+def test_a_command_shows_its_phases_with_their_minutes_and_ends_each_with_references(module: str, run: Run) -> None:
+    ended = run(module)
+    assert ended.status == 0
+    shown = re.findall(r"^Phase (\d) of 5: (.*) \((\d+) minutes\)$", ended.out, re.MULTILINE)
+    expected = [PHASES[name] for name in SHOWS[module]]
+    assert shown == [(str(phase.number), phase.title, str(phase.minutes)) for phase in expected]
+    parts = re.split(r"^Phase \d of 5", ended.out, flags=re.MULTILINE)[1:]
+    for part, phase in zip(parts, expected, strict=True):
+        _, last = part.split("Read on\n")
+        listed = [line.strip() for line in last.splitlines() if line.strip().startswith("https://")]
+        assert listed == [reference.address for reference in phase.references]
+
+
+@pytest.mark.parametrize("module", SHOWS)
+def test_in_a_pipe_a_command_prints_no_escape_sequence_and_tells_its_progress_beside(module: str, run: Run) -> None:
+    ended = run(module)
+    assert "\x1b" not in ended.out
+    assert ended.out.isascii()
+    lines = ended.err.splitlines()
+    assert lines[0] == "starting JAX ..."
+    assert [line for line in lines if not PROGRESS.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize("module", SHOWS)
+def test_help_says_what_a_command_shows_and_starts_no_jax(module: str, run: Run) -> None:
+    ended = run(module, "--help")
+    assert ended.status == 0
+    assert ended.err == ""
+    for name in SHOWS[module]:
+        assert str(PHASES[name].minutes) in ended.out
+    assert ("--target TARGET" in ended.out) == (module in WITH_TARGET)
+
+
+@pytest.mark.parametrize("module", WITH_TARGET)
+def test_a_target_that_does_not_exist_is_refused_with_a_list(module: str, run: Run) -> None:
+    ended = run(module, "--target", "h900")
+    assert ended.status == 2
+    assert ended.out == ""
+    listed = ", ".join((*targets.TARGETS, "gpu"))
+    assert ended.err.endswith(f"argument --target: no target is named 'h900'; the targets are {listed}\n")
+
+
+@pytest.mark.parametrize("module", WITH_TARGET)
+def test_a_target_that_is_not_here_is_refused_in_one_line(module: str, run: Run) -> None:
+    ended = run(module, "--target", "gpu", JAX_PLATFORMS="cpu")
+    assert ended.status == 1
+    *before, last = ended.err.splitlines()
+    assert set(before) <= {"starting JAX ..."}
+    assert last.startswith(f"xla_inspect.{module}: target 'gpu' is not available here: JAX is not told to use a GPU; ")
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
+@pytest.mark.parametrize(
+    "main",
+    [jaxpr_demo.main, hlo_dump.main, optimization_compare.main],
+    ids=["jaxpr_demo", "hlo_dump", "optimization_compare"],
+)
+def test_a_command_shows_another_target_without_its_hardware(
+    main: Callable[[list[str]], int], target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--target", target]) == 0
+    out = capsys.readouterr().out
+    named = {"h100": "NVIDIA H100", "tpu-v5e": "TPU v5e"}[target]
+    assert f", {named}\n" in out
+    # No kernel of another compiler.
+    assert "__ynn_fusion" not in out
+    assert ("__triton" in out) == (target == "h100")
+
+
+@pytest.mark.parametrize("module", ["basics", "hlo_dump"])
+def test_a_reader_of_the_pipe_who_has_enough_ends_the_command_in_silence(module: str, begin: Begin) -> None:
+    process = begin(module)
+    assert process.stdout
+    assert process.stderr
+    process.stdout.readline()
+    process.stdout.close()
+    said = process.stderr.read()
+    assert process.wait(timeout=120) == 141
+    assert [line for line in said.splitlines() if not PROGRESS.fullmatch(line)] == []
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("module", SHOWS)
+def test_an_unknown_flag_is_told_before_xla_ends_the_process(module: str, run: Run) -> None:
+    ended = run(module, XLA_FLAGS="--xla_dump_too=dump")
+    assert ended.status == 1
+    said = "XLA_FLAGS has what this XLA does not know: --xla_dump_too. Did you mean --xla_dump_to?"
+    assert ended.err == f"xla_inspect.{module}: {said}\n"
+
+
+def test_an_argument_that_does_not_exist_is_a_usage_error(run: Run) -> None:
+    ended = run("basics", "--target", "cpu")
+    assert ended.status == 2
+    assert ended.err.endswith("error: unrecognized arguments: --target cpu\n")

@@ -1,0 +1,38 @@
+"""The GPU of this machine as a target, on machines that have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect.capture import targets
+from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.practice import compilation, device, models
+
+
+def test_the_other_targets_are_those_of_the_package() -> None:
+    assert device.find("h100:8") == targets.find("h100:8")
+    assert (*targets.TARGETS, "gpu") == device.NAMES
+    with pytest.raises(InspectError, match="no target is named 'gpus'"):
+        device.find("gpus")
+
+
+def test_a_gpu_that_jax_was_not_told_of_is_an_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    found = device.find("gpu")
+    assert "set JAX_PLATFORMS=cuda,cpu before Python starts" in found.obstacle
+    with pytest.raises(TargetUnavailableError):
+        compilation.compile_for(found, models.decay, models.shape(4))
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda,cpu")
+    assert found.obstacle == ""
+
+
+def test_a_gpu_that_jax_does_not_find_is_an_error_that_says_what_jax_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda,cpu")
+    # JAX has started for the CPU alone, as where there is no driver.
+    with pytest.raises(TargetUnavailableError, match=r"JAX finds none .*cuda.*--target h100 needs no GPU"):
+        device.find("gpu").devices()
+
+
+def test_on_the_gpu_xla_tunes_itself_as_it_does_by_default() -> None:
+    assert compilation.options_for(device.find("gpu"))["xla_gpu_autotune_level"] == 4
+    assert "xla_gpu_autotune_level" not in compilation.options_for(device.find("h100"))
