@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import os
-import re
 import subprocess
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import FileSystemBytecodeCache
 from mkdocs.plugins import CombinedEvent, event_priority
 
-from livepage import explorers, kept, notebooks, reading
+from livepage import explorers, kept, notebooks, reading, search, texts
 from livepage.links import LineOfLink
 from livepage.project import log, project
 
@@ -22,16 +21,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
     from livepage.session import Failure
 
-# Compiler text is no prose to search; the indexer would spend most of a rebuild on its markup.
-_LISTING = re.compile(
-    r'<div class="language-(?:hlo|stablehlo|mlir|jaxpr|llvm|ptx|sass|asm|gas|machine-code|text) highlight">.*?</div>',
-    re.DOTALL,
-)
 _built: list[str] = []
+_nav: list[Navigation] = []
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
 
@@ -60,12 +56,19 @@ def on_config(config: MkDocsConfig) -> None:
             os.environ["SOURCE_DATE_EPOCH"] = date
 
 
-def on_env(env: Environment, **_: object) -> Environment:
-    """Keep the compiled templates of the theme, which otherwise take a third of a rebuild."""
+def on_env(env: Environment, config: MkDocsConfig, **_: object) -> Environment:
+    """Keep the compiled templates of the theme, which otherwise take a third of a rebuild, and tell them of a feed."""
+    config.extra["feed"] = any("feed" in page.meta for page in _nav[0].pages)
     folder = project.root / ".cache" / "templates"
     folder.mkdir(parents=True, exist_ok=True)
     env.bytecode_cache = FileSystemBytecodeCache(str(folder))
     return env
+
+
+def on_nav(nav: Navigation, **_: object) -> Navigation:
+    """Keep the navigation."""
+    _nav[:] = [nav]
+    return nav
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
@@ -93,7 +96,7 @@ def on_pre_page(page: Page, **_: object) -> Page:
 @event_priority(100)
 def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
     page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
-    page.content = _LISTING.sub("", page.content or "")
+    page.content = search.to_index(page.content or "")
     return context
 
 
@@ -116,6 +119,7 @@ def on_post_page(output: str, **_: object) -> str:
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
     """Publish what explorers need, and sum up the build in the log."""
     explorers.publish(_built, Path(config.site_dir))
+    texts.publish(_nav[0], config)
     _built.clear()
     totals = project.totals
     log.info(

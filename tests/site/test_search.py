@@ -1,9 +1,13 @@
-"""The search index holds the prose and the code of the pages, and none of the compiler's text."""
+"""The search index holds prose, names, opcodes and terms, and none of the compiler's text."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+
+from material.plugins.search.plugin import Parser
+
+from livepage.search import to_index
 
 if TYPE_CHECKING:
     from conftest import Site
@@ -14,7 +18,7 @@ PAGE = """
     Findable prose with a value `= "computed"`.
 
     ```python
-    findable_code = 1
+    findable = jax.jit(lax.dot_general)
     ```
 
     ```python exec="on" result="hlo"
@@ -33,8 +37,55 @@ def test_listings_are_on_the_page_and_not_in_the_index(site: Site) -> None:
     assert site.build() == []
     index = json.loads((site.root / "site" / "search" / "search_index.json").read_text(encoding="utf-8"))
     text = " ".join(entry["text"] for entry in index["docs"])
-    for word in ("Findable prose", "computed", "findable_code", "Printed prose", "More prose"):
+    for word in ("Findable prose", "computed", "jax.jit lax.dot_general", "Printed prose", "More prose"):
         assert word in text
-    for word in ("hidden", "caption"):
+    for word in ("hidden", "caption", "findable ="):
         assert word not in text
+    for word in ("hidden", "caption"):
         assert word in site.html("a")
+
+
+def index(content: str) -> dict[str, tuple[str, str]]:
+    """Return what the search plugin makes of a page's HTML: title and text of each entry, by its id."""
+    parser = Parser()
+    parser.feed(to_index(content))
+    parser.close()
+    return {str(part.id): ("".join(part.title).strip(), "".join(part.text)) for part in parser.data}
+
+
+def test_an_opcode_is_an_entry_of_its_own() -> None:
+    card = (
+        '<details class="opcode" id="op-abs"><summary><code>abs</code> <span>The absolute value.</span> '
+        "<small>CPU</small></summary><p>From <code>lax.abs(x)</code>.</p><pre>%abs.1 = f32[8] abs(%x)</pre></details>"
+    )
+    other = card.replace("abs<", "neg<").replace("abs(", "neg(").replace("op-abs", "op-neg")
+    found = index(f'<h1 id="all">Operations</h1><p>All.</p><div>{card}{other}</div>')
+    assert found == {
+        "None": ("Operations", "<p>All.</p>"),
+        "op-abs": ("abs", "<p>The absolute value. lax.abs(x)</p>"),
+        "op-neg": ("neg", "<p>The absolute value. lax.neg(x)</p>"),
+    }
+
+
+def test_a_term_is_an_entry_of_its_own() -> None:
+    terms = '<dl><dt><strong id="tracer">tracer</strong></dt>\n<dd>What stands in for an array.</dd></dl>'
+    assert index(terms)["tracer"] == ("tracer", "<p>What stands in for an array.</p>")
+
+
+def test_a_section_is_shown_as_it_begins_and_each_further_word_counts_once() -> None:
+    begins = "A fusion is one kernel. " * 8
+    found = index(f'<h2 id="a">A</h2><p>{begins}</p><p>Later the scheduler, the scheduler, Scheduler.</p>')
+    text = found["a"][1]
+    assert text.startswith("<p>A fusion is one kernel. A fusion")
+    assert text.endswith("Later scheduler</p>")
+
+
+def test_names_in_tables_count_once_a_page_and_instructions_have_no_number() -> None:
+    table = "<table><tr><td>loop_fusion.12</td><td>4,096</td></tr><tr><td>loop_fusion.13</td><td>7</td></tr></table>"
+    found = index(f'<h2 id="a">A</h2>{table}<h2 id="b">B</h2><p>Again.</p>{table}')
+    assert (found["a"][1], found["b"][1]) == ("<p>loop_fusion</p>", "<p>Again.</p>")
+
+
+def test_what_a_page_holds_cannot_leave_the_text_it_is_in() -> None:
+    found = index('<h2 id="a">A</h2><p>An <code>f32[8]&lt;script&gt;</code> type.</p>')
+    assert found["a"][1] == "<p>An f32[8]&lt;script&gt; type.</p>"

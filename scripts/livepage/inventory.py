@@ -1,0 +1,118 @@
+"""What a build is made of: the commit, the pinned packages, and how much of each page runs.
+
+It is read from the files, by the reader that the build itself uses, so that it can stand on a page of the same build.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from markdown import Markdown
+
+from livepage.blocks import read
+from livepage.origins import Includes
+from livepage.project import project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_TITLE = re.compile(r"^# (.+?)(?:\s*\{.*\})?$", re.MULTILINE)
+_PIN = re.compile(r"([\w.-]+)==([^;\s]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The commit that a build is made from.
+
+    Attributes:
+        name: Its full hash, or an empty string outside of a git clone.
+        date: When it was made, in UTC, as `2026-11-20 20:11`, or an empty string.
+        changed: Whether tracked files differ from it.
+    """
+
+    name: str = ""
+    date: str = ""
+    changed: bool = False
+
+    def __str__(self) -> str:
+        """Return it in a few words."""
+        if not self.name:
+            return "files outside of a git clone"
+        return f"{self.name[:12]} of {self.date} UTC" + (", with local changes" if self.changed else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A page, and how much of it runs.
+
+    Attributes:
+        name: Its file, relative to the folder of the pages.
+        title: Its first heading.
+        pieces: How many `block`s, `value`s and `check`s it has.
+    """
+
+    name: str
+    title: str
+    pieces: Mapping[str, int]
+
+
+def find_commit() -> Commit:
+    """Return the commit of the project's folder."""
+    try:
+        name, seconds = _ask_git("log", "-1", "--format=%H %ct").split()
+    except (OSError, ValueError):
+        return Commit()
+    date = datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%d %H:%M")
+    return Commit(name, date, changed=bool(_ask_git("status", "--porcelain", "--untracked-files=no")))
+
+
+def _ask_git(*words: str) -> str:
+    # The clone may belong to another user; git then refuses to say anything of it.
+    owned = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": str(project.root)}
+    command = ["git", "-C", str(project.root), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | owned).stdout.strip()
+
+
+def list_pages() -> Iterator[Counted]:
+    """Yield the Markdown pages, in order of name, each with how much of it runs."""
+    folder = project.root / project.docs
+    for path in sorted(folder.rglob("*.md")):
+        text = path.read_text(encoding="utf-8-sig")
+        title = _TITLE.search(text)
+        name = path.relative_to(folder).as_posix()
+        yield Counted(name, title[1] if title else name, count(path, text))
+
+
+def count(path: Path, text: str) -> Counter[str]:
+    """Return how many blocks, values and checks a page has, includes expanded as in the build."""
+    lines = _FRONT_MATTER.sub("", text, count=1).split("\n")
+    expanded, origins, _ = _make_reader(project.root).expand(lines, path.name, 1)
+    return Counter(str(piece.kind) for piece in read(path.name, expanded, origins).pieces)
+
+
+@cache
+def _make_reader(root: Path) -> Includes:
+    bases = [str(root / "snippets"), str(root)]
+    reader = Includes({**Includes.DEFAULTS, "check_paths": True, "base_path": bases}, Markdown())
+    reader.root = root
+    return reader
+
+
+def list_pins() -> dict[str, dict[str, str]]:
+    """Return the packages that are pinned by hand, with their versions, by what they are for."""
+    written: dict[str, Any] = tomllib.loads((project.root / "pyproject.toml").read_text(encoding="utf-8"))
+    asked = {"the package": written["project"]["dependencies"], **written["dependency-groups"]}
+    return {
+        what: {found[1]: found[2] for each in requirements if isinstance(each, str) and (found := _PIN.match(each))}
+        for what, requirements in asked.items()
+    }

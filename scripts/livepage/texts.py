@@ -1,0 +1,145 @@
+"""Publish what reads no HTML: the Markdown beside each page, `llms.txt`, which lists it, and the feed."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from livepage.beside import find_address, to_markdown
+from livepage.project import project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.pages import Page
+
+_SECTION = re.compile(r'<h(?P<level>[23])\b[^>]*\bid="(?P<id>[^"]+)"[^>]*>(?P<title>.*?)</h(?P=level)>', re.DOTALL)
+_SAID = re.compile(r"<(p|li)\b[^>]*>(.*?)</\1>", re.DOTALL)
+_UNSAID = re.compile(
+    r'<(details|figure|table|pre|svg)\b.*?</\1>|<a class="headerlink".*?</a>|<p class="[^"]*">.*?</p>', re.DOTALL
+)
+_TAG = re.compile(r"<[^>]*>")
+_LONGEST = 1200
+"""How much of a section the feed says, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A section of a page, in the feed.
+
+    Attributes:
+        title: Its heading.
+        address: Its page and id, relative to the site.
+        summary: What it says, without what is folded, drawn or listed.
+    """
+
+    title: str
+    address: str
+    summary: str
+
+
+def publish(nav: Navigation, config: MkDocsConfig) -> None:
+    """Write the Markdown beside each page, `llms.txt` and `feed.xml` into the site."""
+    site = Path(config.site_dir)
+    names = {page.file.src_uri for page in nav.pages}
+    for page in nav.pages:
+        name = page.file.src_uri
+        ran = project.sources.get((project.docs / name).as_posix())
+        if ran:
+            _write(site / find_address(name), to_markdown(name, *ran, names))
+    address = (config.site_url or "").rstrip("/") + "/" if config.site_url else ""
+    _write(site / "llms.txt", list_pages(nav, config, address))
+    items = [item for page in nav.pages if "feed" in page.meta for item in list_items(page)]
+    if items:
+        _write(site / "feed.xml", to_feed(items, config, address))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def list_pages(nav: Navigation, config: MkDocsConfig, address: str) -> str:
+    """Return `llms.txt`: what the site is, and each page's Markdown with what it is about, as on llmstxt.org."""
+    parts = [f"# {config.site_name}\n\n> {config.site_description}"]
+    loose: list[str] = []
+    for entry in nav.items:
+        pages = list(_walk(entry))
+        lines = [_describe(page, address) for page in pages]
+        if entry.is_section:
+            parts.append(f"## {entry.title}\n\n" + "\n".join(lines))
+        else:
+            loose += lines
+    parts.insert(1, "\n".join(loose))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _walk(entry: object) -> Iterator[Page]:
+    children = getattr(entry, "children", None)
+    if children:
+        for child in children:
+            yield from _walk(child)
+    elif getattr(entry, "is_page", False):
+        yield entry  # type: ignore[misc]  # a page, as it says
+
+
+def _describe(page: Page, address: str) -> str:
+    about = f": {page.meta['description']}" if page.meta.get("description") else ""
+    return f"- [{page.title}]({address}{find_address(page.file.src_uri)}){about}"
+
+
+def list_items(page: Page) -> Iterator[Item]:
+    """Yield the sections of a page whose id begins with what the pattern `feed` in its front matter matches."""
+    pattern = page.meta["feed"]
+    content = page.content or ""
+    heads = list(_SECTION.finditer(content))
+    for at, head in enumerate(heads):
+        if not re.match(pattern, head["id"]):
+            continue
+        deeper = [later for later in heads[at + 1 :] if later["level"] <= head["level"]]
+        body = content[head.end() : deeper[0].start() if deeper else len(content)]
+        said = " ".join(_text(found[2]) for found in _SAID.finditer(_UNSAID.sub("", body)))
+        summary = said if len(said) <= _LONGEST else said[:_LONGEST].rsplit(" ", 1)[0] + " ..."
+        yield Item(_text(_UNSAID.sub("", head["title"])), f"{page.url}#{head['id']}", summary)
+
+
+def _text(part: str) -> str:
+    return " ".join(html.unescape(_TAG.sub("", part)).split())
+
+
+def to_feed(items: Iterable[Item], config: MkDocsConfig, address: str) -> str:
+    """Return an RSS 2.0 feed. Without the site's address its links are relative to the feed."""
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    built = format_datetime(datetime.fromtimestamp(seconds, UTC))
+    own = (
+        f'\n    <atom:link href="{escape(address)}feed.xml" rel="self" type="application/rss+xml"/>' if address else ""
+    )
+    entries = "".join(
+        f"""
+    <item>
+      <title>{escape(item.title)}</title>
+      <link>{escape(address + item.address)}</link>
+      <guid isPermaLink="false">{escape(item.address)}</guid>
+      <description>{escape(item.summary)}</description>
+    </item>"""
+        for item in items
+    )
+    return f"""<?xml version="1.0" encoding="UTF-8"?>
+<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom">
+  <channel>
+    <title>What changed in XLA - {escape(config.site_name)}</title>
+    <link>{escape(address) or "."}</link>
+    <description>{escape(config.site_description or "")}</description>
+    <lastBuildDate>{built}</lastBuildDate>{own}{entries}
+  </channel>
+</rss>
+"""
