@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 
-from livepage import notebooks
 from livepage.origins import Origin
 from livepage.project import project
 
@@ -28,8 +27,6 @@ class LineOfLink(logging.Filter):
 def find_link(name: str, link: str) -> Origin:
     """Return the line of a page that holds a link, or the block that printed it, or the page's first line."""
     path = project.root / name
-    if path.suffix == ".ipynb":
-        return notebooks.find_in_cells(path, link)
     lines = path.read_text(encoding="utf-8-sig").split("\n") if path.is_file() else []
     for at, line in enumerate(lines, 1):
         if re.search(rf"[(<\"'\s]{re.escape(link)}[)>\"'\s]|{re.escape(link)}$", line):

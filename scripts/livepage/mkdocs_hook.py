@@ -65,31 +65,37 @@ def on_env(env: Environment, config: MkDocsConfig, **_: object) -> Environment:
     return env
 
 
-def on_nav(nav: Navigation, **_: object) -> Navigation:
-    """Keep the navigation."""
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Take notebooks for pages, each with a file to take away."""
+    return notebooks.add_files(files, config)
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
+    """Start the notebooks that have to run, and write those that readers take away."""
+    notebooks.start(files, config)
+    notebooks.write_downloads(files, config)
     _nav[:] = [nav]
     return nav
 
 
-def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
     """Say which page comes."""
     project.current = Path(page.file.abs_src_path or page.file.src_uri)
-    return markdown
+    return notebooks.dress(markdown, page, config, _warn) if notebooks.is_notebook(page) else markdown
 
 
-def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Say that the page is over and how long it takes to read, and treat a notebook's links as a page's."""
+def on_page_content(html: str, **_: object) -> str:
+    """Say that the page is over and how long it takes to read."""
     project.current = None
-    return reading.add_time(notebooks.clean(html, page, config, files) if notebooks.is_notebook(page) else html)
+    return reading.add_time(html)
 
 
 @event_priority(-100)
 def on_pre_page(page: Page, **_: object) -> Page:
-    """Guard a notebook, after mkdocs-jupyter has taken it over; keep what another page is rendered to."""
+    """Guard a notebook, after mkdocs-jupyter has taken it over, and keep what a page is rendered to."""
     if notebooks.is_notebook(page):
         notebooks.guard(page, _warn)
-    else:
-        kept.keep(page)
+    kept.keep(page)
     return page
 
 

@@ -1,20 +1,25 @@
-"""Notebooks on the site, through mkdocs-jupyter, failing as well as the other pages do.
+"""Notebooks on the site: Python files in the percent format, which mkdocs-jupyter runs and hands over as Markdown.
 
-Nothing of it is imported while the site has no notebook, since that alone takes as long as a small build.
+That Markdown goes the way of every page, so its links are checked, its listings coloured and its look is the site's.
+What a notebook was handed over as is kept (`livepage.handed`). While all of them are, nothing of mkdocs-jupyter is
+imported, since that alone takes as long as a small build. Those that are not run side by side, each in a process of
+its own, while other pages are built.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import base64
+import os
 import re
-from importlib.metadata import distributions
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mkdocs.structure.pages import _RelativePathTreeprocessor
-from mkdocs.structure.toc import get_toc
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import BasePlugin
+from mkdocs.structure.files import File, Files
 
+from livepage import downloads, handed, percent
 from livepage.origins import Origin, relative
 from livepage.project import project
 from livepage.session import Failure
@@ -23,32 +28,62 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-_LINK = re.compile(r'(<(?:a|img)\b[^<>]*?\s(?:href|src)=")([^"]*)(")')
-# What differs from build to build, and what the site styles itself.
-_NOISE = re.compile(r"<(style|script)\b.*?</\1>|\sid=\"cell-id=[^\"]*\"", re.DOTALL)
-_CELL_LINE = re.compile(r"Cell In\[\d+\], line (\d+)")
+SUFFIX = ".py"
+TEMPLATE = Path(__file__).with_name("notebook.md.j2")
+AT_ONCE = 2
+"""How many notebooks run side by side: each takes a core and, with three compilers, up to a gigabyte."""
+
+_FAILED = '<p class="failed">This notebook did not run in this build.</p>'
+_CELL_LINE = re.compile(r"(?:Cell In\[(\d+)\], line|Input In \[(\d+)\], in) (\d+)")
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
+_TITLE = re.compile(r"^# .*$", re.MULTILINE)
+_GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?$")
+
+_running: dict[str, Future[str]] = {}
+
+
+class _Page(File):
+    """A notebook that needs no plugin, since what it is handed over as is kept."""
+
+    def is_documentation_page(self) -> bool:
+        """Return that it is a page."""
+        return True
+
+
+class _Reader(BasePlugin):  # type: ignore[no-untyped-call,type-arg]  # MkDocs leaves it so
+    """Reads notebooks where nothing else does. MkDocs lets one plugin alone read pages, so this is no hook."""
+
+    def on_page_read_source(self, page: Page, config: MkDocsConfig) -> str | None:  # noqa: ARG002 - the event's
+        """Return what MkDocs reads of a notebook: its front matter."""
+        if not is_notebook(page):
+            return None
+        return percent.read(_path(page)).front_matter
 
 
 def add_plugin(config: MkDocsConfig) -> None:
-    """Add mkdocs-jupyter to the plugins of a build that has notebooks.
-
-    A notebook runs in the build and an error in it fails the build. Its output is kept until the notebook, a file
-    under `snippets/` or any installed package changes.
-    """
-    if "mkdocs-jupyter" in config.plugins or not any(Path(config.docs_dir).rglob("*.ipynb")):
+    """Add mkdocs-jupyter to the plugins of a build in which a notebook has to run; an error in one fails the build."""
+    _running.clear()
+    paths = list_notebooks(Path(config.docs_dir))
+    try:
+        handed.begin(paths)
+    except ValueError as error:
+        raise PluginError(str(error)) from error
+    if all(map(handed.is_kept, paths)):
+        config.plugins["notebook-reader"] = _Reader()
         return
     from mkdocs_jupyter.plugin import Plugin  # type: ignore[import-untyped]  # ships no types
 
+    handed.shut_out_settings()
     plugin = Plugin()
     options = {
-        "include": ["*.ipynb"],
+        "include": [f"*{SUFFIX}"],
         "execute": True,
         "allow_errors": False,
-        "cache_dir": str(project.root / ".cache" / "notebooks" / _fingerprint()),
+        "cache": False,  # it knows nothing of versions and of what a notebook imports
+        "markdown_cell_processor": "mkdocs",
+        "custom_template": str(TEMPLATE),
         # From version 3 on, every page of the site would load MathJax from another host.
         "mathjax_version": 2,
     }
@@ -58,70 +93,147 @@ def add_plugin(config: MkDocsConfig) -> None:
     config.plugins["mkdocs-jupyter"] = plugin
 
 
-def guard(page: Page, report: Callable[[Failure], None]) -> None:
-    """Let a notebook that raises name itself, its cell and its line instead of ending the build with a traceback."""
-    from nbclient.exceptions import CellExecutionError
-
-    render = page.render
-
-    def guarded(config: MkDocsConfig, files: Files) -> None:
-        try:
-            render(config, files)
-        except CellExecutionError as error:
-            report(Failure(_locate(_source(page), str(error)), f"{error.ename}: {error.evalue}"))
-            page.content = '<p class="failed">This notebook did not run in this build.</p>'
-            page.toc = get_toc([])
-
-    page.render = guarded  # type: ignore[method-assign]  # as mkdocs-jupyter does
-
-
-def clean(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return a notebook's HTML with its links checked and rewritten as on a Markdown page, and without its styles."""
-    links = _RelativePathTreeprocessor(page.file, files, config)
-    html = _NOISE.sub("", html)
-    html = _LINK.sub(lambda found: found[1] + links.path_to_url(found[2]) + found[3], html)
-    page.present_anchor_ids = set(re.findall(r'\s(?:id|name)="([^"]+)"', html))
-    page.links_to_anchors = links.links_to_anchors
-    return html
+def list_notebooks(docs: Path) -> list[Path]:
+    """Return the notebooks of a site."""
+    return sorted(docs.rglob(f"*{SUFFIX}"))
 
 
 def is_notebook(page: Page) -> bool:
     """Whether a page is a notebook."""
-    return page.file.src_uri.endswith(".ipynb")
+    return page.file.src_uri.endswith(SUFFIX)
 
 
-def find_in_cells(path: Path, wanted: str) -> Origin:
-    """Return cell and line of a text in a notebook, as `docs/lab.ipynb[cell 2]:3`."""
-    name = relative(path, project.root)
-    for number, source in enumerate(_cells(path), 1):
-        for at, line in enumerate(source.split("\n"), 1):
-            if wanted in line:
-                return Origin(f"{name}[cell {number}]", at)
-    return Origin(name, 1)
+def add_files(files: Files, config: MkDocsConfig) -> Files:
+    """Return the files of a site, its notebooks as pages, and with each the file that a reader takes away."""
+    options = {"dest_dir": config.site_dir, "use_directory_urls": config.use_directory_urls}
+    by_plugin = "mkdocs-jupyter" in config.plugins
+    found = Files([])
+    for file in files:
+        if not file.src_uri.endswith(SUFFIX):
+            found.append(file)
+            continue
+        src_dir = file.src_dir or config.docs_dir
+        page = _Page(file.src_uri, src_dir=src_dir, inclusion=file.inclusion, **options)  # type: ignore[arg-type]  # as File takes them
+        found.append(file if by_plugin else page)
+    for file in list(files):
+        if file.src_uri.endswith(SUFFIX):
+            found.append(File.generated(config, _download(file.src_uri), content=""))
+    return found
 
 
-def _source(page: Page) -> Path:
+def write_downloads(files: Files, config: MkDocsConfig) -> None:
+    """Write what readers take away, now that every page has its address."""
+
+    def find_url(uri: str) -> str | None:
+        file = files.get_file_from_path(uri)
+        return file.url if file else None
+
+    for path in list_notebooks(Path(config.docs_dir)):
+        name = path.relative_to(config.docs_dir).as_posix()
+        file = files.get_file_from_path(_download(name))
+        if file is None:
+            continue
+
+        def find_page(link: str, name: str = name) -> str | None:
+            return downloads.address_of(config.site_url or "", name, link, find_url)
+
+        file.content_string = downloads.write(percent.read(path), config.repo_url or "", find_page)
+
+
+def start(files: Files, config: MkDocsConfig) -> None:
+    """Let the notebooks run that have to, while other pages are built."""
+    plugin: Any = config.plugins.get("mkdocs-jupyter")
+    if plugin is None:
+        return
+    pool = ThreadPoolExecutor(AT_ONCE)
+    for file in files.documentation_pages():
+        path = Path(file.abs_src_path or "")
+        if file.page and is_notebook(file.page) and not handed.is_kept(path):
+            # The plugin's own way to a notebook; it goes it again when it comes to the page.
+            plugin.on_pre_page(file.page, config=config, files=files)
+            content = file.page._mkdocs_jupyter_content  # type: ignore[attr-defined]  # noqa: SLF001 - set by the plugin
+            file.page.__dict__.pop("render")
+            _running[file.src_uri] = pool.submit(_convert, content)
+    pool.shutdown(wait=False)
+
+
+def _convert(content: Callable[[], dict[str, Any]]) -> str:
+    return decode(content()["content"])
+
+
+def decode(content: str) -> str:
+    """Return the Markdown that the template packed."""
+    text = base64.b64decode(content).decode()
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)).strip() + "\n"
+
+
+def guard(page: Page, report: Callable[[Failure], None]) -> None:
+    """Let the plugin take what is kept or running; one that raises names itself, its cell's line and the error."""
+    if hasattr(page, "_mkdocs_jupyter_content"):
+        page._mkdocs_jupyter_content = lambda: {"content": _obtain(page, report)}  # noqa: SLF001 - the plugin's
+
+
+def dress(markdown: str, page: Page, config: MkDocsConfig, report: Callable[[Failure], None]) -> str:
+    """Return a notebook's Markdown with its time and the ways to take it along under its title."""
+    if not hasattr(page, "_mkdocs_jupyter_content"):
+        markdown = _obtain(page, report)
+    name = Path(_download(page.file.src_uri)).name
+    ways = [f"{page.meta['minutes']} minutes"] if "minutes" in page.meta else []
+    ways.append(f'[Download the notebook]({name}){{ download="{name}" }}')
+    if address := colab_address(config, page.file.src_uri):
+        image = os.path.relpath("assets/open-in-colab.svg", Path(page.file.src_uri).parent.as_posix() or ".")
+        ways.append(f"[![Open in Colab]({Path(image).as_posix()}){{ width=126 height=24 }}]({address})")
+    bar = " · ".join(ways) + "\n{ .notebook-bar }"
+    return _TITLE.sub(lambda title: f"{title[0]}\n\n{bar}\n", markdown, count=1)
+
+
+def colab_address(config: MkDocsConfig, page: str) -> str:
+    """Return where Colab opens a notebook from the repository's branch that holds the built site, or an empty string.
+
+    Colab opens notebooks of GitHub alone.
+    """
+    repository = _GITHUB.match(config.repo_url or "")
+    branch = config.extra.get("site_branch")
+    if not repository or not branch:
+        return ""
+    return f"https://colab.research.google.com/github/{repository[1]}/blob/{branch}/{_download(page)}"
+
+
+def _path(page: Page) -> Path:
     return Path(page.file.abs_src_path or page.file.src_uri)
 
 
-def _locate(path: Path, error: str) -> Origin:
-    line = _CELL_LINE.search(_COLOR.sub("", error))
-    for number, source in enumerate(_cells(path), 1):
-        if source.strip() and f"-\n{source}\n-" in error:
-            return Origin(f"{relative(path, project.root)}[cell {number}]", int(line[1]) if line else 1)
-    return Origin(relative(path, project.root), 1)
+def _download(uri: str) -> str:
+    return uri.removesuffix(SUFFIX) + ".ipynb"
 
 
-def _cells(path: Path) -> list[str]:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in cells]
+def _obtain(page: Page, report: Callable[[Failure], None]) -> str:
+    """Return the Markdown that a notebook is handed over as, or a note in its place when it failed."""
+    path = _path(page)
+    try:
+        if page.file.src_uri not in _running:
+            markdown = handed.load(path)
+        else:
+            markdown = _running[page.file.src_uri].result()
+            handed.store(path, markdown)
+    except Exception as error:  # noqa: BLE001 - whatever a notebook, its process or its conversion ends with
+        report(locate(path, error))
+        return f"# {path.stem}\n\n{_FAILED}\n"
+    for gap in handed.list_gaps(markdown):
+        project.missing[gap.target] = gap.reason
+        if os.environ.get("REQUIRE_TARGETS") == "all":
+            report(Failure(Origin(relative(path, project.root), 1), f"target {gap.target} is missing: {gap.reason}"))
+    return markdown
 
 
-def _fingerprint() -> str:
-    digest = hashlib.sha256()
-    for package in sorted(f"{found.name}=={found.version}" for found in distributions()):
-        digest.update(package.encode())
-    for path in sorted((project.root / "snippets").rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            digest.update(path.as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+def locate(path: Path, error: Exception) -> Failure:
+    """Return what failed in a notebook, at the line of its file where the innermost cell stood."""
+    name = relative(path, project.root)
+    said = f"{getattr(error, 'ename', type(error).__name__)}: {getattr(error, 'evalue', error)}"
+    places = _CELL_LINE.findall(_COLOR.sub("", str(error)))
+    cells = percent.read(path).code_cells
+    for first, second, line in reversed(places):
+        number = int(first or second)
+        if number <= len(cells):
+            return Failure(Origin(name, cells[number - 1].line + int(line) - 1), said)
+    return Failure(Origin(name, 1), said)

@@ -95,9 +95,9 @@ class Show(Protocol):
 
 
 def sources() -> dict[str, Path]:
-    """Return the Markdown file of each page, by the page's path in the built site."""
+    """Return the Markdown file or the notebook of each page, by the page's path in the built site."""
     found = {}
-    for path in sorted(DOCS.rglob("*.md")):
+    for path in sorted([*DOCS.rglob("*.md"), *DOCS.rglob("*.py")]):
         below = path.relative_to(DOCS)
         plain = below.with_suffix("") if below.stem != "index" else below.parent
         found[(plain / "index.html").as_posix()] = path

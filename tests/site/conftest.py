@@ -45,8 +45,8 @@ class Site:
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text).removeprefix("\n"), encoding="utf-8")
-        pages = sorted(path.relative_to(self.root / "docs") for path in (self.root / "docs").rglob("*.[mi]*"))
-        nav = "".join(f"  - {page.as_posix()}\n" for page in pages if page.suffix in {".md", ".ipynb"})
+        pages = sorted(path.relative_to(self.root / "docs") for path in (self.root / "docs").rglob("*.[mp]*"))
+        nav = "".join(f"  - {page.as_posix()}\n" for page in pages if page.suffix in {".md", ".py"})
         (self.root / "mkdocs.yml").write_text(CONFIG + nav, encoding="utf-8")
 
     def build(self, *, serve: bool = False) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -190,25 +189,3 @@ def test_an_unknown_compiler_flag_leaves_page_and_line(site: Site) -> None:
     )
     assert done.returncode != 0
     assert "docs/aborts.md:7: the process ended while this line ran" in done.stderr.splitlines()
-
-
-def test_a_notebook_fails_by_cell_and_line(site: Site) -> None:
-    """Neither an error nor a dead link of a notebook passes, and its other links lead somewhere."""
-    linking = [_cell("markdown", "# Lab\n\n[x](missing.md)"), _cell("markdown", "[home](index.md)")]
-    raising = [_cell("markdown", "# Lab"), _cell("code", "x = 1\nraise ValueError('boom')")]
-    site.write({"docs/linking.ipynb": _notebook(linking), "docs/raising.ipynb": _notebook(raising)})
-    link, error = site.build()
-    assert error == "docs/raising.ipynb[cell 2]:2: ValueError: boom"
-    assert link.startswith("docs/linking.ipynb[cell 1]:3: Doc file 'linking.ipynb' contains a link 'missing.md'")
-    assert 'href="../"' in site.html("linking")
-    assert "<script" not in site.html("linking")
-
-
-def _cell(kind: str, source: str) -> dict[str, object]:
-    code = {"execution_count": None, "outputs": []} if kind == "code" else {}
-    return {"cell_type": kind, "id": f"a{len(source)}", "metadata": {}, "source": source, **code}
-
-
-def _notebook(cells: list[dict[str, object]]) -> str:
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    return json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})

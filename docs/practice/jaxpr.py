@@ -1,0 +1,144 @@
+# %% [markdown]
+# ---
+# description: Twenty minutes with the jaxpr of a small model, its primitives named and its data followed from argument to result.
+# minutes: 20
+# ---
+# # Jaxpr
+#
+# Tracing turns your Python into a list of operations, the *jaxpr*, and nothing that is not in it reaches the compiler.
+# Here you read the one of the model from [phase 1](basics.py), line by line.
+# [The chapter on jaxprs](../jaxpr.md) has the whole story.
+
+# %%
+from xla_inspect.practice.equations import Equations, explain
+from xla_inspect.practice.models import PARAMS, X, mlp
+from xla_inspect.practice.notebook import exercise, references, table
+
+import jax
+import jax.numpy as jnp
+
+# %% [markdown]
+# ## Capture it { #capture }
+#
+# `jax.make_jaxpr` traces a function and compiles nothing.
+# It needs shapes and no numbers.
+#
+# **Predict.** `mlp` has two products, two additions and a relu.
+# How many lines will the jaxpr have?
+
+# %% open="The jaxpr of mlp" output="jaxpr"
+jax.make_jaxpr(mlp)(PARAMS, X)
+
+# %% [markdown]
+# Read it as a program.
+# Between `lambda ;` and `let` stand the arguments, one for each leaf of the pytree: `a` to `d` are the parameters, `e` is `x`.
+# Each line below binds a result, with its type, to a *primitive* applied to what stands above.
+# After `in` stands what is returned.
+#
+# Two lines more than operations in your Python: `broadcast_in_dim` gives each bias a second dimension, so that it can be added to rows.
+
+# %% [markdown]
+# ## Name the primitives { #primitives }
+#
+# **Predict.** Which of these primitives does real arithmetic, and which only moves data about?
+
+# %% open="The primitives of mlp, how often, and what each does"
+equations = Equations(mlp, PARAMS, X)
+equations.name_inputs("params", "x")
+table(
+    ["primitive", "times", "what it does"],
+    [(name, count, explain(name)) for name, count in equations.primitives.items()],
+)
+
+# %% check="Two products, four operations on elements or shapes twice each at most, and one relu."
+assert equations.primitives == {"dot_general": 2, "broadcast_in_dim": 2, "add": 2, "max": 1}
+
+# %% [markdown]
+# `dot_general` is the one that costs: it names the dimensions that are summed over, here the last of the first operand and the first of the second.
+# There is no `relu` primitive.
+# `jnp.maximum(h, 0.0)` is `max` with a literal, and a literal stands in the equation that uses it.
+
+# %% [markdown]
+# ## Follow the data { #data }
+#
+# The same lines under names that a reader knows.
+# `r1` is the result of the first.
+
+# %%
+table(["line", "primitive", "reads", "makes", "shape"], equations.rows())
+
+# %% [markdown]
+# Start at the last line and go up: which lines does the result need?
+#
+# **Predict.** If nobody needed `params.b2`, which lines would go?
+
+# %% [markdown] fold="Lines that depend on b2"
+# Its `broadcast_in_dim` and the last `add`.
+# Everything above them is needed for the product that `add` takes.
+# [An exercise below](#exercise-follow) asks you to write the program that finds out.
+
+# %% [markdown]
+# ## What never gets into it { #lost }
+#
+# **Predict.** The function below has a loop, a condition, a variable that is not used and a `print`.
+# What of all that is in its jaxpr?
+
+
+# %% open="What was traced" output="jaxpr"
+def wordy(x, depth=3):
+    unused = jnp.exp(x)
+    for _ in range(depth):
+        x = x + 1.0 if depth > 2 else x - 1.0
+    return x
+
+
+jax.make_jaxpr(wordy)(1.0)
+
+# %% [markdown]
+# The loop was run by Python while JAX watched, so its body stands there once for each round.
+# The condition was decided by Python.
+# `exp` is there, although nobody reads its result: tracing writes down what happened, and leaves the cleaning to the compiler.
+# In [the last phase](capstone.py) a loop like this one is a fault that you will have to find.
+
+# %% check="The loop is unrolled, the condition is gone, and the unused exponential is still there."
+found = Equations(wordy, 1.0)
+assert found.primitives == {"exp": 1, "add": 3}
+assert found.unused == 1
+
+# %% [markdown]
+# ## Jaxprs inside jaxprs { #inner }
+#
+# `jax.nn.relu` is jitted itself.
+#
+# **Predict.** What does its equation look like?
+
+# %% open="A jaxpr within an equation" output="jaxpr"
+jax.make_jaxpr(lambda x: jax.nn.relu(x) + 1.0)(jnp.ones(3))
+
+# %% [markdown]
+# The equation is called `jit` and holds a jaxpr of its own.
+# Loops (`scan`, `while`) and conditions (`cond`) hold theirs the same way, so a program that walks over a jaxpr has to go inside.
+
+# %% [markdown]
+# ## Your turn { #exercises }
+
+# %% exercise="jaxpr/primitives"
+exercise("jaxpr/primitives")
+
+# %% exercise="jaxpr/follow"
+exercise("jaxpr/follow")
+
+# %% exercise="jaxpr/from_jaxpr"
+exercise("jaxpr/from_jaxpr")
+
+# %% [markdown]
+# ## References { #references }
+
+# %% references="jaxpr"
+references("jaxpr")
+
+# %% [markdown]
+# ## Next { #next }
+#
+# The jaxpr says what is computed, and nothing about how.
+# [Phase 3](hlo.py) reads what the compiler makes of it.
