@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from xla_inspect import capture
@@ -28,13 +29,14 @@ def check_mlp(written: Written) -> Iterator[Finding]:
     mlp, where = written.function("mlp"), written.locate("mlp")
     make = written.function("Params")
     sizes = ((64, 128), (128,), (128, 16), (16,))
-    params = make(*(measures.random(*size, seed=seed, scale=0.2) for seed, size in enumerate(sizes)))
-    x = measures.random(32, 64, seed=9)
+    params = make(*(jnp.asarray(measures.random(*size, seed=seed, scale=0.2)) for seed, size in enumerate(sizes)))
+    x = jnp.asarray(measures.random(32, 64, seed=9))
     measures.expect_shapes(mlp, measures.shapes(params, x), jax.ShapeDtypeStruct((32, 16), np.float32), where)
     with measures.compiles() as first:
         result = mlp(params, x)
     for given, found in ((params, result), (make(*(2 * each for each in params)), None)):
-        wanted = np.maximum(x @ given.w1 + given.b1, 0) @ given.w2 + given.b2
+        w1, b1, w2, b2, rows = (np.asarray(each) for each in (*given, x))
+        wanted = np.maximum(rows @ w1 + b1, 0) @ w2 + b2
         measures.expect_numbers(mlp(given, x) if found is None else found, wanted, where)
     yield good("the numbers are right, for two sets of parameters")
     taken = capture(mlp, *measures.shapes(params, x))
@@ -42,8 +44,8 @@ def check_mlp(written: Written) -> Iterator[Finding]:
     yield judge(
         len(products) == LAYERS,
         "the compiled program holds two matrix products, one for each layer",
-        f"{where}: the compiled program holds {len(products)} matrix products, and two layers need two; "
-        "is a loop over the examples written out? `@` takes the whole batch",
+        f"{where}: the compiled program holds {len(products)} matrix products, and two layers need two; is a loop "
+        "over the examples written out? `@` takes the whole batch",
         measures.lines(products),
         "hlo",
     )
@@ -76,9 +78,8 @@ def check_gradient(written: Written) -> Iterator[Finding]:
     yield judge(
         times <= DEARER,
         f"the compiled program takes {times:.1f} times the operations of the loss, with {len(products)} products",
-        f"{where}: the compiled program takes {times:.0f} times the operations of the loss, and a gradient in "
-        "reverse about "
-        "three times; is the loss computed once for each parameter? Look at the first dimension of what follows",
+        f"{where}: the compiled program takes {times:.0f} times the operations of the loss, and a gradient in reverse "
+        "about three times; is the loss computed once for each parameter? See how large its products are:",
         measures.lines(sorted(products, key=lambda each: -each.shape.bytes)),
         "hlo",
     )
@@ -109,9 +110,8 @@ def check_pairwise(written: Written) -> Iterator[Finding]:
     yield judge(
         len(few) == len(many),
         f"the jaxpr has {len(few)} equations, for few pairs and for many",
-        f"{where}: the jaxpr has {len(few)} equations for 4 x 6 pairs and {len(many)} for 8 x 12: a Python loop "
-        "is written "
-        "out, and the program grows with the data. It begins so:",
+        f"{where}: the jaxpr has {len(few)} equations for 4 x 6 pairs and {len(many)} for 8 x 12: a Python loop is "
+        "written out, and the program grows with the data. It begins so:",
         many,
         "jaxpr",
     )
@@ -128,8 +128,8 @@ def check_pairwise(written: Written) -> Iterator[Finding]:
 def check_compile_once(written: Written) -> Iterator[Finding]:
     """One compile of the step for all rates."""
     train, where = written.function("train"), written.locate("train")
-    weights = measures.random(256)
-    gradients = [measures.random(256, seed=seed) for seed in (1, 2, 3, 4)]
+    weights = jnp.asarray(measures.random(256))
+    gradients = [jnp.asarray(measures.random(256, seed=seed)) for seed in (1, 2, 3, 4)]
     seen = []
     for rates in ((0.1, 0.05, 1, 0.025), (0.2, 2, 0.3, 0.7)):
         wanted = weights - sum(rate * gradient for rate, gradient in zip(rates, gradients, strict=True))

@@ -79,8 +79,8 @@ def check_model(written: Written) -> Iterator[Finding]:
     for wanted, found in zip(before.memories, after.memories, strict=True):
         if found.shape != wanted.shape:
             text = (
-                f"{written.locate('read')}: it returns {measures.say_shape(found)}, and "
-                f"{measures.say_shape(wanted)} is asked for"
+                f"{written.locate('read')}: it returns {measures.say_shape(found)}, and {measures.say_shape(wanted)} "
+                "is asked for"
             )
             raise WrongError(bad(text))
         measures.expect_numbers(found, wanted, f"{written.locate('read')}, the memory after a text", tolerance=1e-3)
@@ -111,8 +111,8 @@ def _watch(model: ModuleType, slow: str, where: str) -> Reading:
         vars(model)["step"] = step
     if len(recorder.calls) < len(FIRST) + len(SECOND):
         text = (
-            f"{where}: `read` called `step` {len(recorder.calls)} times for {len(FIRST) + len(SECOND)} pieces; "
-            "let it take each"
+            f"{where}: `read` called `step` {len(recorder.calls)} times for {len(FIRST) + len(SECOND)} pieces; let it "
+            "take each"
         )
         raise WrongError(bad(text))
     args, kwargs = recorder.calls[0]
@@ -133,9 +133,8 @@ def _judge_shapes(after: Reading, where: str) -> Iterator[Finding]:
         yield judge(
             not again,
             "shape: a second text, with pieces of other lengths, compiles nothing",
-            f"shape, {where}: a second text, with pieces of other lengths, compiles {len(again)} programs; what "
-            "`jnp` does "
-            "outside of `step` is compiled for each shape too, and NumPy's is not",
+            f"shape, {where}: a second text, with pieces of other lengths, compiles {len(again)} programs; what `jnp` "
+            "does outside of `step` is compiled for each shape too, and NumPy's is not",
             again,
         )
 
@@ -184,9 +183,8 @@ def _judge_donation(after: Capture, where: str) -> Iterator[Finding]:
     yield judge(
         any(number in memory for number in taken) and not copies,
         "donation: the memory is updated where it lies",
-        f"donation, {where}: the memory is copied, {after.module.entry.root.shape.bytes:,} bytes a step, since "
-        "the caller may "
-        "still need the old one; no `input_output_alias` stands in the first line:",
+        f"donation, {where}: the memory is copied, {after.module.entry.root.shape.bytes:,} bytes a step, since the "
+        "caller may still need the old one; no `input_output_alias` stands in the first line:",
         [*shown, *measures.lines(copies)],
         "hlo",
     )
@@ -198,8 +196,7 @@ def _judge_loop(after: Capture, layers: int, where: str) -> Iterator[Finding]:
         len(products) < layers,
         f"loop: {len(products)} products stand in the program, for {layers} layers",
         f"loop, {where}: {len(products)} products stand in the program, {len(products) // layers} for each of "
-        f"{layers} layers: "
-        "the Python loop is written out, and so is every kernel",
+        f"{layers} layers: the Python loop is written out, and so is every kernel",
         measures.lines(products),
         "hlo",
     )

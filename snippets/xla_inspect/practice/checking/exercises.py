@@ -108,7 +108,7 @@ class Exercise:
     @property
     def task(self) -> str:
         """The task in Markdown: the rest of what the file says of itself."""
-        return (ast.get_docstring(self.tree) or "").partition("\n")[2].strip()
+        return (ast.get_docstring(self.tree) or "").partition("\n")[2].strip("\n")
 
     @property
     def hints(self) -> tuple[str, ...]:

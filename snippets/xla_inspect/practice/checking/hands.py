@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -136,12 +137,17 @@ class Hands:
             line = self._answers.get(timeout=seconds)
         except queue.Empty:
             return None
+        if not line and self._process is not None:
+            # The stream is closed a moment before the process has ended.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE)
         return json.loads(line) if line else None
 
     def _bury(self, process: subprocess.Popen[str], exercise: Exercise) -> Verdict:
         """Return what is to be said of a file that ended the process, or did not end itself."""
         file = name_file(exercise.file)
         stacks = self._stacks.read_text(encoding="utf-8", errors="replace") if self._stacks.is_file() else ""
+        self._stacks.unlink(missing_ok=True)
         late = process.poll() is None or bool(stacks)
         said = self._read_errors()
         self._end()
@@ -166,11 +172,9 @@ class Hands:
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
-                    try:
+                    # What was still to be written to it has no reader any more.
+                    with contextlib.suppress(OSError):
                         stream.close()
-                    except OSError:
-                        # What was to be written to it has no reader any more.
-                        continue
         if self._errors is not None:
             self._errors.close()
             self._errors = None
@@ -178,12 +182,10 @@ class Hands:
 
 def _pass_on(stream: IO[str] | None, answers: queue.SimpleQueue[str]) -> None:
     """Pass on each line as it comes, and an empty one at the end."""
-    try:
+    # The stream is closed when the process is ended.
+    with contextlib.suppress(OSError, ValueError):
         for line in stream or ():
             answers.put(line)
-    except (OSError, ValueError):
-        # The stream was closed, since the process was ended.
-        pass
     answers.put("")
 
 

@@ -57,9 +57,8 @@ def check_read_dump(written: Written) -> Iterator[Finding]:
     yield judge(
         relayout.removeprefix("%") == last.name and first is not last,
         f"`{last.name}` brings it into the layout {_layout(last)}: that is where the transposition is paid for",
-        f"{written.locate('RELAYOUT')}: not `{relayout}`. Two lines of `ENTRY` make f32[256,128]; the second "
-        "takes the first "
-        "and changes nothing but the layout",
+        f"{written.locate('RELAYOUT')}: not `{relayout}`. Two lines of `ENTRY` make f32[256,128]; the second takes "
+        "the first and changes nothing but the layout",
         measures.lines([each for each in module.entry if each.opcode in {"fusion", "copy", "transpose"}]),
         "hlo",
     )
@@ -93,8 +92,8 @@ def check_one_fusion(written: Written) -> Iterator[Finding]:
     yield judge(
         len(launched) == 1 and len(fusions) == 1,
         f"one kernel is launched, a fusion of {len(fusions[0].opcodes) if fusions else 0} operations",
-        f"{where}: {len(launched)} kernels are launched, and one fusion is asked for.{_blame(found.module)} "
-        "`ENTRY` launches",
+        f"{where}: {len(launched)} kernels are launched, and one fusion is asked for.{_blame(found.module)} `ENTRY` "
+        "launches",
         launched,
         "hlo",
     )
@@ -127,9 +126,8 @@ def check_constants(written: Written) -> Iterator[Finding]:
     yield judge(
         not large,
         "no constant of the program is larger than a number",
-        f"{where}: the compiled program carries {size:,} bytes of constants; whatever `lookup` reads from the "
-        "file and not "
-        "from its arguments is one",
+        f"{where}: the compiled program carries {size:,} bytes of constants; whatever `lookup` reads from the file "
+        "and not from its arguments is one",
         measures.lines(large),
         "hlo",
     )
@@ -179,16 +177,16 @@ def check_donate(written: Written) -> Iterator[Finding]:
         yield judge(
             taken == output,
             f"result {output} is written where `{name}` lay",
-            f"{where}: result {output}, the new {name}, {told}; it should lie where the old {name} lay. The "
-            "module begins",
+            f"{where}: result {output}, the new {name}, {told}; it should lie where the old {name} lay. The module "
+            "begins",
             shown,
             "hlo",
         )
     spared = names.index("gradient") not in _donated(found)
     yield judge(
         spared,
-        f"{found.memory.aliased:,} of {found.memory.outputs:,} bytes of results take no new memory, and the "
-        "gradient is kept",
+        f"{found.memory.aliased:,} of {found.memory.outputs:,} bytes of results take no new memory, and the gradient "
+        "is kept",
         f"{where}: the gradient is given away too, and the caller still needs it",
         shown,
         "hlo",

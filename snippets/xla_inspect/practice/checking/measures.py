@@ -120,8 +120,8 @@ def expect_numbers(found: Any, wanted: Any, what: str, tolerance: float = 2e-4) 
             name = jax.tree_util.keystr(path)
             at = f"{name}{list(place) if place else ''}" or "the result"
             text = (
-                f"{what}: the numbers are wrong in {int(wrong.sum())} of {wrong.size} places; first at {at}, "
-                f"which is {given[place]:.6g} and should be {right[place]:.6g}"
+                f"{what}: the numbers are wrong in {int(wrong.sum())} of {wrong.size} places; first at {at}, which is "
+                f"{given[place]:.6g} and should be {right[place]:.6g}"
             )
             raise WrongError(bad(text))
 

@@ -66,8 +66,7 @@ def check_categories(written: Written) -> Iterator[Finding]:
                 not wrong,
                 f"{name}, {stage} optimization: {wanted.total()} instructions of {len(wanted)} categories",
                 f"{where}: {name}, {stage} optimization: it counts {told}. These are of that category, and do not "
-                "stand in "
-                "`ENTRY`:",
+                "stand in `ENTRY`:",
                 _elsewhere(module, wrong),
                 "hlo",
             )
@@ -97,8 +96,8 @@ def check_find_pass(written: Written) -> Iterator[Finding]:
             yield judge(
                 given == wanted,
                 f"{name}: `{opcode}` " + (f"was taken out by `{wanted}`" if wanted else "is not taken out"),
-                f"{where}: {name}: of `{opcode}` it says {given!r}, and {wanted!r} is right. How often it stood "
-                "in the module:",
+                f"{where}: {name}: of `{opcode}` it says {given!r}, and {wanted!r} is right. How often it stood in "
+                "the module:",
                 [
                     f"{count:>3} {stage if stage == 'before' else f'after pass {stage}'}"
                     for stage, count in counts.items()

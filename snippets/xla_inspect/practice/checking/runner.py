@@ -55,8 +55,8 @@ def run(phases: Sequence[str], folder: Path | None = None, limit: float = LIMIT,
     if not any(each.file.parent.is_dir() for each in exercises):
         where = name_file(exercises[0].folder)
         print(  # noqa: T201 - a command prints
-            f"practice: there are no exercises in {where}; they come with the project's repository, "
-            "so clone it and run this there",
+            f"practice: there are no exercises in {where}; they come with the project's repository, so clone it and "
+            "run this there",
             file=sys.stderr,
         )
         return USAGE

@@ -66,9 +66,8 @@ def check_per_example(written: Written) -> Iterator[Finding]:
     yield judge(
         len(few) == len(many),
         f"the jaxpr has {len(few)} equations, for five examples and for ten",
-        f"{where}: the jaxpr has {len(few)} equations for five examples and {len(many)} for ten: a loop is "
-        "written out. "
-        "Its products are",
+        f"{where}: the jaxpr has {len(few)} equations for five examples and {len(many)} for ten: a loop is written "
+        "out. Its products are",
         measures.equations(counted[1], "dot_general"),
         "jaxpr",
     )

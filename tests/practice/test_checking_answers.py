@@ -1,0 +1,101 @@
+"""Every solution passes, what is not written is named, and wrong answers fail, also those with right numbers."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+from planting import BY_KEY, copy_all, plant, solve
+from wrong_answers import WRONG, Wrong
+
+from xla_inspect.practice import checking
+from xla_inspect.practice.checking.hands import Hands
+from xla_inspect.practice.checking.runner import mark
+from xla_inspect.practice.terminal import Paper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HEAD = """
+from functools import partial
+import jax.numpy as jnp
+from practice.capstone.slow import LENGTH, LONGEST, WIDTH, Layer
+
+"""
+
+
+@pytest.fixture(scope="module")
+def hands() -> Iterator[Hands]:
+    """One process for all answers."""
+    with Hands(limit=120) as hands:
+        yield hands
+
+
+def run(folder: Path, *phases: str) -> tuple[int, str]:
+    stream = io.StringIO()
+    status = checking.run(phases, folder, paper=Paper(stream))
+    return status, stream.getvalue()
+
+
+def test_every_solution_is_right(tmp_path: Path) -> None:
+    folder = copy_all(tmp_path)
+    solve(folder)
+    status, said = run(folder)
+    assert "WRONG" not in said
+    assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} right." in said) == (0, True)
+    assert "kernels compiled" in said
+
+
+def test_what_is_not_written_is_named_with_its_place(tmp_path: Path) -> None:
+    folder = copy_all(tmp_path)
+    status, said = run(folder)
+    assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} not yet written." in said) == (3, True)
+    for exercise in BY_KEY.values():
+        for place in exercise.places:
+            assert f"{exercise.phase}/{exercise.name}.py:{place.line}" in said
+            assert "TODO(human)" in exercise.text.splitlines()[place.line - 1]
+
+
+def test_something_wrong_outweighs_something_not_yet_written(tmp_path: Path) -> None:
+    folder = copy_all(tmp_path)
+    file = folder / "transforms" / "count_products.py"
+    file.write_text(file.read_text(encoding="utf-8").replace("= None", "= 1"), encoding="utf-8")
+    assert run(folder, "transforms")[0] == 1
+    assert run(folder, "basics")[0] == 3
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.key}: {wrong.what}")
+def test_a_wrong_answer_fails_and_the_dump_shows_why(wrong: Wrong, hands: Hands, tmp_path: Path) -> None:
+    verdict = mark(plant(wrong.key, tmp_path, wrong.answer), hands)
+    bad = [finding for finding in verdict.findings if not finding.good]
+    assert verdict.verdict == "wrong"
+    said = [finding for finding in bad if wrong.said in finding.text]
+    assert said != [], [finding.text for finding in bad]
+    assert any(wrong.shown in line for line in (*said[0].lines, "" if not wrong.shown else "no line")), said[0].lines
+
+
+def test_the_slow_model_shows_all_four_causes(hands: Hands, tmp_path: Path) -> None:
+    slow = BY_KEY["capstone/model"].file.with_name("slow.py").read_text(encoding="utf-8")
+    answer = slow[slow.index("def apply(") : slow.index('if __name__ == "__main__"')]
+    verdict = mark(plant("capstone/model", tmp_path, HEAD + answer), hands)
+    bad = {finding.text.partition(",")[0]: finding.lines for finding in verdict.findings if not finding.good}
+    assert list(bad) == ["shape", "transposition", "donation", "loop"]
+    assert any("lhs_contracting_dims={0}" in line for line in bad["transposition"])
+    assert any("f32[4096,128]{1,0} copy(" in line for line in bad["donation"])
+    assert sum(" dot(" in line for line in bad["loop"]) == 8
+
+
+def test_each_cause_is_judged_for_itself(hands: Hands, tmp_path: Path) -> None:
+    solved = BY_KEY["capstone/model"].solution_text
+    answer = solved[solved.index("def apply(") :].replace('@partial(jax.jit, donate_argnames="memory")', "@jax.jit")
+    padded = answer.replace("padded = np.zeros((LONGEST, WIDTH), np.float32)", "")
+    padded = padded.replace(
+        "padded[: len(piece)] = piece", "padded = jnp.pad(piece, ((0, LONGEST - len(piece)), (0, 0)))"
+    )
+    verdict = mark(plant("capstone/model", tmp_path, HEAD + padded), hands)
+    bad = {finding.text.partition(",")[0]: finding for finding in verdict.findings if not finding.good}
+    assert list(bad) == ["shape", "donation"]
+    assert "what `jnp` does outside of `step` is compiled for each shape too" in bad["shape"].text
+    assert any(line.startswith("compiled _pad for (float32[50,128]") for line in bad["shape"].lines)

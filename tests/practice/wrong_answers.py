@@ -1,0 +1,305 @@
+"""Wrong answers, most of which give the right numbers: exercise, what is wrong, code, and what the check has to say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Wrong(NamedTuple):
+    """A wrong answer.
+
+    Attributes:
+        key: The exercise.
+        what: What is wrong with it.
+        answer: The code that takes the place of what is to be written.
+        said: What the check has to say.
+        shown: What has to stand in the lines of the dump that it shows.
+    """
+
+    key: str
+    what: str
+    answer: str
+    said: str
+    shown: str
+
+
+WRONG = (
+    Wrong(
+        "basics/mlp",
+        "not jitted",
+        """
+def mlp(params, x):
+    return jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2
+""",
+        "so that each operation runs alone",
+        "compiled matmul for (float32[32,64], float32[64,128])",
+    ),
+    Wrong(
+        "basics/mlp",
+        "a loop over the examples",
+        """
+@jax.jit
+def mlp(params, x):
+    rows = [jnp.maximum(row @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2 for row in x]
+    return jnp.stack(rows)
+""",
+        "holds 64 matrix products, and two layers need two",
+        " dot(",
+    ),
+    Wrong(
+        "basics/gradient",
+        "forward mode",
+        """
+def gradient(params, x, y):
+    return jax.jacfwd(loss)(params, x, y)
+""",
+        "times the operations of the loss, and a gradient in reverse about three times",
+        "f32[8,1140]",
+    ),
+    Wrong(
+        "basics/pairwise",
+        "a Python loop",
+        """
+def pairwise(xs, ys):
+    return jnp.stack([jnp.stack([distance(x, y) for y in ys]) for x in xs])
+""",
+        "a Python loop is written out",
+        "unstack(f32[8,3])",
+    ),
+    Wrong(
+        "basics/pairwise",
+        "a loop in the program",
+        """
+def pairwise(xs, ys):
+    return jax.lax.map(lambda x: jax.vmap(lambda y: distance(x, y))(ys), xs)
+""",
+        "the program holds a loop",
+        "scan(",
+    ),
+    Wrong(
+        "basics/compile_once",
+        "a static rate",
+        """
+from functools import partial
+
+@partial(jax.jit, static_argnames="rate")
+def update(weights, gradient, rate):
+    return weights - rate * gradient
+
+def train(weights, gradients, rates):
+    for gradient, rate in zip(gradients, rates):
+        weights = update(weights, gradient, rate)
+    return weights
+""",
+        "four steps compile 4 programs, where one serves; the arguments that are not listed are static",
+        "compiled update for (float32[256], float32[256])",
+    ),
+    Wrong(
+        "basics/compile_once",
+        "rates of two types",
+        """
+@jax.jit
+def update(weights, gradient, rate):
+    return weights - rate * gradient
+
+def train(weights, gradients, rates):
+    for gradient, rate in zip(gradients, rates):
+        weights = update(weights, gradient, rate)
+    return weights
+""",
+        "A rate of type int makes another program than one of type float",
+        "int32[]",
+    ),
+    Wrong(
+        "jaxpr/primitives",
+        "the outer equations only",
+        """
+def count(jaxpr):
+    names = [equation.primitive.name for equation in jaxpr.eqns]
+    return {name: names.count(name) for name in names}
+""",
+        "`max` 0 times and not 2; these stand in jaxprs that an equation holds",
+        "= max(",
+    ),
+    Wrong(
+        "jaxpr/follow",
+        "what takes the argument itself only",
+        """
+def follow(jaxpr, argument):
+    return [each.primitive.name for each in jaxpr.eqns if jaxpr.invars[argument] in each.invars]
+""",
+        "after 1 right it names nothing more, where the jaxpr has `add`, which depends on it",
+        "= add(",
+    ),
+    Wrong(
+        "jaxpr/from_jaxpr",
+        "the same numbers by a function of the library",
+        """
+def original(a, b):
+    d = jnp.tanh(a @ b)
+    return d / jnp.linalg.norm(d, axis=1, keepdims=True)
+""",
+        "(the numbers are the same)",
+        "= jit d",
+    ),
+    Wrong(
+        "hlo/read_dump",
+        "guessed",
+        """
+FUSIONS = 5
+LAYOUT = (1, 0)
+RELAYOUT = "multiply_transpose_fusion"
+HALVES = 1
+""",
+        "not 5. Each line of `ENTRY` with `fusion(` counts",
+        "ynn_fusion",
+    ),
+    Wrong(
+        "hlo/one_fusion",
+        "updates in place",
+        """
+def alternate(x, w):
+    return x.at[::2].multiply(w).at[1::2].set(jnp.tanh(x[1::2]))
+""",
+        "7 kernels are launched, and one fusion is asked for. Here a `scatter`",
+        "wrapped_scatter",
+    ),
+    Wrong(
+        "hlo/constants",
+        "the table of the file",
+        """
+def lookup(table, ids):
+    return jnp.asarray(TABLE)[ids] * 8.0
+""",
+        "carries 131,072 bytes of constants",
+        "f32[512,64]{1,0} constant({...})",
+    ),
+    Wrong(
+        "hlo/donate",
+        "nothing is donated",
+        """
+@jax.jit
+def update(params, momentum, gradient):
+    momentum = 0.9 * momentum + gradient
+    return params - 0.1 * momentum, momentum
+""",
+        "result 0, the new params, has a buffer of its own",
+        "entry_computation_layout=",
+    ),
+    Wrong(
+        "hlo/donate",
+        "the gradient is given away",
+        """
+from functools import partial
+
+@partial(jax.jit, donate_argnames=("params", "gradient"))
+def update(params, momentum, gradient):
+    momentum = 0.9 * momentum + gradient
+    return params - 0.1 * momentum, momentum
+""",
+        "result 1, the new momentum, is written over `gradient`",
+        "input_output_alias={ {0}: (0, {}, may-alias), {1}: (2, {}, may-alias) }",
+    ),
+    Wrong(
+        "optimization/categories",
+        "ENTRY only",
+        """
+def count(module):
+    found = {}
+    for instruction in module.entry:
+        category = categorise(instruction.opcode)
+        found[category] = found.get(category, 0) + 1
+    return found
+""",
+        "do not stand in `ENTRY`",
+        "%region",
+    ),
+    Wrong(
+        "optimization/find_pass",
+        "the first module without",
+        """
+def find_pass(found, opcode):
+    return next((each.name for each in found.passes if not each.module.opcode_counts()[opcode]), None)
+""",
+        "of `broadcast` it says 'topk-decomposer', and 'algsimp' is right",
+        "  3 after pass 2 comparison-expander",
+    ),
+    Wrong(
+        "optimization/vanish",
+        "rounding",
+        """
+def nothing(x):
+    y = -x.T.reshape(-1) + 1.0 - 1.0
+    return -y.reshape(128, 64).T
+""",
+        "the compiler could not prove that this is nothing",
+        " add(",
+    ),
+    Wrong(
+        "optimization/vanish",
+        "not proved",
+        """
+def nothing(x):
+    y = jnp.sqrt(jnp.square(jnp.abs(-x.T))).T
+    return jnp.where(x < 0, -y, y)
+""",
+        "the compiler could not prove that this is nothing",
+        "select(",
+    ),
+    Wrong(
+        "optimization/vanish",
+        "nothing done at all",
+        """
+def nothing(x):
+    return x
+""",
+        "depends on 0 equations, and at least 6",
+        "",
+    ),
+    Wrong(
+        "optimization/predict_kernels",
+        "a kernel for each operation",
+        """
+JOINED = 5
+NETWORK = 3
+ORDERED = 3
+""",
+        "not 5. `joined` launches",
+        "broadcast_add_fusion",
+    ),
+    Wrong(
+        "transforms/count_products",
+        "twice those of the loss",
+        """
+LOSS = 2
+GRADIENT = 4
+WITH_INPUT = 6
+PER_EXAMPLE = 5
+""",
+        "not 4. The jaxpr of `jax.grad(loss)` holds these products",
+        "dot_general(f32[8,10], f32[10,4])",
+    ),
+    Wrong(
+        "transforms/per_example",
+        "a loop in the program",
+        """
+def norms(params, xs, ys):
+    def norm(pair):
+        return jnp.sqrt(sum(jnp.sum(g**2) for g in jax.grad(loss)(params, *pair)))
+
+    return jax.lax.map(norm, (xs, ys))
+""",
+        "the program holds a loop, which takes one example after the other",
+        "scan(",
+    ),
+    Wrong(
+        "transforms/hessian_vector",
+        "the whole matrix",
+        """
+def curve(x, v):
+    return jax.hessian(energy)(x) @ v
+""",
+        "values of the jaxpr have as many numbers as the matrix, 4,096",
+        "f32[64,64]",
+    ),
+)
