@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import shutil
 from typing import TYPE_CHECKING
+
 from xla_inspect.practice.checking import EXERCISES, Exercise
 from xla_inspect.practice.checking.exercises import BESIDE
 
