@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
     """Print the phases that were asked for."""
+    require(options.target)
     if options.phase != TRANSFORMS.number:
         show_jaxpr(paper)
     if options.phase != PHASE.number:
@@ -98,7 +99,6 @@ def _show_absent(paper: Paper) -> None:
 def show_transforms(paper: Paper, target: Target) -> None:
     """Print phase 5."""
     command.open_phase(paper, TRANSFORMS)
-    require(target)
     start_jax()
     show_grad(paper, target)
     show_vmap(paper, target)

@@ -77,7 +77,7 @@ def test_a_target_that_is_not_here_is_refused_in_one_line(module: str, run: Run)
     ended = run(module, "--target", "gpu", JAX_PLATFORMS="cpu")
     assert ended.status == 1
     *before, last = ended.err.splitlines()
-    assert set(before) <= {"starting JAX ..."}
+    assert before == []
     assert last.startswith(f"xla_inspect.{module}: target 'gpu' is not available here: JAX is not told to use a GPU; ")
 
 
@@ -100,9 +100,8 @@ def test_a_command_shows_another_target_without_its_hardware(
     assert ("__triton" in out) == (target == "h100")
 
 
-@pytest.mark.parametrize("module", ["basics", "hlo_dump"])
-def test_a_reader_of_the_pipe_who_has_enough_ends_the_command_in_silence(module: str, begin: Begin) -> None:
-    process = begin(module)
+def test_a_reader_of_the_pipe_who_has_enough_ends_the_command_in_silence(begin: Begin) -> None:
+    process = begin("hlo_dump")
     assert process.stdout
     assert process.stderr
     process.stdout.readline()

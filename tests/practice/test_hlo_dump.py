@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import hlo_dump
+from xla_inspect.capture import targets
+from xla_inspect.practice import flags
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +53,29 @@ def test_a_folder_of_someone_else_is_told(tmp_path: Path, capsys: pytest.Capture
     assert hlo_dump.main(["--to", str(tmp_path)]) == 1
     assert "cannot write there (Permission denied)" in capsys.readouterr().err
     tmp_path.chmod(0o700)
+
+
+def test_a_target_whose_compiler_is_not_installed_is_told_with_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = targets.find_version
+    monkeypatch.setattr(targets, "find_version", lambda name: None if name == "libtpu" else found(name))
+    monkeypatch.setattr(targets.sys, "platform", "linux")
+    monkeypatch.setattr(targets.platform, "machine", lambda: "x86_64")
+    assert hlo_dump.main(["--target", "tpu-v5e"]) == 1
+    assert capsys.readouterr().err == (
+        "xla_inspect.hlo_dump: target 'tpu-v5e' is not available here: "
+        "libtpu not installed; run `uv sync --group accelerators`\n"
+    )
+
+
+def test_the_readers_flags_are_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flags, "check", lambda: None)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_disable_hlo_passes=fusion --xla_dump_hlo_as_proto")
+    assert hlo_dump.main([]) == 0
+    out = capsys.readouterr().out
+    assert "Compiled with your XLA_FLAGS: --xla_disable_hlo_passes=fusion --xla_dump_hlo_as_proto\n" in out
+    assert "wrapped_broadcast" in out
 
 
 def test_dumps_are_not_mixed_with_those_of_another_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

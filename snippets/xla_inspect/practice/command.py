@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
-from xla_inspect.practice import device
+from xla_inspect.practice import device, flags
 from xla_inspect.practice.terminal import WIDTH, Paper, open_paper
 
 if TYPE_CHECKING:
@@ -129,6 +129,9 @@ def open_phase(paper: Paper, phase: Phase) -> None:
     """Print the title of a phase, how long it takes, and the question that it answers."""
     paper.title(f"Phase {phase.number} of 5: {phase.title} ({phase.minutes} minutes)")
     paper.say(phase.question)
+    if asked := flags.given():
+        listed = " ".join(f"--{name}={value}" if value else f"--{name}" for name, value in asked.items())
+        paper.say(f"Compiled with your {flags.VARIABLE}: {listed}")
 
 
 def close_phase(paper: Paper, phase: Phase) -> None:

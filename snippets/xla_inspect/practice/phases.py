@@ -49,10 +49,10 @@ _ALL = (
         15,
         "How does one write a program that a compiler can take whole?",
         (
-            Reference("JAX: quickstart", f"{JAX}/notebooks/thinking_in_jax.html"),
-            Reference("JAX: the sharp bits", f"{JAX}/notebooks/Common_Gotchas_in_JAX.html"),
-            Reference("JAX: just-in-time compilation", f"{JAX}/jit-compilation.html"),
-            Reference("JAX: pytrees", f"{JAX}/pytrees.html"),
+            Reference("JAX: arrays and jax.numpy", f"{JAX}/101/arrays.html"),
+            Reference("JAX: transformations", f"{JAX}/101/transformations.html"),
+            Reference("JAX: pytrees", f"{JAX}/101/pytrees.html"),
+            Reference("JAX: just-in-time compilation", f"{JAX}/201/jit.html"),
             Reference("PyTorch: autograd mechanics", "https://docs.pytorch.org/docs/stable/notes/autograd.html"),
             Reference("PyTorch: torch.compile", "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"),
         ),
@@ -64,9 +64,9 @@ _ALL = (
         20,
         "What does JAX write down when it traces a function?",
         (
-            Reference("JAX: the jaxpr language", f"{JAX}/jaxpr.html"),
-            Reference("JAX: key concepts, tracing", f"{JAX}/key-concepts.html"),
-            Reference("JAX: primitives (jax.lax)", f"{JAX}/jax.lax.html"),
+            Reference("JAX: the jaxpr language", f"{JAX}/601/jaxpr.html"),
+            Reference("JAX: how transformations trace", f"{JAX}/101/transformations.html"),
+            Reference("JAX: the operations of jax.lax", f"{JAX}/jax.lax.html"),
         ),
     ),
     Phase(
@@ -106,9 +106,9 @@ _ALL = (
         15,
         "What do grad and vmap add to the jaxpr, and what to the kernels?",
         (
-            Reference("JAX: automatic differentiation", f"{JAX}/automatic-differentiation.html"),
-            Reference("JAX: the autodiff cookbook", f"{JAX}/notebooks/autodiff_cookbook.html"),
-            Reference("JAX: automatic vectorization", f"{JAX}/automatic-vectorization.html"),
+            Reference("JAX: transformations", f"{JAX}/101/transformations.html"),
+            Reference("JAX: the autodiff cookbook", f"{JAX}/301/cookbook.html"),
+            Reference("JAX: primitives and their rules", f"{JAX}/601/jax-primitives.html"),
         ),
     ),
 )
