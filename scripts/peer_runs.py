@@ -116,20 +116,31 @@ def run(peer: str, say: Callable[[str], None], *, update: bool = False) -> Outco
         )
     script = records.FOLDER / peer / records.SCRIPT
     say(f"{peer}: installing what {script.relative_to(ROOT)} pins")
-    sync = (find_uv(), "sync", "--quiet", "--script", str(script))
-    installed = call(*sync, **find_links())
-    # Without a network, what uv kept from last time will do.
-    if installed.returncode and call(*sync, "--offline", **find_links()).returncode:
-        return Outcome(peer, Verdict.NOT_RUN, f"uv could not install it:\n{indent(installed.stderr)}")
+    if problem := install(script):
+        return Outcome(peer, Verdict.NOT_RUN, f"uv could not install it:\n{indent(problem)}")
     say(f"{peer}: running")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / records.RECORD
-        python = call(find_uv(), "python", "find", "--script", str(script)).stdout.strip()
-        ended = call(python, str(script), str(out), folder=folder)
+        ended = call(find_python(script), str(script), str(out), folder=folder)
         if ended.returncode or not out.is_file():
             end = "\n".join((ended.stdout + ended.stderr).splitlines()[-LONGEST:])
             return Outcome(peer, Verdict.FAILED, f"exit status {ended.returncode}:\n{indent(end)}")
         return compare(peer, out.read_text(encoding="utf-8"), update=update)
+
+
+def install(script: Path) -> str:
+    """Install what a script pins; return what uv said if it could not."""
+    sync = (find_uv(), "sync", "--quiet", "--script", str(script))
+    installed = call(*sync, **find_links())
+    # Without a network, what uv kept from last time will do.
+    if installed.returncode and call(*sync, "--offline", **find_links()).returncode:
+        return installed.stderr
+    return ""
+
+
+def find_python(script: Path) -> str:
+    """Return the Python of a script's environment."""
+    return call(find_uv(), "python", "find", "--script", str(script)).stdout.strip()
 
 
 def compare(peer: str, made: str, *, update: bool = False) -> Outcome:

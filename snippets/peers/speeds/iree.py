@@ -1,0 +1,32 @@
+"""IREE's programs, from the StableHLO that JAX exported, compiled for the processor at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from iree import compiler, runtime
+
+from peers import given, stablehlo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def build(program: str) -> Callable[[], Any]:
+    """Return what runs a program."""
+    module = compiler.compile_str(
+        stablehlo.read(program),
+        target_backends=["llvm-cpu"],
+        input_type="stablehlo",
+        extra_args=["--iree-llvmcpu-target-cpu=host"],
+    )
+    config = runtime.Config("local-sync")
+    context = runtime.SystemContext(config=config)
+    loaded = runtime.VmModule.copy_buffer(context.instance, module)
+    context.add_vm_module(loaded)
+    run = context.modules[loaded.name]["main"]
+    arguments = [runtime.asdevicearray(config.device, array) for array in given.inputs(program).values()]
+    return lambda: run(*arguments).to_host()
+
+
+WAYS = {"IREE": build}
