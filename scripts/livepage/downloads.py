@@ -94,9 +94,7 @@ def _write_exercise(key: str) -> Iterator[Cell]:
     from xla_inspect.practice import notebook as shown
 
     each = shown.find_exercise(key)
-    task = (
-        f"### Exercise: {each.title}\n\n{each.task}\n\nWrite it in the next cell, and run the cell to have it marked."
-    )
+    task = f"### {each.title}\n\n{each.task}\n\nWrite it in the next cell, and run the cell to have it marked."
     hints = [_fold(f"{number} hint", hint) for number, hint in zip(shown.ORDINALS, each.hints, strict=True)]
     yield Cell(task, 0, is_code=False)
     yield Cell(f"%%exercise {key}\n{shown.starter(each)}".rstrip(), 0, is_code=True)

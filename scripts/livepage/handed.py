@@ -16,7 +16,6 @@ import re
 import sys
 import sysconfig
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from livepage import memo, percent
 from livepage.project import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 FOLDER = Path(".cache/notebooks")
 LIMIT = 4
@@ -34,19 +33,6 @@ _GAP = re.compile(r'<p class="gap" data-target="([^"]+)">[^<]*?not compiled here
 _OWN = ("notebook.md.j2", "notebooks.py", "handed.py", "percent.py")
 
 _keys: dict[Path, str] = {}
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A target that a notebook could not show.
-
-    Attributes:
-        target: Its short name.
-        reason: Why.
-    """
-
-    target: str
-    reason: str
 
 
 def begin(paths: Iterable[Path]) -> None:
@@ -83,10 +69,9 @@ def store(path: Path, markdown: str) -> None:
         old.unlink(missing_ok=True)
 
 
-def list_gaps(markdown: str) -> Iterator[Gap]:
-    """Yield the targets that are missing from what a notebook shows."""
-    for target, reason in dict(_GAP.findall(markdown)).items():
-        yield Gap(html.unescape(target), html.unescape(reason))
+def list_gaps(markdown: str) -> dict[str, str]:
+    """Return the targets that are missing from what a notebook shows, each with the reason."""
+    return {html.unescape(target): html.unescape(reason) for target, reason in _GAP.findall(markdown)}
 
 
 def shut_out_settings() -> None:

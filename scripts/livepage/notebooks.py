@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 
 SUFFIX = ".py"
 TEMPLATE = Path(__file__).with_name("notebook.md.j2")
+OPTIONS = {
+    "execute": True,
+    "allow_errors": False,
+    "markdown_cell_processor": "mkdocs",
+    "custom_template": str(TEMPLATE),
+    # From version 3 on, every page of the site would load MathJax from another host.
+    "mathjax_version": 2,
+}
 AT_ONCE = 2
 """How many notebooks run side by side: each takes a core and, with three compilers, up to a gigabyte."""
 
@@ -77,16 +85,7 @@ def add_plugin(config: MkDocsConfig) -> None:
 
     handed.shut_out_settings()
     plugin = Plugin()
-    options = {
-        "include": [f"*{SUFFIX}"],
-        "execute": True,
-        "allow_errors": False,
-        "cache": False,  # it knows nothing of versions and of what a notebook imports
-        "markdown_cell_processor": "mkdocs",
-        "custom_template": str(TEMPLATE),
-        # From version 3 on, every page of the site would load MathJax from another host.
-        "mathjax_version": 2,
-    }
+    options = {"include": [f"*{SUFFIX}"], "cache": False, **OPTIONS}  # its cache knows nothing of versions and imports
     errors, warnings = plugin.load_config(options, config_file_path=config.config_file_path)
     for _, problem in (*errors, *warnings):
         raise problem if isinstance(problem, Exception) else ValueError(problem)
@@ -161,6 +160,18 @@ def _convert(content: Callable[[], dict[str, Any]]) -> str:
     return decode(content()["content"])
 
 
+def convert(path: Path) -> str:
+    """Return the Markdown of a notebook, which runs for it, as mkdocs-jupyter hands it over.
+
+    Raises:
+        Exception: Whatever the notebook, its process or its conversion ends with.
+    """
+    from mkdocs_jupyter.convert import nb2html  # type: ignore[import-untyped]  # ships no types
+
+    handed.shut_out_settings()
+    return decode(nb2html(str(path), **OPTIONS))
+
+
 def decode(content: str) -> str:
     """Return the Markdown that the template packed."""
     text = base64.b64decode(content).decode()
@@ -219,11 +230,19 @@ def _obtain(page: Page, report: Callable[[Failure], None]) -> str:
     except Exception as error:  # noqa: BLE001 - whatever a notebook, its process or its conversion ends with
         report(locate(path, error))
         return f"# {path.stem}\n\n{_FAILED}\n"
-    for gap in handed.list_gaps(markdown):
-        project.missing[gap.target] = gap.reason
-        if os.environ.get("REQUIRE_TARGETS") == "all":
-            report(Failure(Origin(relative(path, project.root), 1), f"target {gap.target} is missing: {gap.reason}"))
+    for failure in note_gaps(path, markdown):
+        report(failure)
     return markdown
+
+
+def note_gaps(path: Path, markdown: str) -> list[Failure]:
+    """Note which targets are missing from what a notebook shows, and return them as failures where all are required."""
+    gaps = handed.list_gaps(markdown)
+    project.missing.update(gaps)
+    if os.environ.get("REQUIRE_TARGETS") != "all":
+        return []
+    origin = Origin(relative(path, project.root), 1)
+    return [Failure(origin, f"target {target} is missing: {reason}") for target, reason in gaps.items()]
 
 
 def locate(path: Path, error: Exception) -> Failure:

@@ -10,6 +10,7 @@ import markdown
 from markdown_exec import markdown_config
 from mkdocs.config import load_config
 
+from livepage import handed, notebooks
 from livepage.project import project
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def render(page: Path, root: Path) -> tuple[str, list[Failure]]:
     """Render a page as the build does, but for the theme around it and the check of links to other pages.
 
     Args:
-        page: The Markdown file.
+        page: The Markdown file, or a notebook, which runs where nothing is kept of it.
         root: The project's folder, which holds `mkdocs.yml`.
 
     Returns:
@@ -32,7 +33,7 @@ def render(page: Path, root: Path) -> tuple[str, list[Failure]]:
     failures: list[Failure] = []
     project.root, project.docs = root.resolve(), Path(config.docs_dir).relative_to(root.resolve())
     project.report, project.current = failures.append, page
-    text = page.read_text(encoding="utf-8-sig")
+    text = page.read_text(encoding="utf-8-sig") if page.suffix == ".md" else _hand_over(page, failures)
     markdown_config.save(config.markdown_extensions, config.mdx_configs)
     try:
         converter = markdown.Markdown(extensions=config.markdown_extensions, extension_configs=config.mdx_configs)
@@ -41,3 +42,16 @@ def render(page: Path, root: Path) -> tuple[str, list[Failure]]:
         markdown_config.reset()
         project.report, project.current = None, None
     return html, failures
+
+
+def _hand_over(notebook: Path, failures: list[Failure]) -> str:
+    handed.begin([notebook])
+    try:
+        if not handed.is_kept(notebook):
+            handed.store(notebook, notebooks.convert(notebook))
+        markdown = handed.load(notebook)
+    except Exception as error:  # noqa: BLE001 - whatever a notebook, its process or its conversion ends with
+        failures.append(notebooks.locate(notebook, error))
+        return ""
+    failures += notebooks.note_gaps(notebook, markdown)
+    return markdown

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from html import unescape
 from pathlib import Path
 
 import pytest
+from mkdocs.utils import meta
 
-from livepage import standalone
+from livepage import percent, standalone
 from livepage.blocks import Kind
 from livepage.project import project
+from xla_inspect.practice.checking import find_exercises
+from xla_inspect.practice.notebook import ORDINALS, anchor, find_exercise
+from xla_inspect.practice.phases import CHECKED, PHASES
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUE, CHECK = Kind.VALUE, Kind.CHECK
 SPAN = '<span class="value">'
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+SUMMARY = re.compile(r"<summary>(.*?)</summary>")
+PAGES = {"page": sorted((ROOT / "docs").rglob("*.md")), "notebook": sorted((ROOT / "docs").rglob("*.py"))}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test for each page, or for those that `--page` names."""
+    """Make one test for each page and each notebook, or for those that `--page` names."""
     named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
-    pages = [page for page in PAGES if not named or page in named]
-    metafunc.parametrize("page", pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
+    for kind in PAGES.keys() & metafunc.fixturenames:
+        pages = [page for page in PAGES[kind] if not named or page in named]
+        metafunc.parametrize(kind, pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
 
 
 def test_a_page_holds_what_it_claims(page: Path) -> None:
@@ -36,3 +45,39 @@ def test_a_page_holds_what_it_claims(page: Path) -> None:
     printed = sum(outcome.text.count(SPAN) for outcome in outcomes)
     assert html.count(SPAN) - printed == source.count(VALUE) - len(gaps)
     assert html.count('<details class="check') == source.count(CHECK)
+
+
+def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:
+    """Run a notebook, unless it is kept; every check, prediction and exercise of it is on its page."""
+    html, failures = standalone.render(notebook, ROOT)
+    if failures:
+        pytest.fail("\n".join(map(str, failures)), pytrace=False)
+    cells = percent.read(notebook).cells
+    claims = [str(cell.metadata["check"]) for cell in cells if "check" in cell.metadata]
+    opened = [str(cell.metadata["open"]) for cell in cells if "open" in cell.metadata]
+    folded = [str(cell.metadata["fold"]) for cell in cells if "fold" in cell.metadata]
+    exercises = [find_exercise(str(cell.metadata["exercise"])) for cell in cells if "exercise" in cell.metadata]
+    solutions = ["A solution, and what the check finds in it"] * len(exercises)
+    summaries = [unescape(text) for text in SUMMARY.findall(html)]
+    assert Counter(summaries) == Counter(
+        [f"Checked in this build: {claim}" for claim in claims]
+        + opened
+        + folded
+        + [f"{ordinal} hint" for ordinal in ORDINALS] * len(exercises)
+        + solutions
+    )
+    assert [f'id="{anchor(each)}"' in html for each in exercises] == [True] * len(exercises)
+    assert [word for word in ("jp-", "<style", "<script", "ipykernel", str(Path.home())) if word in html] == []
+
+
+def test_every_exercise_stands_in_one_notebook() -> None:
+    """In the order in which they are marked, in the notebook of its phase."""
+    phases = {path.stem: percent.read(path) for path in PAGES["notebook"]}
+    shown = {
+        name: [str(cell.metadata["exercise"]) for cell in found.cells if "exercise" in cell.metadata]
+        for name, found in phases.items()
+    }
+    assert shown == {name: [each.key for each in find_exercises(name)] for name in phases}
+    assert sorted(phases) == sorted(CHECKED)
+    minutes = {name: meta.get_data(found.front_matter)[1]["minutes"] for name, found in phases.items()}
+    assert {name: minutes[name] for name in PHASES} == {name: phase.minutes for name, phase in PHASES.items()}

@@ -6,12 +6,19 @@ import atexit
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from xla_inspect.practice.checking.exercises import name_file
+from xla_inspect.practice.checking.finding import RIGHT, UNWRITTEN, WRONG
 from xla_inspect.practice.checking.hands import Hands
-from xla_inspect.practice.checking.runner import LIMIT, mark, report
+from xla_inspect.practice.checking.runner import LIMIT, mark
 from xla_inspect.practice.notebook import find_exercise
 from xla_inspect.practice.terminal import open_paper
+
+if TYPE_CHECKING:
+    from xla_inspect.practice.checking.exercises import Exercise
+    from xla_inspect.practice.checking.hands import Verdict
+    from xla_inspect.practice.terminal import Paper
 
 _started: list[Hands] = []
 
@@ -43,8 +50,28 @@ def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 -
     with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
         written = replace(each, folder=Path(folder))
         written.file.parent.mkdir(parents=True)
-        written.file.write_text(text, encoding="utf-8")
+        # The magic is the first line of the cell.
+        written.file.write_text(f"\n{text}", encoding="utf-8")
         report(written, mark(written, _hands()), open_paper())
+
+
+def report(exercise: Exercise, verdict: Verdict, paper: Paper) -> None:
+    """Print what was found in a cell; its lines are counted as a notebook counts them."""
+    file = name_file(exercise.file)
+    if verdict.verdict == UNWRITTEN:
+        places = ", ".join(f"{place.name} in line {place.line}" for place in verdict.places)
+        paper.verdict(f"not yet written: {places or exercise.key}", good=False)
+        return
+    paper.verdict(verdict.verdict, good=verdict.verdict == RIGHT)
+    for finding in verdict.findings:
+        paper.item(f"{'' if finding.good else 'WRONG: '}{finding.text.replace(file, 'cell')}")
+        if finding.lines:
+            paper.show("\n".join(finding.lines), finding.language)
+    if verdict.printed:
+        paper.item(f"the cell prints, {verdict.printed_lines} lines in all; a check does not need it:")
+        paper.show("\n".join(verdict.printed))
+    if verdict.verdict == WRONG:
+        paper.item("Mend the cell and run it again; three hints stand below it.")
 
 
 def _hands() -> Hands:

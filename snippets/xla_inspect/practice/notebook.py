@@ -177,10 +177,10 @@ def exercise(key: str) -> None:
     found = [Finding(**{**finding, "lines": tuple(finding["lines"])}) for finding in marked["findings"]]
     where = f"snippets/practice/{each.phase}/{each.name}.py"
     parts = [
-        f"### Exercise: {each.title.rstrip('.')} {{ #{anchor(each)} }}",
+        f"### {each.title.rstrip('.')} {{ #{anchor(each)} }}",
         each.task,
         markdown.fence(starter(each), "python", title=where),
-        f"Write it there, then let it be marked: `uv run python -m xla_inspect.main --check {each.phase}`.",
+        f"To have it marked: `uv run python -m xla_inspect.main --check {each.phase}`.",
         *(
             markdown.fold(f"{number} hint", hint, kind="question")
             for number, hint in zip(ORDINALS, each.hints, strict=True)

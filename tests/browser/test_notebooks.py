@@ -1,0 +1,46 @@
+"""The notebooks of the practice: light, linked, and whole when they are taken away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nbformat
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import Opener, Site
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+MOST_BYTES = 80_000
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test each notebook, or those that `--page` named, by its path in the built site."""
+    if "notebook" in metafunc.fixturenames:
+        chosen = [Path(page).resolve() for page in metafunc.config.getoption("--page")]
+        found = [path for path in sorted(DOCS.rglob("*.py")) if not chosen or path in chosen]
+        metafunc.parametrize("notebook", [path.relative_to(DOCS).with_suffix("").as_posix() for path in found])
+
+
+def test_a_notebook_is_a_small_page(site: Site, notebook: str) -> None:
+    assert (site.folder / notebook / "index.html").stat().st_size <= MOST_BYTES
+
+
+def test_a_notebook_can_be_taken_away(site: Site, open_page: Opener, notebook: str) -> None:
+    """It is valid and has no output; each of its cells has a name of its own."""
+    page = open_page(f"{notebook}/")
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download the notebook").click()
+    name = f"{Path(notebook).name}.ipynb"
+    assert waiting.value.suggested_filename == name
+    taken = nbformat.read((site.folder / notebook).with_suffix(".ipynb"), as_version=4)
+    nbformat.validate(taken)
+    assert [cell for cell in taken.cells if cell.get("outputs")] == []
+    assert len({cell.id for cell in taken.cells}) == len(taken.cells)
+    assert sum(cell.source.startswith("%%exercise") for cell in taken.cells) > 0
+
+
+def test_nothing_is_served_but_the_page_and_what_is_taken_away(site: Site) -> None:
+    """The Python file stays where it is."""
+    assert [path.name for path in site.folder.rglob("*.py")] == []
