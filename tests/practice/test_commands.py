@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
+import jax
 import pytest
 
 from xla_inspect import hlo_dump, jaxpr_demo, optimization_compare
 from xla_inspect.capture import targets
+from xla_inspect.practice import models
 from xla_inspect.practice.phases import PHASES
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     Run = Callable[..., Any]
@@ -124,3 +129,27 @@ def test_an_argument_that_does_not_exist_is_a_usage_error(run: Run) -> None:
     ended = run("basics", "--target", "cpu")
     assert ended.status == 2
     assert ended.err.endswith("error: unrecognized arguments: --target cpu\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pty module")
+def test_in_a_terminal_a_command_is_coloured_and_says_the_same() -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "100"}
+    command = [sys.executable, "-m", "xla_inspect.jaxpr_demo", "--phase", "2"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    # Linux says EIO when the other end is closed.
+    with contextlib.suppress(OSError):
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    text = shown.decode().replace("\r\n", "\n")
+    assert "\x1b[1;36mPhase 2 of 5: Jaxpr (20 minutes)\x1b[0m" in text
+    plain = re.sub(r"\x1b\[[\d;]*m", "", text)
+    model = jax.make_jaxpr(models.mlp)(models.PARAMS, models.X).pretty_print(use_color=False)
+    assert "".join(f"    {line}\n" for line in model.splitlines()) in plain
+    assert "starting JAX ...\r\x1b[K" in text

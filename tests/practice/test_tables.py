@@ -64,6 +64,12 @@ def test_decisions_are_counted(found: Capture) -> None:
     assert "Matrix products: 2 left, written as dot." in said
 
 
+def test_a_library_call_is_named_by_what_it_calls() -> None:
+    off = {"xla_gpu_enable_triton_gemm": False}
+    rows = tables.list_kernels(capture(models.mlp, models.PARAMS, models.X, target="h100", options=off))
+    assert ("no fusion", "custom-call __cublas$lt$matmul") in [row[1:] for row in rows]
+
+
 MODULE = """HloModule m, is_scheduled=true
 %inner (p: f32[4]) -> f32[4] {
   %p = f32[4]{0} parameter(0)

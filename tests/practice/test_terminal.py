@@ -52,6 +52,14 @@ def test_with_colour_the_same_words_stand_there() -> None:
     assert without == bare.getvalue().replace("`", "")
 
 
+def test_the_last_line_of_a_listing_is_coloured_like_the_others() -> None:
+    paper, stream = printed(colour=True)
+    paper.show(">>> 1\n1\n>>> 2\n2", "pycon")
+    lines = stream.getvalue().splitlines()
+    assert lines[1] == "    1"
+    assert lines[3] == "    2"
+
+
 @pytest.mark.parametrize(
     ("stream", "environment", "expected"),
     [

@@ -35,6 +35,8 @@ def start_jax() -> None:
         targets.settle()
         import jax
 
+        # In a terminal JAX would write colours into jaxprs, those of captures among them.
+        private.set_option("jax_pprint_use_color", value=False)
         jax.devices()
 
 

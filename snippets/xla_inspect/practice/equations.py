@@ -60,7 +60,8 @@ class Equations:
     def __init__(self, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `jax.make_jaxpr`
         """Trace the function."""
         closed = jax.make_jaxpr(function)(*example)
-        self.text = str(closed)
+        # In a terminal, and in a notebook, JAX would write colours of its own into it.
+        self.text = str(closed.pretty_print(use_color=False))
         self.jaxpr: Any = closed.jaxpr
         paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(example)]
         self._names = dict(zip(self.jaxpr.invars, paths, strict=True))

@@ -42,7 +42,7 @@ def init(seed: int = 0) -> Params:
 
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Return what two layers with a relu between them make of a batch, f32[32,64] -> f32[32,16]."""
+    """Apply two layers with a relu between them, f32[32,64] -> f32[32,16]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return hidden @ params.w2 + params.b2
 
@@ -53,12 +53,12 @@ def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def classify(params: Params, pixels: jax.Array) -> jax.Array:
-    """Return the same for pixels from 0 to 255, brought to the range from -1 to 1 first."""
+    """Apply the same to pixels from 0 to 255, brought to -1 to 1 first."""
     return mlp(params, (pixels - 127.5) / 127.5)
 
 
 def wasteful(params: Params, x: jax.Array) -> jax.Array:
-    """Return class probabilities, written as nobody should: the compiler is asked to clean up."""
+    """Return probabilities of classes, written as nobody should write it."""
     x = x.T.T
     hidden = jnp.maximum((x - 0.0) @ params.w1 + params.b1 + 0.0, 0.0)
     scores = jnp.negative(jnp.negative(hidden @ params.w2 + params.b2))
@@ -68,7 +68,7 @@ def wasteful(params: Params, x: jax.Array) -> jax.Array:
 
 
 def doubled(x: jax.Array) -> jax.Array:
-    """Return x doubled in two of three turns of a loop, which Python runs while JAX traces."""
+    """Return x doubled in two of three turns of a loop."""
     for turn in range(3):
         if turn != 1:
             x = x * 2.0
@@ -86,7 +86,7 @@ def center(x: jax.Array) -> jax.Array:
 
 
 def gated(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return a gated layer: two products of the same input, one of them deciding how much of the other passes."""
+    """Return x @ v, of which a second product of x lets pass more or less."""
     return jax.nn.sigmoid(x @ w) * (x @ v)
 
 

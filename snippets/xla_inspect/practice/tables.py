@@ -66,9 +66,15 @@ def list_kernels(capture: Capture) -> list[tuple[str, str, str]]:
             kind = f"{fusion.kind} {fusion.custom_kind or ''}".strip()
             rows.append((launch.name, kind, describe_opcodes(fusion.opcodes)))
         else:
-            opcode = launch.instruction.opcode if launch.instruction else launch.name
-            rows.append((launch.name, "no fusion", opcode))
+            rows.append((launch.name, "no fusion", _name_work(launch)))
     return rows
+
+
+def _name_work(launch: Launch) -> str:
+    """Return what a launch without a fusion does: its opcode, and the library function that it calls."""
+    if launch.instruction is None:
+        return launch.name
+    return " ".join(filter(None, (launch.instruction.opcode, launch.instruction.custom_call_target)))
 
 
 def describe_opcodes(opcodes: Iterable[str]) -> str:

@@ -133,7 +133,7 @@ class Paper:
         from pygments.formatters import TerminalFormatter
         from pygments.lexers import get_lexer_by_name
 
-        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        lexer = get_lexer_by_name(language, stripnl=False)
         return pygments.highlight(text, lexer, TerminalFormatter()).rstrip("\n")
 
 
