@@ -26,6 +26,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from iree import compiler, runtime
 
 from peers import given, stablehlo
+from peers.assembly import inner_loop
 from peers.recording import Recording
 
 if TYPE_CHECKING:
@@ -139,16 +140,6 @@ def count(text: str, dispatch: str | None) -> dict[str, int]:
     operations = re.findall(r"\blinalg\.(?!yield\b|index\b)(\w+)", text)
     dispatches = len(re.findall(dispatch, text)) if dispatch else 0
     return {"operations": len(operations), "softmax": operations.count("softmax"), "dispatches": dispatches}
-
-
-def inner_loop(assembly: str) -> str:
-    """Return the innermost loop of generated code that multiplies most often, without directives."""
-    lines = [line for line in assembly.splitlines() if not re.match(r"\s+\.|\.L(?!BB)|\s*#", line)]
-    labels = {line.partition(":")[0]: number for number, line in enumerate(lines) if line.startswith(".LBB")}
-    jumps = ((number, re.match(r"\s+j\w+\s+(\.LBB\w+)", line)) for number, line in enumerate(lines))
-    loops = [lines[labels[jump[1]] : end + 1] for end, jump in jumps if jump and labels[jump[1]] < end]
-    innermost = [loop for loop in loops if sum(line.startswith(".LBB") for line in loop) == 1]
-    return "\n".join(max(innermost, key=lambda loop: sum("mulps" in line for line in loop)))
 
 
 def run_rows(compiled: Compiled) -> dict[str, Any]:
