@@ -91,7 +91,7 @@ def train(weights, gradients, rates):
         weights = update(weights, gradient, rate)
     return weights
 """,
-        "four steps compile 4 programs, where one serves; the arguments that are not listed are static",
+        "four steps compile 4 programs, where one serves: lines that are alike differ in what they do not list",
         "compiled update for (float32[256], float32[256])",
     ),
     Wrong(
@@ -107,7 +107,7 @@ def train(weights, gradients, rates):
         weights = update(weights, gradient, rate)
     return weights
 """,
-        "A rate of type int makes another program than one of type float",
+        "where one serves: a rate of type int makes another program than one of type float",
         "int32[]",
     ),
     Wrong(
@@ -139,7 +139,7 @@ def original(a, b):
     d = jnp.tanh(a @ b)
     return d / jnp.linalg.norm(d, axis=1, keepdims=True)
 """,
-        "(the numbers are the same)",
+        "although the numbers are the same. First the original's, then yours:",
         "= jit d",
     ),
     Wrong(

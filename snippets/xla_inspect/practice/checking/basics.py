@@ -140,15 +140,25 @@ def check_compile_once(written: Written) -> Iterator[Finding]:
         seen.append(lines)
     yield good("the numbers are right, for two lists of rates")
     first, second = seen
-    same = [line for line in first if line.startswith("compiled update ")]
+    steps = [line for line in first if line.startswith("compiled update ")]
     if not first:
         yield bad(f"{where}: nothing is compiled at all; are these JAX's operations, and is `update` jitted?")
+        return
+    reasons = []
+    if len(set(steps)) < len(steps):
+        reasons.append("lines that are alike differ in what they do not list, a static argument, which is in the key")
+    if any("int32" in line for line in steps):
+        reasons.append("a rate of type int makes another program than one of type float")
     yield judge(
-        len(first) <= 1,
+        len(steps) <= 1,
         "all steps share one compiled program",
-        f"{where}: four steps compile {len(first)} programs, where one serves"
-        + ("; the arguments that are not listed are static, and part of the key" if len(set(same)) < len(same) else "")
-        + ". A rate of type int makes another program than one of type float",
-        first,
+        f"{where}: four steps compile {len(steps)} programs, where one serves: "
+        + ("; ".join(reasons) or "their arguments differ"),
+        steps,
     )
-    yield judge(not second, "other rates compile nothing", f"{where}: other rates compile again", second)
+    yield judge(
+        not second,
+        "other rates compile nothing",
+        f"{where}: other rates compile again; is each value part of the key, or each list of types?",
+        second,
+    )

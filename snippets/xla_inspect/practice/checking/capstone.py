@@ -87,7 +87,7 @@ def check_model(written: Written) -> Iterator[Finding]:
     yield good("the memory is that of the slow model, after both texts")
     yield from _judge_shapes(after, written.locate("read"))
     yield from _judge_transposition(before.step, after.step, where)
-    yield from _judge_donation(after.step, where)
+    yield from _judge_donation(after.step, (slow.LENGTH, slow.WIDTH), where)
     yield from _judge_loop(after.step, slow.LAYERS, where)
     yield Finding(good=True, text="slow and mended:", lines=tuple(_compare(before, after)))
 
@@ -171,20 +171,18 @@ def _fuses_products(slow: Capture) -> bool:
     return "ynn_fusion" in slow.after
 
 
-def _judge_donation(after: Capture, where: str) -> Iterator[Finding]:
+def _judge_donation(after: Capture, size: tuple[int, int], where: str) -> Iterator[Finding]:
     taken = [int(number) for number in re.findall(r"\((\d+), \{\}", after.module.input_output_alias or "")]
-    parameters = after.module.entry.parameters
-    memory = [each.parameter_number for each in parameters if each.shape.bytes == after.module.entry.root.shape.bytes]
-    copies = [
-        each for each in after.module.entry if each.opcode == "copy" and each.shape == after.module.entry.root.shape
-    ]
+    same = [each for each in after.module.entry if each.shape.is_array and each.shape.dimensions == size]
+    memory = [each.parameter_number for each in same if each.opcode == "parameter"]
+    copies = [each for each in same if each.opcode == "copy"]
     header = after.after.partition("\n")[0]
     shown = [part for part in re.split(r", (?=\w+=)", header) if part.startswith(("HloModule", "input_output"))]
     yield judge(
         any(number in memory for number in taken) and not copies,
         "donation: the memory is updated where it lies",
-        f"donation, {where}: the memory is copied, {after.module.entry.root.shape.bytes:,} bytes a step, since the "
-        "caller may still need the old one; no `input_output_alias` stands in the first line:",
+        f"donation, {where}: the memory is copied, {sum(each.shape.bytes for each in same[:1]):,} bytes a step, since "
+        "the caller may still need the old one; no `input_output_alias` for it stands in the first line:",
         [*shown, *measures.lines(copies)],
         "hlo",
     )

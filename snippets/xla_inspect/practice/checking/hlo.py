@@ -46,6 +46,8 @@ def check_read_dump(written: Written) -> Iterator[Finding]:
         "hlo",
     )
     matrix = [each for each in module.entry if each.shape.is_array and each.shape.dimensions == (256, 128)]
+    if not matrix:
+        raise WrongError(bad(f"{written.where}: `program` returns no f32[256,128] any more; leave it as it was given"))
     first, last = matrix[0], matrix[-1]
     yield judge(
         layout == _layout(first),
@@ -55,7 +57,7 @@ def check_read_dump(written: Written) -> Iterator[Finding]:
         "hlo",
     )
     yield judge(
-        relayout.removeprefix("%") == last.name and first is not last,
+        relayout.removeprefix("%") == last.name,
         f"`{last.name}` brings it into the layout {_layout(last)}: that is where the transposition is paid for",
         f"{written.locate('RELAYOUT')}: not `{relayout}`. Two lines of `ENTRY` make f32[256,128]; the second takes "
         "the first and changes nothing but the layout",
@@ -139,6 +141,8 @@ def check_constants(written: Written) -> Iterator[Finding]:
         measures.lines(parameters),
         "hlo",
     )
+    if large:
+        return
     other = jax.jit(lookup)(table[::-1].copy(), ids)
     measures.expect_numbers(other, table[::-1][ids] * 8, f"{where}, with another table")
     yield good("another table gives other numbers")
@@ -182,9 +186,10 @@ def check_donate(written: Written) -> Iterator[Finding]:
             shown,
             "hlo",
         )
-    spared = names.index("gradient") not in _donated(found)
+    if not aliases:
+        return
     yield judge(
-        spared,
+        names.index("gradient") not in _donated(found),
         f"{found.memory.aliased:,} of {found.memory.outputs:,} bytes of results take no new memory, and the gradient "
         "is kept",
         f"{where}: the gradient is given away too, and the caller still needs it",

@@ -73,6 +73,8 @@ def check_primitives(written: Written) -> Iterator[Finding]:
             shown,
             "jaxpr",
         )
+        if wrong:
+            return
 
 
 def check_follow(written: Written) -> Iterator[Finding]:
@@ -114,10 +116,9 @@ def check_from_jaxpr(written: Written) -> Iterator[Finding]:
     ours, theirs = jax.make_jaxpr(_normal)(X, W), _trace(original)
     for number, (wanted, found) in enumerate(zip_longest(_wire(ours), _wire(theirs)), 1):
         if wanted != found:
-            text = f"{where}: equation {number} of its jaxpr differs. The original has, and yours has:"
-            lines = [wanted or "no such equation", found or "no such equation"]
-            numbers = _agree(original)
-            yield bad(f"{text}{' (the numbers are the same)' if numbers else ''}", lines, "jaxpr")
+            numbers = ", although the numbers are the same" if _agree(original) else ""
+            text = f"{where}: equation {number} of its jaxpr differs{numbers}. First the original's, then yours:"
+            yield bad(text, [wanted or "no such equation", found or "no such equation"], "jaxpr")
             return
     yield judge(
         _outputs(ours) == _outputs(theirs),

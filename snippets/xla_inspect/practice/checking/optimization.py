@@ -70,6 +70,8 @@ def check_categories(written: Written) -> Iterator[Finding]:
                 _elsewhere(module, wrong),
                 "hlo",
             )
+            if wrong:
+                return
 
 
 def _elsewhere(module: Module, categories: list[str]) -> list[str]:
@@ -96,13 +98,19 @@ def check_find_pass(written: Written) -> Iterator[Finding]:
             yield judge(
                 given == wanted,
                 f"{name}: `{opcode}` " + (f"was taken out by `{wanted}`" if wanted else "is not taken out"),
-                f"{where}: {name}: of `{opcode}` it says {given!r}, and {wanted!r} is right. How often it stood in "
-                "the module:",
-                [
-                    f"{count:>3} {stage if stage == 'before' else f'after pass {stage}'}"
-                    for stage, count in counts.items()
-                ],
+                f"{where}: {name}: of `{opcode}` it says {given!r}, and {wanted!r} is right. Where its number changes:",
+                _tell(counts),
             )
+
+
+def _tell(counts: dict[str, int]) -> list[str]:
+    """Return how often an opcode stood in the module as it came, and after each pass that changed that."""
+    pairs = zip([None, *counts.values()], counts.items(), strict=False)
+    return [
+        f"{count:>3} {stage if stage == 'before' else f'after pass {stage}'}"
+        for former, (stage, count) in pairs
+        if count != former
+    ]
 
 
 def _find(counts: dict[str, int]) -> str | None:

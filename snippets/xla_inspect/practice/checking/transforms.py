@@ -94,7 +94,7 @@ def check_hessian_vector(written: Written) -> Iterator[Finding]:
         not large,
         "no value of the jaxpr is as large as the matrix",
         f"{where}: {len(large)} values of the jaxpr have as many numbers as the matrix, {x.size**2:,}",
-        [measures.print_equation(each) for each in large],
+        dict.fromkeys(measures.print_equation(each) for each in large),
         "jaxpr",
     )
 
