@@ -55,27 +55,32 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: I
     return "\n".join("| " + " | ".join(map(_cell, cells)) + " |" for cells in (header, rule, *rows)) + "\n"
 
 
-def cards(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bool = False) -> str:
     """Return a table as HTML that narrow screens show as one card a row, each cell under its column's title.
 
     Args:
         header: Column titles, plain text.
         rows: Cells, HTML.
+        formatted: Whether cells are Markdown, one line each, so that their links are checked and rewritten.
     """
     # The roles keep it a table for those who listen when CSS makes blocks of its parts.
     titles = [escape(name) for name in header]
-    head = "".join(f'<th role="columnheader">{name}</th>' for name in titles)
+    inside, cell_inside = (' markdown="block"', ' markdown="span"') if formatted else ("", "")
+    head = "".join(f'<th role="columnheader"{cell_inside}>{name}</th>' for name in titles)
     body = "".join(
-        '<tr role="row">'
+        f'<tr role="row"{inside}>'
         + "".join(
-            f'<td role="cell" data-title="{name}"><span>{cell}</span></td>'
+            f'<td role="cell" data-title="{name}"{cell_inside}><span>{cell}</span></td>'
             for name, cell in zip(titles, cells, strict=True)
         )
         + "</tr>"
         for cells in rows
     )
-    parts = f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody>'
-    return f'<div class="cards"><table role="table">{parts}</table></div>\n'
+    parts = (
+        f'<thead role="rowgroup"{inside}><tr role="row"{inside}>{head}</tr></thead>'
+        f'<tbody role="rowgroup"{inside}>{body}</tbody>'
+    )
+    return f'<div class="cards"{inside}><table role="table"{inside}>{parts}</table></div>\n'
 
 
 def code(text: str) -> str:
