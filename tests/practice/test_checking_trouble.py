@@ -162,3 +162,9 @@ def test_without_a_clone_the_exercises_are_said_to_come_with_it(
 ) -> None:
     assert checking.run([], tmp_path) == 2
     assert "they come with the project's repository" in capsys.readouterr().err
+
+
+def test_a_signal_that_ends_the_process_is_named(hands: Hands, tmp_path: Path) -> None:
+    _, said = try_out(hands, tmp_path, "import os\nos.abort()")
+    how = "SIGABRT; XLA ends a process so when it meets what it cannot go on with"
+    assert said.endswith(f"it ended the process that ran it (signal {how})")

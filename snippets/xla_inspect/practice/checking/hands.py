@@ -32,6 +32,12 @@ GRACE = 10.0
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 
+_SIGNALS = {
+    "SIGABRT": "; XLA ends a process so when it meets what it cannot go on with",
+    "SIGKILL": "; the system ends one so when memory runs out",
+}
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What is to be said of an exercise.
@@ -207,5 +213,6 @@ def _source(exercise: Exercise, place: str) -> list[str]:
 def _name_end(code: int | None) -> str:
     """Return how a process ended: by its exit status or by a signal."""
     if code is not None and code < 0:
-        return f"signal {signal.Signals(-code).name}; XLA ends a process so when it meets what it cannot go on with"
+        name = signal.Signals(-code).name
+        return f"signal {name}{_SIGNALS.get(name, '')}"
     return f"exit status {code}"

@@ -129,6 +129,7 @@ def summarise(verdicts: Sequence[tuple[Exercise, Verdict]], paper: Paper) -> Non
         *(e for e, s in verdicts if s.verdict == UNWRITTEN),
     ]
     if order:
-        paper.say(f"Go on with {name_file(order[0].file)}, and check with `--check {order[0].phase}`.")
+        paper.say(f"Go on with {name_file(order[0].file)}, and check it:")
+        paper.show(f"uv run python -m xla_inspect.main --check {order[0].phase}")
     elif len(verdicts) == len(EXERCISES):
         paper.say("That is the whole practice.")

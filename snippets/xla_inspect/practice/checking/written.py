@@ -110,7 +110,7 @@ def describe(error: BaseException, file: Path) -> Finding:
         pointer = " " * max((error.offset or 1) - 1, 0) + "^"
         lines = (text, pointer) if text.strip() else ()
         return Finding(
-            good=False, text=f"{name_file(file)}:{error.lineno}: Python cannot read this: {error.msg}", lines=lines
+            good=False, text=f"{name_file(file)}:{error.lineno or 1}: Python cannot read this: {error.msg}", lines=lines
         )
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is(frame.filename, file)]
     said = _shorten(str(error))
