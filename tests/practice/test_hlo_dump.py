@@ -9,7 +9,7 @@ import pytest
 
 from xla_inspect import hlo_dump
 from xla_inspect.capture import targets
-from xla_inspect.practice import flags
+from xla_inspect.practice import dumped, flags
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +22,9 @@ def test_every_dump_is_written_and_named_with_what_it_is(tmp_path: Path, capsys:
     names = [path.name for path in folder.iterdir()]
     assert len(names) > 30
     assert f"Compiling this leaves {len(names)} files" in out
-    for name in names:
-        line = next(line for line in out.splitlines() if name in line.split())
-        assert line.split("  ")[-1].strip()
+    for path in folder.iterdir():
+        line = next(line for line in out.splitlines() if path.name in line.split())
+        assert line.endswith((f"  {dumped.describe(path).said}", "  likewise"))
     assert f"They lie in {folder}." in out
 
 
