@@ -131,22 +131,16 @@ if "tpu-v5e" in found_turned:
 # **Predict.** Which constants will the optimized module hold?
 
 # %% open="The constants, before and after"
-table(
-    ["module", "value", "shape", "where"],
-    [
-        *(("before", *row) for row in list_constants(found.unoptimized_module)),
-        *(("after", *row) for row in list_constants(found.module)),
-    ],
-)
+constants = {"before": list_constants(found.unoptimized_module), "after": list_constants(found.module)}
+table(["module", "value", "shape", "where"], [(name, *row) for name, rows in constants.items() for row in rows])
 
 # %% [markdown]
 # The subtraction became an addition of the negative, and the division a multiplication by the reciprocal, worked out while compiling.
 # And each constant moved into the fusion that needs it, where it costs nothing: a scalar in a register, not an array in memory.
 
 # %% check="Afterwards all constants stand in fusions, one of them negative, one a reciprocal."
-after = list_constants(found.module)
-assert all(where.startswith("inside") for _, _, where in after)
-assert {value for value, _, _ in after} == {"0", "-127.5", "0.00784313772"}
+assert all(where.startswith("inside") for _, _, where in constants["after"])
+assert {value for value, _, _ in constants["after"]} == {"0", "-127.5", "0.00784313772"}
 assert abs(1 / 127.5 - 0.00784313772) < 1e-9
 
 # %% [markdown]

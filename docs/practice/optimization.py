@@ -11,7 +11,7 @@
 # %%
 from xla_inspect import capture, capture_all
 from xla_inspect.practice.models import PARAMS, PREDICTED, X, wasteful
-from xla_inspect.practice.notebook import across, exercise, references, table
+from xla_inspect.practice.notebook import across, exercise, references, sentences, table
 from xla_inspect.practice.tables import categories, kernels, list_decisions, list_kernels, list_passes
 
 # %% [markdown]
@@ -76,7 +76,7 @@ assert "1 exponential" in gone["cse"]
 # The same in sentences, each counted from what the compiler left.
 
 # %%
-print(*list_decisions(found), sep="\n")
+sentences(list_decisions(found))
 
 # %% [markdown]
 # ## Predict the kernels { #predict }

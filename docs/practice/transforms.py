@@ -104,13 +104,8 @@ table(
 
 # %% open="Kernels of vmap, and of the model called with a batch"
 by_hand, by_vmap = capture(mlp, PARAMS, X), capture(batched, PARAMS, X)
-table(
-    ["written", "kernels", "which"],
-    [
-        ("by hand", len(kernels(by_hand)), ", ".join(name for name, _, _ in list_kernels(by_hand))),
-        ("by vmap", len(kernels(by_vmap)), ", ".join(name for name, _, _ in list_kernels(by_vmap))),
-    ],
-)
+written = {"by hand": by_hand, "by vmap": by_vmap}
+table(["written", "kernels"], [(name, ", ".join(row[0] for row in list_kernels(one))) for name, one in written.items()])
 
 # %% check="vmap gives the very module that a batch written by hand gives."
 assert by_vmap.after.replace("vmap(", "").count("fusion(") == by_hand.after.count("fusion(")

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nbformat
-import pytest
 
 if TYPE_CHECKING:
+    import pytest
+
     from .conftest import Opener, Site
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

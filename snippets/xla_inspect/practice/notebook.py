@@ -17,7 +17,7 @@ from xla_inspect.practice.checking.exercises import EXERCISES
 from xla_inspect.practice.checking.finding import RIGHT, Finding
 from xla_inspect.practice.phases import PHASES
 from xla_inspect.report import markdown
-from xla_inspect.report.listing import print_computation
+from xla_inspect.report.listing import NOISE, print_computation
 from xla_inspect.report.titles import title
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 # What a type checker is told, and no reader.
 _IGNORED = re.compile(r"  # (?:type: ignore|noqa).*$")
+
+# What a reader of layouts and shapes passes over.
+UNREAD = NOISE | {"calls", "cross_program_prefetch_index"}
 
 ORDINALS = ("First", "Second", "Third")
 
@@ -69,6 +72,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Shown:
     return Shown(markdown.table([markdown.escape(name) for name in header], cells, numbers=numbers))
 
 
+def sentences(lines: Iterable[str]) -> Shown:
+    """Return lines of plain text as a list."""
+    return Shown("".join(f"* {markdown.escape(line)}\n" for line in lines))
+
+
 def across(captures: Captures, view: Callable[[Capture], object], header: str) -> Shown:
     """Return a table of one value per target; a target that this machine cannot compile for says why.
 
@@ -88,7 +96,7 @@ def entries(captures: Captures) -> Shown:
         captures: The captures of one program.
     """
     parts = [
-        markdown.fence(f"// {title(name)}\n{print_computation(found.module.entry)}", "hlo")
+        markdown.fence(f"// {title(name)}\n{print_computation(found.module.entry, UNREAD)}", "hlo")
         for name, found in captures.items()
     ]
     return Shown("\n".join([*parts, *_list_gaps(captures)]))
