@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _built: list[str] = []
 _nav: list[Navigation] = []
+_pages: list[Page] = []
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
 
@@ -44,6 +45,9 @@ def on_config(config: MkDocsConfig) -> None:
     compiles.parent, compiles.level = log, logging.INFO
     project.started = time.perf_counter()
     notebooks.add_plugin(config)
+    if os.environ.get("SITE_VERSIONS"):
+        # Set by scripts/publish: other versions of the site lie beside this one, and the header offers them.
+        config.extra["version"] = {"provider": "mike", "default": "stable"}
     if not any(isinstance(known, LineOfLink) for known in _PAGES_LOG.filters):
         _PAGES_LOG.addFilter(LineOfLink())
     if "SOURCE_DATE_EPOCH" not in os.environ:
@@ -75,6 +79,7 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     notebooks.start(files, config)
     notebooks.write_downloads(files, config)
     _nav[:] = [nav]
+    _pages.clear()
     return nav
 
 
@@ -108,6 +113,7 @@ def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[
 
 @event_priority(-100)
 def _show_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
+    _pages.append(page)
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
     return context
 
@@ -125,7 +131,7 @@ def on_post_page(output: str, **_: object) -> str:
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
     """Publish what explorers need, and sum up the build in the log."""
     explorers.publish(_built, Path(config.site_dir))
-    texts.publish(_nav[0], config)
+    texts.publish(_nav[0], _pages, config)
     _built.clear()
     totals = project.totals
     log.info(

@@ -16,7 +16,7 @@ from livepage.beside import find_address, to_markdown
 from livepage.project import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.nav import Navigation
@@ -47,18 +47,18 @@ class Item:
     summary: str
 
 
-def publish(nav: Navigation, config: MkDocsConfig) -> None:
+def publish(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> None:
     """Write the Markdown beside each page, `llms.txt` and `feed.xml` into the site."""
     site = Path(config.site_dir)
-    names = {page.file.src_uri for page in nav.pages}
-    for page in nav.pages:
+    names = {page.file.src_uri for page in pages}
+    for page in pages:
         name = page.file.src_uri
         ran = project.sources.get((project.docs / name).as_posix())
         if ran:
             _write(site / find_address(name), to_markdown(name, *ran, names))
     address = (config.site_url or "").rstrip("/") + "/" if config.site_url else ""
     _write(site / "llms.txt", list_pages(nav, config, address))
-    items = [item for page in nav.pages if "feed" in page.meta for item in list_items(page)]
+    items = [item for page in pages if "feed" in page.meta for item in list_items(page)]
     if items:
         _write(site / "feed.xml", to_feed(items, config, address))
 

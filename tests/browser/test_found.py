@@ -1,0 +1,137 @@
+"""The built site is found and taken away: by its search, its sitemap, its description, as text, and on paper."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from .conftest import Opener, Site
+
+MOST_INDEXED = 300_000
+_FENCE = re.compile(r"^([ \t>]*)(`{3,}|~{3,})[^\n]*\n.*?^\1\2[ \t]*$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r'\]\(([^()\s]+)(?:\s+"[^"]*")?\)|(?:href|src)="([^"]*)"')
+
+
+def search(page: Page, words: str) -> list[str]:
+    """Type words into the search, and return where its results lead, the best first, relative to the site."""
+    page.keyboard.press("/")
+    page.locator(".md-search__input").fill(words)
+    page.locator(".md-search-result__list a:visible").first.wait_for()
+    links: list[str] = page.locator(".md-search-result__list a").evaluate_all("all => all.map(each => each.href)")
+    return [re.sub(r"^https?://[^/]*/|\?[^#]*", "", link) for link in links]
+
+
+def test_the_search_index_is_small_and_holds_no_number_of_an_instruction(site: Site) -> None:
+    path = site.folder / "search" / "search_index.json"
+    assert path.stat().st_size <= MOST_INDEXED
+    entries = json.loads(path.read_text(encoding="utf-8"))["docs"]
+    text = "\n".join(entry["title"] + " " + entry["text"] for entry in entries)
+    assert re.findall(r"%\w+\.\d+ = |\bsharding=\{|metadata=\{", text) == []
+    assert len(re.findall(r"\w+_fusion\.\d+", text)) < 20  # those that a sentence speaks of
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("all-gather", "operations/#op-all-gather"),
+        ("while", "operations/#op-while"),
+        ("dynamic-update-slice", "operations/#op-dynamic-update-slice"),
+        ("tracer", "glossary/#tracer"),
+        ("buffer assignment", "glossary/#buffer-assignment"),
+    ],
+)
+def test_the_search_finds_an_opcode_or_a_term_first(open_page: Opener, words: str, first: str) -> None:
+    """The first result is the page that it is on, then come the best entries of that page."""
+    found = search(open_page(""), words)
+    assert found[0] == first.partition("#")[0]
+    assert first in found[1:4]
+
+
+@pytest.mark.parametrize(
+    ("words", "chapter"), [("priority-fusion", "fusion/"), ("algsimp", "simplification/"), ("dot_canonicalizer", "")]
+)
+def test_the_search_finds_a_pass(open_page: Opener, words: str, chapter: str) -> None:
+    found = search(open_page(""), words)
+    assert [link for link in found if link.startswith(chapter)] != []
+
+
+def test_the_sitemap_lists_every_page(site: Site) -> None:
+    tree = ET.parse(site.folder / "sitemap.xml")  # noqa: S314 - our own build
+    listed = {part.text for part in tree.iter() if part.tag.endswith("loc")}
+    pages = {name.removesuffix("index.html") or "./" for name in site.html if name != "404.html"}
+    assert listed == pages
+
+
+def test_a_page_is_described_for_whoever_links_to_it(site: Site, page_path: str) -> None:
+    text = (site.folder / page_path).read_text(encoding="utf-8")
+    found = {
+        name: html.unescape(says)
+        for name, says in re.findall(r'<meta (?:property|name)="([\w:]+)" content="([^"]*)">', text)
+    }
+    if page_path == "404.html":
+        assert (found["robots"], "og:title" in found) == ("noindex", False)
+        return
+    assert found["og:description"] == found["description"]
+    assert found["og:title"] in {
+        re.findall(r"<h1[^>]*>([^<]*)", text)[0].strip(),
+        *re.findall(r"<title>(.*?) - ", text),
+    }
+
+
+def test_a_page_lies_beside_its_html_as_markdown_whose_links_lead_somewhere(site: Site, page_path: str) -> None:
+    if page_path == "404.html":
+        return
+    path = (site.folder / page_path).with_suffix(".md")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert "livepage" not in text
+    assert "<svg" not in text
+    prose = re.sub(r"`[^`\n]*`", "", _FENCE.sub("", text))
+    links = {first or second for first, second in _LINK.findall(prose)}
+    assert [link for link in sorted(links) if not leads_somewhere(path, link)] == []
+
+
+def leads_somewhere(path: Path, link: str) -> bool:
+    """Say whether a link of a file leads to a file of the site, and to an anchor in it."""
+    if re.match(r"[a-z][a-z+.-]*:", link):
+        return True
+    name, _, anchor = link.partition("#")
+    target = path if not name else (path.parent / unquote(name)).resolve()
+    target = target / "index.html" if target.is_dir() else target
+    if not target.is_file():
+        return False
+    text = target.read_text(encoding="utf-8", errors="replace")
+    return not anchor or anchor.startswith("x=") or f'id="{unquote(anchor)}"' in text
+
+
+def test_the_list_of_pages_names_a_text_for_each(site: Site) -> None:
+    listed = re.findall(
+        r"^- \[[^\]]+\]\(([^)]+)\): \S", (site.folder / "llms.txt").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(listed) == [name.replace(".html", ".md") for name in site.html if name != "404.html"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_a_page_is_ink_on_white_with_all_tabs_and_no_folded_code(open_page: Opener, scheme: str) -> None:
+    page = open_page("pipeline/", color_scheme=scheme)
+    page.emulate_media(media="print", color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")  # as the theme does
+    seen = "each => each.filter(e => e.checkVisibility()).length"
+    assert page.locator("header.md-header, .md-sidebar, .md-footer, .copy, .headerlink").evaluate_all(seen) == 0
+    assert page.locator("details:is(.check, .listing) pre").evaluate_all(seen) == 0
+    assert page.locator("details.check > summary").evaluate_all(seen) > 5
+    panes = page.locator("article .tabbed-block:not(details *)")
+    assert panes.evaluate_all(seen) == panes.count() > 5
+    ink = page.locator("article p").nth(1).evaluate("e => getComputedStyle(e).color")
+    assert max(map(int, re.findall(r"\d+", ink)[:3])) < 100
