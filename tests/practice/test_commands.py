@@ -125,6 +125,15 @@ def test_an_unknown_flag_is_told_before_xla_ends_the_process(module: str, run: R
     assert ended.err == f"xla_inspect.{module}: {said}\n"
 
 
+def test_hardware_that_jax_does_not_know_is_told_in_one_line(run: Run) -> None:
+    ended = run("basics", JAX_PLATFORMS="none")
+    assert ended.status == 1
+    assert "Traceback" not in ended.err
+    last = ended.err.splitlines()[-1]
+    assert last.startswith("xla_inspect.basics: JAX does not start with JAX_PLATFORMS=none: Unable to initialize")
+    assert last.endswith(". Unset it, or let cpu be one of its names")
+
+
 def test_an_argument_that_does_not_exist_is_a_usage_error(run: Run) -> None:
     ended = run("basics", "--target", "cpu")
     assert ended.status == 2

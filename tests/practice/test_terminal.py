@@ -52,6 +52,13 @@ def test_with_colour_the_same_words_stand_there() -> None:
     assert without == bare.getvalue().replace("`", "")
 
 
+def test_without_pygments_a_listing_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal.importlib.util, "find_spec", lambda _: None)
+    paper, stream = printed(colour=True)
+    paper.show("x = 1", "python")
+    assert stream.getvalue() == "    x = 1\n\n"
+
+
 def test_the_last_line_of_a_listing_is_coloured_like_the_others() -> None:
     paper, stream = printed(colour=True)
     paper.show(">>> 1\n1\n>>> 2\n2", "pycon")

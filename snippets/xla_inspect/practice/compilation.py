@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.capture import capture as capturing
 from xla_inspect.capture import private, targets
 from xla_inspect.capture.dumps import PINNED
-from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.practice import device, flags, progress
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def start_jax() -> None:
     """Import JAX and start it, which takes a few seconds the first time, and say so meanwhile.
 
     Raises:
-        InspectError: `XLA_FLAGS` has what XLA would end the process for.
+        InspectError: `XLA_FLAGS` has what XLA would end the process for, or `JAX_PLATFORMS` names nothing that loads.
     """
     flags.check()
     if private.backends_started():
@@ -37,7 +38,16 @@ def start_jax() -> None:
 
         # In a terminal JAX would write colours into jaxprs, those of captures among them.
         private.set_option("jax_pprint_use_color", value=False)
-        jax.devices()
+        try:
+            jax.devices()
+        except (RuntimeError, AssertionError) as error:
+            # JAX asserts that it has a backend where the only one that it was told of does not load.
+            said = str(error).strip().split("\n")[0] or "no backend loads"
+            chosen = os.environ.get("JAX_PLATFORMS", "")
+            message = (
+                f"JAX does not start with JAX_PLATFORMS={chosen}: {said}. Unset it, or let cpu be one of its names"
+            )
+            raise InspectError(message) from error
 
 
 def compile_for(target: Target, function: Callable[..., Any], *example: Any, **arguments: Any) -> Capture:  # noqa: ANN401 - as `capture`
