@@ -136,11 +136,13 @@ def show_grad(paper: Paper, target: Target) -> None:
     _compare(paper, {"loss": loss, "grad(loss)": grad})
     paper.say("The kernels of the gradient, in the order in which they are launched:")
     paper.table(("kernel", "kind", "what is in it"), tables.list_kernels(grad))
-    paper.say(
-        "The backward half reads what the forward half made, the hidden layer and which of its elements were above "
-        f"zero, so it has to wait in memory: {size(grad.memory.temporaries)} of temporaries, where the loss alone "
-        f"takes {size(loss.memory.temporaries)}."
-    )
+    shared = tables.list_shared(grad)
+    if shared:
+        paper.say(
+            "Backwards, the gradient needs again what was made on the way forwards. These results are read by more "
+            "than one kernel, so each stays in memory until the last of them has run:"
+        )
+        paper.table(("result of", "shape", "read by"), shared)
 
 
 def show_vmap(paper: Paper, target: Target) -> None:

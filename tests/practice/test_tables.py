@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import jax
 import pytest
 
 from xla_inspect import capture
@@ -40,6 +41,17 @@ def test_kernels_say_what_is_in_them(found: Capture) -> None:
     assert [name for name, _, _ in rows] == [kernel.name for kernel in found.kernels]
     assert rows[0][1:] == ("kCustom __ynn_fusion", "dot")
     assert ("kLoop", "2 broadcast, add, maximum") in [row[1:] for row in rows]
+
+
+def test_a_result_that_several_kernels_read_is_shared() -> None:
+    gradient = capture(jax.grad(models.loss), models.PARAMS, models.X, models.Y)
+    rows = tables.list_shared(gradient)
+    assert rows[0][:2] == ("ynn_fusion.3", "f32[32,128]")
+    assert rows[0][2] == "broadcast_maximum_fusion, select_multiply_fusion"
+    for name, _, readers in rows:
+        users = {user.name for user in gradient.module.entry.users(name)}
+        assert set(readers.split(", ")) == users
+    assert tables.list_shared(capture(models.mlp, models.PARAMS, models.X)) == []
 
 
 def test_a_remover_is_the_first_after_whom_the_waste_is_gone(found: Capture) -> None:

@@ -14,10 +14,10 @@ from xla_inspect.hlo.traffic import main_memory_bytes
 from xla_inspect.report.quantity import size
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from xla_inspect.hlo.launches import Launch
-    from xla_inspect.hlo.module import Instruction, Module
+    from xla_inspect.hlo.module import Computation, Instruction, Module
     from xla_inspect.hlo.record import Capture
 
 SHOWN = 60
@@ -81,6 +81,29 @@ def describe_opcodes(opcodes: Iterable[str]) -> str:
     """Return opcodes in order of appearance with their numbers, as in `2 multiply, add`; those that do nothing go."""
     counts = Counter(opcode for opcode in opcodes if opcode not in IDLE)
     return ", ".join(f"{count} {opcode}" if count > 1 else opcode for opcode, count in counts.items()) or "nothing else"
+
+
+def list_shared(capture: Capture) -> list[tuple[str, str, str]]:
+    """Return a row per kernel whose result several kernels read: its name, its result's shape, and who reads it."""
+    entry = capture.module.entry
+    rows = []
+    for launch in kernels(capture):
+        if launch.name not in entry.by_name:
+            # It runs inside a loop or a branch.
+            continue
+        readers = list(dict.fromkeys(_list_readers(entry, launch.name)))
+        if len(readers) > 1:
+            rows.append((launch.name, entry.by_name[launch.name].shape.plain, ", ".join(readers)))
+    return rows
+
+
+def _list_readers(entry: Computation, name: str) -> Iterator[str]:
+    """Give the instructions of ENTRY that read a value, also through those that only rename it."""
+    for user in entry.users(name):
+        if user.opcode in IDLE:
+            yield from _list_readers(entry, user.name)
+        else:
+            yield user.name
 
 
 def list_layouts(capture: Capture) -> list[tuple[str, str, str]]:
