@@ -1,0 +1,111 @@
+"""Run pages of the site under the JAX that is installed here, and write down what does not hold.
+
+    python -m releases.page_probe JOB.json
+
+Run by the interpreter of each release's own environment, with what pages need installed beside JAX. Where captures use
+a private name of JAX that this release calls otherwise, it is given that name first; what is left then is the release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+UNKNOWN_DUMP = re.compile(r"No such compile option: '(xla_dump_\w+)'")
+
+
+def main() -> None:
+    """Run the pages that a job lists and that have no result yet."""
+    job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    os.environ["XLA_INSPECT_CACHE"] = job["cache"]
+    os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
+    os.chdir(job["root"])
+    sys.path[:0] = [str(Path(job["root"]) / folder) for folder in ("snippets", "scripts")]
+    from xla_inspect.capture import targets
+
+    targets.SPECS = Path(job["figures"])
+    settle()
+    for page, out in job["pages"].items():
+        print(json.dumps({"at": page}), flush=True)
+        Path(job["at"]).write_text(json.dumps(page), encoding="utf-8")
+        found = run(Path(job["root"]) / page, page, Path(job["root"]))
+        unfinished = Path(out + ".tmp")
+        unfinished.write_text(json.dumps(found), encoding="utf-8")
+        unfinished.replace(out)
+        Path(job["at"]).unlink()
+
+
+def settle() -> None:
+    """Give captures the names that this release has under another module, and let it ignore dumps it does not know."""
+    import jax
+    import jaxlib
+
+    try:
+        from jaxlib import _hlo  # type: ignore[attr-defined]  # noqa: F401 - whether it is there is the question
+    except ImportError:
+        from jaxlib import _jax
+
+        sys.modules["jaxlib._hlo"] = _jax
+        jaxlib._hlo = _jax  # type: ignore[attr-defined]  # noqa: SLF001 - the same module by the name it has today
+    import jax.extend.core as extended
+
+    if not hasattr(extended, "jaxprs_in_params"):
+        from jax._src.core import jaxprs_in_params
+
+        extended.jaxprs_in_params = jaxprs_in_params
+    compile_lowered: Callable[..., Any] = jax.stages.Lowered.compile
+
+    def patient(self: jax.stages.Lowered, compiler_options: Any = None, **others: Any) -> Any:  # noqa: ANN401
+        options = compiler_options
+        while True:
+            try:
+                return compile_lowered(self, options, **others)
+            except Exception as error:
+                unknown = UNKNOWN_DUMP.search(str(error))
+                if not unknown or unknown[1] not in (options or {}):
+                    raise
+                options = {name: value for name, value in options.items() if name != unknown[1]}
+
+    jax.stages.Lowered.compile = patient  # type: ignore[method-assign]
+
+
+def run(path: Path, page: str, root: Path) -> dict[str, Any]:
+    """Return how many pieces of each kind a page has, and those that failed."""
+    from livepage import standalone
+    from livepage.project import project
+
+    started = time.monotonic()
+    try:
+        standalone.render(path, root)
+    except Exception as error:  # noqa: BLE001 - a page that cannot be rendered at all is a result too
+        return {"pieces": {}, "failed": [[1, "page", page, f"{type(error).__name__}: {error}"[:300]]], "seconds": 0}
+    pieces: dict[str, int] = {}
+    failed = []
+    for source, outcomes in project.sources.values():
+        for piece, outcome in zip(source.pieces, outcomes, strict=True):
+            kind = str(piece.kind)
+            pieces[kind] = pieces.get(kind, 0) + 1
+            if outcome.failure and not outcome.follows:
+                failed.append([outcome.failure.origin.line, kind, tell(piece), outcome.failure.error[:300]])
+            elif outcome.failure or outcome.gap:
+                pieces["not run"] = pieces.get("not run", 0) + 1
+    project.clear()
+    return {"pieces": pieces, "failed": failed, "seconds": round(time.monotonic() - started, 1)}
+
+
+def tell(piece: Any) -> str:  # noqa: ANN401 - livepage's own
+    """Return what a reader knows a piece by: a check's claim, a value's expression, a block's first line."""
+    first = next((line.strip() for line in piece.code.splitlines() if line.strip()), "")
+    return str(piece.options.get("check") or first)[:200]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Run the site's pages under a release, and say which of their sentences do not hold there."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import subprocess
+import tarfile
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from releases import environments, figures
+from releases.environments import ReleaseError
+from xla_inspect.hlo.releases import Disagreement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from releases.environments import Environment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+OF_JAX = re.compile(r"(?:jax|jaxlib|libtpu|jax-cuda|nvidia-)")
+"""The packages that the release itself brings."""
+
+ABOUT_RELEASES = "docs/what-changed.md"
+"""The page that is made of what is measured here."""
+
+Result = tuple[dict[str, dict[str, int]], tuple[Disagreement, ...]]
+
+
+def run(environment: Environment, say: Callable[[str], None], *, pages: tuple[str, ...] = ()) -> Result:
+    """Return how many pieces each page has, and those that do not hold, in the order of the pages.
+
+    The pages are those of the last commit, so that they can be edited meanwhile; what was run of the same commit's
+    pages under the release is not run again.
+
+    Args:
+        environment: The release.
+        say: Hears of progress.
+        pages: Pages such as `docs/fusion.md`; all where there are none.
+
+    Raises:
+        ReleaseError: What pages need does not install beside the release.
+    """
+    tree, commit = export(environment.folder / "tree")
+    install(environment)
+    store = environment.folder / "pages" / commit
+    store.mkdir(parents=True, exist_ok=True)
+    given = environment.folder / "figures"
+    given.mkdir(exist_ok=True)
+    if "gpu" not in environment.missing:
+        adapted, _ = figures.adapt(environments.find_plugin(environment))
+        for name, text in adapted.items():
+            (given / f"{name}.txtpb").write_text(text, encoding="utf-8")
+    found = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
+    wanted = [page for page in pages or found if page != ABOUT_RELEASES]
+    results = {page: store / f"{hashlib.sha256(page.encode()).hexdigest()[:12]}.json" for page in wanted}
+    while waiting := {page: str(out) for page, out in results.items() if not out.exists()}:
+        at = environment.folder / "at-page.json"
+        at.unlink(missing_ok=True)
+        job = {"root": str(tree), "cache": str(environment.folder / "captures"), "figures": str(given)}
+        (environment.folder / "pages.json").write_text(
+            json.dumps({**job, "pages": waiting, "at": str(at)}), encoding="utf-8"
+        )
+        _follow(environment, waiting, len(results), say)
+    return gather({page: json.loads(out.read_text(encoding="utf-8")) for page, out in results.items()})
+
+
+def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
+    """Return what the results of pages amount to."""
+    counts, failed = {}, []
+    for page, result in results.items():
+        counts[page] = dict(result["pieces"])  # type: ignore[call-overload]  # JSON
+        failed += [Disagreement(page, *each) for each in result["failed"]]  # type: ignore[attr-defined]
+    return counts, tuple(failed)
+
+
+def _follow(environment: Environment, waiting: Mapping[str, str], total: int, say: Callable[[str], None]) -> None:
+    """Run the probe once; a page at which its process ended has that as its result."""
+    folder, done = environment.folder, total - len(waiting)
+    command = ["nice", "-n", "10", *environment.module("releases.page_probe"), str(folder / "pages.json")]
+    with (folder / "pages.log").open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            encoding="utf-8",
+            env=environments.clean_environment(),
+        )
+        assert process.stdout is not None  # noqa: S101 - asked for above
+        for line in process.stdout:
+            if line.startswith('{"at"'):
+                done += 1
+                say(f"{environment.version}: page {done} of {total}, {json.loads(line)['at']}")
+    if process.wait() == 0:
+        return
+    at = folder / "at-page.json"
+    if not at.exists():
+        tail = (folder / "pages.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+        message = f"pages do not run under JAX {environment.version}: {' '.join(tail) or 'nothing was said'}"
+        raise ReleaseError(message)
+    page = json.loads(at.read_text(encoding="utf-8"))
+    say(f"{environment.version}: {page} ended the process (exit {process.returncode})")
+    ended = [[1, "page", page, f"it ended the process (exit {process.returncode})"]]
+    Path(waiting[page]).write_text(json.dumps({"pieces": {}, "failed": ended}), encoding="utf-8")
+
+
+def export(folder: Path) -> tuple[Path, str]:
+    """Lay the files of the last commit into a folder, and return it and the commit."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    tree = folder / commit[:12]
+    if not (tree / "mkdocs.yml").exists():
+        packed = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(tree, filter="data")
+    return tree, commit[:12]
+
+
+def install(environment: Environment) -> None:
+    """Install what pages need beside a release: what the project pins, without JAX and its compilers.
+
+    Raises:
+        ReleaseError: It does not install.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    direct = [*project["project"]["dependencies"], *project["dependency-groups"]["docs"]]
+    wanted = [each for each in direct if isinstance(each, str) and not OF_JAX.match(each)]
+    mark = environment.folder / "packages.json"
+    if mark.exists() and json.loads(mark.read_text(encoding="utf-8")) == wanted:
+        return
+    kept = [f"{name}=={version}" for name, version in environment.versions.items()]
+    if said := environments.install(str(environment.python), [*wanted, *kept]):
+        message = f"what pages need does not install beside JAX {environment.version}: {environments.shorten(said)}"
+        raise ReleaseError(message)
+    mark.write_text(json.dumps(wanted), encoding="utf-8")

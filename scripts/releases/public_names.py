@@ -1,0 +1,66 @@
+"""The public names of the JAX that is installed here; needs nothing but JAX."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# Where a release's public names are looked for.
+MODULES = (
+    "jax", "jax.ad_checkpoint", "jax.custom_batching", "jax.custom_derivatives", "jax.custom_transpose", "jax.debug",
+    "jax.distributed", "jax.dlpack", "jax.dtypes", "jax.errors", "jax.experimental", "jax.export", "jax.extend.core",
+    "jax.flatten_util", "jax.image", "jax.lax", "jax.lax.linalg", "jax.monitoring", "jax.nn", "jax.nn.initializers",
+    "jax.numpy", "jax.numpy.fft", "jax.numpy.linalg", "jax.profiler", "jax.random", "jax.scipy.fft",
+    "jax.scipy.linalg", "jax.scipy.signal", "jax.scipy.special", "jax.scipy.stats", "jax.sharding", "jax.stages",
+    "jax.tree", "jax.tree_util", "jax.typing", "jax.util",
+)  # fmt: skip
+
+
+def list_names() -> dict[str, list[str]]:
+    """Return the public names of JAX's modules; a module that is gone has none.
+
+    Public is what a module defines, or takes from another under an alias of the same name (`from a import b as b`),
+    which is how JAX and type checkers tell it from what is only used there. A name that JAX keeps only to say that it
+    is deprecated is not among them.
+    """
+    import jax
+
+    found: dict[str, list[str]] = {}
+    experimental = importlib.import_module("jax.experimental")
+    modules = [*MODULES, *(f"jax.experimental.{each.name}" for each in pkgutil.iter_modules(experimental.__path__))]
+    for name in dict.fromkeys(modules):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                module = importlib.import_module(name)
+                tree = ast.parse(inspect.getsource(module))
+            except Exception:  # noqa: BLE001, S112 - gone, or it wants a package that is not installed
+                continue
+        names = {each for each in _list_defined(tree.body) if not each.startswith("_") and each in module.__dict__}
+        found[name] = sorted(names)
+    found[""] = [jax.__version__]
+    return found
+
+
+def _list_defined(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """Yield the names that the statements of a module define or take from elsewhere to give on."""
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            yield statement.name
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+            yield from (alias.name for alias in statement.names if alias.asname == alias.name)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        elif isinstance(statement, ast.Try):
+            yield from _list_defined([*statement.body, *statement.orelse])
+        elif isinstance(statement, ast.If):
+            checked = "TYPE_CHECKING" in ast.unparse(statement.test)
+            yield from _list_defined([*([] if checked else statement.body), *statement.orelse])

@@ -1,0 +1,87 @@
+"""What changed between releases, as Markdown for a pull request."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from xla_inspect.hlo.drift import Drift
+from xla_inspect.report import drift as shown
+from xla_inspect.report import markdown
+from xla_inspect.report.titles import title
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.hlo.releases import Disagreement, Release
+
+
+def compare_all(releases: Sequence[Release], bad: Mapping[str, str]) -> str:
+    """Return what changed from each release to the next, the newest step first, and which could not be measured.
+
+    Args:
+        releases: The releases, the oldest first.
+        bad: Versions that were asked for and could not be measured, with the reason.
+    """
+    parts = [f"**{version} was not measured**: {reason}.\n" for version, reason in bad.items()]
+    steps = [Drift(old, new) for old, new in itertools.pairwise(releases)]
+    parts += [describe(step) for step in reversed(steps)]
+    if not steps and not bad:
+        names = ", ".join(release.jax for release in releases) or "none"
+        parts.append(f"There is nothing to compare with: measured is {names}.\n")
+    return "\n".join(parts)
+
+
+def describe(step: Drift) -> str:
+    """Return one step: what a reviewer needs first, the sentences of the site that became false."""
+    parts = [f"## JAX {step.old.jax} to {step.new.jax}\n", f"{shown.versions(step.new)}.\n"]
+    parts.append("".join(f"* {line}\n" for line in tell(step)))
+    became = list_became_false(step)
+    if step.new.pages:
+        parts.append(f"### Sentences on the site that became false: {len(became)}\n")
+        if became:
+            parts.append(shown.disagreements(became, place, tabulate, fold))
+    for heading, text in (
+        ("Launches", shown.launches(step, tabulate, fold)),
+        ("Passes", shown.passes(step, tabulate)),
+        ("Memory", shown.bytes_changed(step, tabulate, fold)),
+        ("Jaxpr and StableHLO", shown.forms(step, tabulate)),
+        ("Public names", shown.names_gone(step, tabulate, fold)),
+        ("Compiles under one of the two alone", shown.failures(step, tabulate)),
+    ):
+        if text:
+            parts.append(f"### {heading}\n\n{text}")
+    return "\n".join(parts)
+
+
+def tell(step: Drift) -> list[str]:
+    """Return the step in a few lines."""
+    lines = [
+        f"{title(target)}: {len(step.changed_programs(target))} of {step.count(target)} programs launch something else"
+        for target in step.targets
+    ]
+    gone = [f"`{module}.{name}`" for module, change in step.names.items() for name in change.gone]
+    if gone:
+        lines.append(f"{len(gone)} public names are gone: {', '.join(gone[:12])}{', ...' if len(gone) > 12 else ''}")  # noqa: PLR2004 - as many as a line holds
+    return lines
+
+
+def list_became_false(step: Drift) -> tuple[Disagreement, ...]:
+    """Return what of the pages does not hold under the newer release and did under the older."""
+    known = {(each.page, each.sentence) for each in step.old.disagreements}
+    return tuple(each for each in step.new.disagreements if (each.page, each.sentence) not in known)
+
+
+def place(found: Disagreement) -> str:
+    """Return page and line."""
+    return f"`{found.page}:{found.line}`"
+
+
+def tabulate(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table that GitHub shows."""
+    return markdown.table(head, rows)
+
+
+def fold(line: str, body: str) -> str:
+    """Return a fold that GitHub shows."""
+    return f"<details><summary>{markdown.escape(line)}</summary>\n\n{body}\n</details>\n"

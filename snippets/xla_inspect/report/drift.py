@@ -1,0 +1,249 @@
+"""What changed between releases of JAX, as tables: for a page, a pull request and a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from xla_inspect.report import markdown
+from xla_inspect.report.quantity import size
+from xla_inspect.report.titles import lane, short, title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from xla_inspect.hlo.drift import Change, Drift, PassChange, SetChange
+    from xla_inspect.hlo.releases import Disagreement, Outcome, Release
+
+    Tabulate = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
+    Fold = Callable[[str, str], str]
+
+KINDS = {"cpu": "CPU", "gpu": "NVIDIA GPUs", "tpu": "TPUs"}
+
+MOST = 8
+"""The rows of a table that stand open; the others are folded."""
+
+NUMBERS: Mapping[str, Callable[[Outcome], int | None]] = {
+    "temporaries": lambda outcome: outcome.memory.get("temporaries", 0) if outcome.memory else None,
+    "main-memory traffic": lambda outcome: outcome.traffic,
+}
+"""What is compared of the bytes of a program."""
+
+
+def code(text: str) -> str:
+    """Return a name as HTML code that may break where its words do."""
+    return f"<code>{markdown.escape(text)}</code>"
+
+
+def address(release: Release) -> str:
+    """Return the id of a release's section: `v0-12-0-1`."""
+    return "v" + release.jax.replace(".", "-")
+
+
+def matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
+    """Return how many programs launch something else after each step, by target, as an HTML table.
+
+    Args:
+        drifts: The steps, in the order of the rows.
+        targets: The columns.
+    """
+    head = "".join(
+        f'<th scope="col" class="{lane(target)}"><span>{markdown.escape(short(target))}</span></th>'
+        for target in targets
+    )
+    rows = "".join(
+        f'<tr><th scope="row"><a href="#{address(drift.new)}">{drift.old.jax} to {drift.new.jax}</a></th>'
+        + "".join(_cell(drift, target) for target in targets)
+        + "</tr>"
+        for drift in drifts
+    )
+    caption = "Programs of a hundred that launch something else after an update"
+    return (
+        f'<table class="matrix drift"><caption>{caption}</caption>'
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>\n"
+    )
+
+
+def _cell(drift: Drift, target: str) -> str:
+    count = drift.count(target)
+    if not count:
+        return '<td class="none" title="not compiled for under both">&ndash;</td>'
+    changed = len(drift.changed_programs(target))
+    said = f"{title(target)}: {changed} of {count} programs"
+    share = round(100 * changed / count)
+    return f'<td style="--share: {share}%" title="{said}">{share}</td>'
+
+
+def rows_first(rows: Sequence[Sequence[str]], head: Sequence[str], tabulate: Tabulate, fold: Fold) -> str:
+    """Return a table whose rows beyond the first few are folded."""
+    shown = tabulate(head, rows[:MOST])
+    if len(rows) <= MOST:
+        return shown
+    return shown + "\n" + fold(f"{len(rows) - MOST} more", tabulate(head, rows[MOST:]))
+
+
+def launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
+    """Return which programs launch something else, targets where the same changed together, as a table."""
+    joined: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
+    for (program, target), changed in drift.launches.items():
+        joined.setdefault((program, tuple(changed.items())), []).append(target)
+    ordered = sorted(joined.items(), key=lambda item: (-len(item[1]), -_weigh(item[0][1]), item[0][0]))
+    rows = [
+        [code(program), ", ".join(map(short, targets)), say_counts(dict(changed))]
+        for (program, changed), targets in ordered
+    ]
+    if not rows:
+        return "No program launches anything else.\n"
+    return rows_first(rows, ["program", "targets", "launches"], tabulate, fold)
+
+
+def _weigh(changed: Iterable[tuple[str, int]]) -> int:
+    return sum(abs(number) for _, number in changed)
+
+
+def say_counts(changed: Mapping[str, int]) -> str:
+    """Return counts that changed as HTML, what came first: `+2 fusion kLoop, -1 reduce`."""
+    ordered = sorted(changed.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{'+' if number > 0 else '&minus;'}{abs(number)} {code(name)}" for name, number in ordered)
+
+
+def passes(drift: Drift, tabulate: Tabulate) -> str:
+    """Return which passes were renamed, came and went for each kind of target, as a table."""
+    rows = []
+    for kind, name in KINDS.items():
+        if kind not in drift.old.passes or kind not in drift.new.passes:
+            continue
+        found = drift.passes(kind)
+        if found.total:
+            rows.append([name, *_say_passes(found)])
+    if not rows:
+        return "The same passes run.\n"
+    return tabulate(["target", "renamed", "new", "gone"], rows)
+
+
+def _say_passes(found: PassChange) -> tuple[str, str, str]:
+    renamed = ", ".join(f"{code(old)} is now {code(new)}" for old, new in found.renamed)
+    return renamed or "none", say_names(found.added), say_names(found.gone)
+
+
+def say_names(names: Sequence[str]) -> str:
+    """Return names as HTML code in one line, or `none`."""
+    return ", ".join(map(code, names)) or "none"
+
+
+def bytes_changed(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
+    """Return whose bytes changed, what moved most first, as a table."""
+    ordered = sorted(
+        ((abs(each.after - each.before), what, each) for what, of in NUMBERS.items() for each in drift.numbers(of)),
+        key=lambda item: (-item[0], item[1], item[2].program, item[2].target),
+    )
+    rows = [[code(each.program), short(each.target), what, _say_change(each)] for _, what, each in ordered]
+    if not rows:
+        return "Temporaries and main-memory traffic of every program stayed the same.\n"
+    return rows_first(rows, ["program", "target", "bytes of", "change"], tabulate, fold)
+
+
+def _say_change(change: Change) -> str:
+    return f"{size(change.before)} to {size(change.after)}"
+
+
+def forms(drift: Drift, tabulate: Tabulate) -> str:
+    """Return how jaxprs and StableHLO of the programs changed, as a table."""
+    jaxprs, modules = drift.reprinted
+    traced: Counter[str] = Counter()
+    for changed in drift.traced.values():
+        traced.update(changed)
+    lowered: Counter[str] = Counter()
+    for changed in {program: changed for (program, _), changed in drift.lowered.items()}.values():
+        lowered.update(changed)
+    rows = [
+        ["jaxpr", str(len(jaxprs)), _say_set(drift.primitives), _say_sets(drift.parameters), _counted(traced)],
+        ["StableHLO", str(len(modules)), _say_set(drift.operations), _say_sets(drift.attributes), _counted(lowered)],
+    ]
+    return tabulate(
+        ["", "programs that print otherwise", "names", "parameters, attributes", "counts, all programs"], rows
+    )
+
+
+def _counted(changed: Counter[str]) -> str:
+    return say_counts({name: number for name, number in changed.items() if number}) or "none"
+
+
+def _say_set(change: SetChange) -> str:
+    parts = [f"new: {say_names(change.added)}"] if change.added else []
+    parts += [f"gone: {say_names(change.gone)}"] if change.gone else []
+    return "; ".join(parts) or "none"
+
+
+def _say_sets(changes: Mapping[str, SetChange]) -> str:
+    """Return names with what each has gained and lost: `reduce_sum +out_sharding`."""
+    said = []
+    for name, change in changes.items():
+        signs = [f"+{each}" for each in change.added] + [f"-{each}" for each in change.gone]
+        said.append(code(f"{name} {' '.join(signs)}"))
+    return ", ".join(said) or "none"
+
+
+def names_gone(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
+    """Return the public names that are gone, and folded those that are new, by module."""
+    gone = [[code(module), say_names(change.gone)] for module, change in drift.names.items() if change.gone]
+    added = [[code(module), say_names(change.added)] for module, change in drift.names.items() if change.added]
+    shown = tabulate(["module", "gone"], gone) if gone else "No public name is gone.\n"
+    number = sum(len(change.added) for change in drift.names.values())
+    return shown + ("\n" + fold(f"{number} new names", tabulate(["module", "new"], added)) if added else "")
+
+
+def failures(drift: Drift, tabulate: Tabulate) -> str:
+    """Return what compiles under one of the two alone, as a table, or an empty string."""
+    rows = [
+        [code(program), short(target), when, markdown.escape(said)]
+        for when, found in (("no longer compiles", drift.newly_failing), ("compiles now", drift.newly_compiling))
+        for (program, target), said in found.items()
+    ]
+    return tabulate(["program", "target", "", "the error"], rows) if rows else ""
+
+
+def disagreements(
+    found: Sequence[Disagreement], place: Callable[[Disagreement], str], tabulate: Tabulate, fold: Fold
+) -> str:
+    """Return what on the site's pages does not hold under a release, as a table.
+
+    Args:
+        found: What does not hold.
+        place: Gives where a sentence stands, as HTML.
+        tabulate: Makes a table.
+        fold: Makes a fold.
+    """
+    rows = [[place(each), markdown.escape(each.sentence), markdown.escape(each.error)] for each in found]
+    return rows_first(rows, ["where", "what is said there", "what came of it"], tabulate, fold)
+
+
+def by_page(found: Sequence[Disagreement], fold: Fold) -> str:
+    """Return what on the site's pages does not hold under a release, a fold for each page, as Markdown.
+
+    Args:
+        found: What does not hold, in the order of the pages.
+        fold: Makes a fold.
+    """
+    pages: dict[str, list[Disagreement]] = {}
+    for each in found:
+        pages.setdefault(each.page, []).append(each)
+    parts = []
+    for page, those in pages.items():
+        checks = [each for each in those if each.what == "check"]
+        others = len(those) - len(checks)
+        said = f"{count(len(checks), 'check')}{f', {count(others, "value or block", "values or blocks")}' if others else ''}"
+        lines = "".join(f"* {markdown.escape(each.sentence)} {code(each.error)}\n" for each in checks)
+        address = page.removeprefix("docs/")
+        parts.append(fold(f"{address.removesuffix('.md')}: {said}", f"On [this page]({address}):\n\n{lines}\n"))
+    return "\n".join(parts)
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return a number of things in words: `1 check`, `2 checks`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def versions(release: Release) -> str:
+    """Return the packages that a release was measured with, in one line of HTML."""
+    return ", ".join(f"{name} {version}" for name, version in release.versions.items())
