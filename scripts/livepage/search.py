@@ -56,6 +56,7 @@ def to_index(content: str) -> str:
         content: The page's HTML.
     """
     seen = set[str]()
+    content = content.replace("<wbr>", "")
     content = _PYTHON.sub(lambda found: _once(_FUNCTION.findall(_text(found[0])), seen), content)
     content = _DROPPED.sub("", content)
     content = _OPCODE.sub(_show_opcode, content)

@@ -81,7 +81,7 @@ def test_a_section_is_shown_as_it_begins_and_each_further_word_counts_once() -> 
 
 
 def test_names_in_tables_count_once_a_page_and_instructions_have_no_number() -> None:
-    table = "<table><tr><td>loop_fusion.12</td><td>4,096</td></tr><tr><td>loop_fusion.13</td><td>7</td></tr></table>"
+    table = "<table><tr><td>loop_<wbr>fusion.12</td><td>4,096</td></tr><tr><td>loop_fusion.13</td><td>7</td></tr></table>"
     found = index(f'<h2 id="a">A</h2>{table}<h2 id="b">B</h2><p>Again.</p>{table}')
     assert (found["a"][1], found["b"][1]) == ("<p>loop_fusion</p>", "<p>Again.</p>")
 
