@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from planting import BY_KEY, copy_all, plant, solve
+from right_answers import RIGHT
 from wrong_answers import WRONG, Wrong
 
 from xla_inspect.practice import checking
@@ -66,6 +67,13 @@ def test_something_wrong_outweighs_something_not_yet_written(tmp_path: Path) -> 
     assert run(folder, "basics")[0] == 3
 
 
+@pytest.mark.parametrize("key", RIGHT)
+def test_a_right_answer_that_is_not_the_solution_is_right_too(key: str, hands: Hands, tmp_path: Path) -> None:
+    verdict = mark(plant(key, tmp_path, RIGHT[key]), hands)
+    assert [finding.text for finding in verdict.findings if not finding.good] == []
+    assert verdict.verdict == "right"
+
+
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.key}: {wrong.what}")
 def test_a_wrong_answer_fails_and_the_dump_shows_why(wrong: Wrong, hands: Hands, tmp_path: Path) -> None:
     verdict = mark(plant(wrong.key, tmp_path, wrong.answer), hands)
@@ -82,6 +90,7 @@ def test_the_slow_model_shows_all_four_causes(hands: Hands, tmp_path: Path) -> N
     verdict = mark(plant("capstone/model", tmp_path, HEAD + answer), hands)
     bad = {finding.text.partition(",")[0]: finding.lines for finding in verdict.findings if not finding.good}
     assert list(bad) == ["shape", "transposition", "donation", "loop"]
+    assert [line[-16:] for line in bad["shape"]] == [f" float32[{rows},128])"[-16:] for rows in (64, 48, 17, 5)]
     assert any("lhs_contracting_dims={0}" in line for line in bad["transposition"])
     assert any("f32[4096,128]{1,0} copy(" in line for line in bad["donation"])
     assert sum(" dot(" in line for line in bad["loop"]) == 8

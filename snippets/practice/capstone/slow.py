@@ -73,6 +73,11 @@ def read(layers: list[Layer], pieces: Sequence[np.ndarray]) -> jax.Array:
 
 
 if __name__ == "__main__":
+    from xla_inspect.practice.checking.measures import compiles
+
+    jax.config.update("jax_platforms", "cpu")
     text = [np.zeros((length, WIDTH), np.float32) for length in (64, 48, 33, 64, 17, 5)]
-    with jax.log_compiles():
-        read(make_layers(), text)
+    weights = make_layers()
+    with compiles() as lines:
+        read(weights, text)
+    print("\n".join(lines))

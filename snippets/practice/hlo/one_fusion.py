@@ -9,7 +9,7 @@ As one would write it in NumPy, it launches seven kernels:
     return y.at[1::2].set(jnp.tanh(x[1::2]))
 
 Write it so that the CPU launches one, a fusion: no scatter, no loop, no copy, no result in between in memory. The check
-lists what is launched. See for yourself:
+lists what is launched. Once it is written, see for yourself:
 
     uv run xla-inspect show snippets/practice/hlo/one_fusion.py:alternate --stage after
 """

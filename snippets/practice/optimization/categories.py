@@ -3,7 +3,7 @@
 `count(module)` returns how many instructions of each category a module holds, in all its computations: also in those
 that fusions, reductions and loops call. `categorise(opcode)` names the category.
 
-Compare a module before and after optimization with it:
+Once it is written, compare a module before and after optimization with it:
 
     uv run python snippets/practice/optimization/categories.py
 

@@ -5,7 +5,8 @@ different primitives. The optimized module computes nothing: `ENTRY` holds the p
 
 Beware: the compiler keeps the rounding of floating-point numbers. `x + 1 - 1` is not `x` for it.
 
-The check counts the equations, and lists what `ENTRY` launches. See for yourself:
+The check counts the equations, and lists what `ENTRY` launches. Once it is written,
+see for yourself:
 
     uv run xla-inspect show snippets/practice/optimization/vanish.py:nothing --stage passes
 """

@@ -12,7 +12,7 @@ SHOWN = 8
 """The most lines of a dump that stand under a sentence."""
 
 WIDTH = 160
-"""The most characters of such a line."""
+"""The most characters of such a line that are shown; what differs stands at its beginning or at its end."""
 
 RIGHT, WRONG, UNWRITTEN = "right", "wrong", "unwritten"
 """What can be said of an exercise."""
@@ -51,8 +51,11 @@ def judge(holds: bool, right: str, wrong: str, lines: Iterable[str] = (), langua
 
 
 def cut(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the first lines, each up to a width that can be read, and how many more there are."""
-    shown = [line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..." for line in map(str.rstrip, lines)]
+    """Return the first lines, the middle of long ones left out, and how many more there are."""
+    shown = [
+        line if len(line) <= WIDTH else f"{line[: WIDTH // 2]} ... {line[-WIDTH // 2 :]}"
+        for line in map(str.rstrip, lines)
+    ]
     more = len(shown) - SHOWN
     return (*shown[:SHOWN], *([f"... and {more} more"] if more > 0 else []))
 
