@@ -1,0 +1,36 @@
+"""What TensorFlow's clustering decided is read from the log of its pass."""
+
+from __future__ import annotations
+
+from peers.tensorflow.clustered import list_clusters
+
+LOG = """WARNING: something else
+I0000 00:00:1.5 99 mark_for_compilation_pass.cc:1052] Assigning node before/any to cluster cluster_9
+*** function: cut
+I0000 00:00:1.5 99 compilability_check_util.cc:62] Found uncompilable node x (op _Arg): top level _Arg or _Retval
+I0000 00:00:1.5 99 compilability_check_util.cc:62] Found uncompilable node call (op PyFunc): No registered 'PyFunc' \
+OpKernel for XLA_CPU_JIT devices compatible with node {{node call}}
+I0000 00:00:1.5 99 mark_for_compilation_pass.cc:1052] Assigning node late to cluster cluster_1
+I0000 00:00:1.5 99 mark_for_compilation_pass.cc:1052] Assigning node early/y to cluster cluster_0
+I0000 00:00:1.5 99 mark_for_compilation_pass.cc:1052] Assigning node early to cluster cluster_0
+I0000 00:00:1.5 99 compilability_check_util.cc:62] Found uncompilable node r (op _Retval): top level _Arg or _Retval
+*** function: whole
+I0000 00:00:1.5 99 mark_for_compilation_pass.cc:664] No compilable candidates
+"""
+
+
+def test_nodes_stand_under_the_cluster_they_were_assigned_to_in_the_order_of_the_log() -> None:
+    assert list_clusters(LOG)["cut"]["clusters"] == {"cluster_0": ["early/y", "early"], "cluster_1": ["late"]}
+
+
+def test_a_node_that_was_left_out_has_its_operation_and_the_reason_without_its_own_name() -> None:
+    reason = "No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices"
+    assert list_clusters(LOG)["cut"]["kept"] == {"call": {"operation": "PyFunc", "why": reason}}
+
+
+def test_a_function_without_clusters_is_listed_with_none() -> None:
+    assert list_clusters(LOG)["whole"] == {"clusters": {}, "kept": {}}
+
+
+def test_what_was_logged_before_the_first_function_belongs_to_none() -> None:
+    assert list(list_clusters(LOG)) == ["cut", "whole"]
