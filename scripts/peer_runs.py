@@ -10,11 +10,13 @@ import difflib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -115,6 +117,8 @@ def run(peer: str, say: Callable[[str], None], *, update: bool = False) -> Outco
             peer, Verdict.NOT_RUN, f"the records are of {' '.join(RECORDED_ON)}, and this is another machine"
         )
     script = records.FOLDER / peer / records.SCRIPT
+    if missing := [name for name in list_needs(script) if not shutil.which(name)]:
+        return Outcome(peer, Verdict.NOT_RUN, f"it needs {', '.join(missing)} on PATH")
     say(f"{peer}: installing what {script.relative_to(ROOT)} pins")
     if problem := install(script):
         return Outcome(peer, Verdict.NOT_RUN, f"uv could not install it:\n{indent(problem)}")
@@ -141,6 +145,15 @@ def install(script: Path) -> str:
 def find_python(script: Path) -> str:
     """Return the Python of a script's environment."""
     return call(find_uv(), "python", "find", "--script", str(script)).stdout.strip()
+
+
+def list_needs(script: Path) -> list[str]:
+    """Return the programs that a script calls and uv cannot install: `needs` in its table `[tool.peers]`."""
+    block = re.search(r"(?m)^# /// script\n((?:#(?: .*)?\n)+)# ///$", script.read_text(encoding="utf-8"))
+    lines = block[1].splitlines() if block else []
+    metadata = tomllib.loads("\n".join(line[2:] for line in lines))
+    needs: list[str] = metadata.get("tool", {}).get("peers", {}).get("needs", [])
+    return needs
 
 
 def compare(peer: str, made: str, *, update: bool = False) -> Outcome:

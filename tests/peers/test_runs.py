@@ -121,6 +121,13 @@ def test_what_cannot_be_installed_is_named_as_not_run(small: Path) -> None:
     assert ended.stdout.splitlines()[-1] == "NOT RUN: small"
 
 
+def test_what_needs_a_program_that_is_missing_is_named_as_not_run(small: Path) -> None:
+    replace(small / "run.py", '# ///\n"', '# [tool.peers]\n# needs = ["no-such-compiler"]\n# ///\n"')
+    ended = run(project_of(small), "small")
+    assert ended.returncode == 3
+    assert "small: NOT RUN: it needs no-such-compiler on PATH" in ended.stdout
+
+
 def test_a_script_that_fails_is_named_with_its_message(small: Path) -> None:
     replace(
         small / "run.py", "from peers import records\n", "from peers import records\nraise SystemExit('no target')\n"
