@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -71,6 +72,12 @@ def test_the_commands_that_an_exercise_names_find_what_they_ask_for(exercise: Ex
         assert (ROOT / path).is_file()
         if command == "xla-inspect show":
             assert callable(load_function(f"{ROOT / path}:{function}")[0])
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name)
+def test_an_exercise_can_be_imported_before_anything_is_written(exercise: Exercise) -> None:
+    module = importlib.import_module(f"practice.{exercise.phase}.{exercise.name}")
+    assert {place.name for place in exercise.places} <= vars(module).keys()
 
 
 def test_a_phase_is_found_by_its_name_or_its_number_however_it_is_written() -> None:
