@@ -129,7 +129,7 @@ def show_grad(paper: Paper, target: Target) -> None:
         "its gradient is a sum over it; a maximum passes the gradient of the operand that won, which is a selection."
     )
     paper.say(
-        f"{both.unused} of the equations make what no result depends on, the loss itself: the compiler drops them."
+        f"{both.unused} of the equations make what no result depends on, the loss itself: JAX drops them as it lowers."
     )
     paper.heading(f"5.2 grad: what it adds to the kernels, {title(target.name)}")
     loss, grad = compile_for(target, models.loss, *example), compile_for(target, gradient, *example)

@@ -7,8 +7,9 @@ import re
 import jax
 import pytest
 
-from xla_inspect import jaxpr_demo
+from xla_inspect import capture, jaxpr_demo
 from xla_inspect.practice import models
+from xla_inspect.practice.equations import Equations
 
 
 @pytest.mark.parametrize(("asked", "shown"), [([], ["2", "5"]), (["--phase", "2"], ["2"]), (["--phase", "5"], ["5"])])
@@ -29,6 +30,14 @@ def test_the_jaxprs_are_those_of_jax(capsys: pytest.CaptureFixture[str]) -> None
         jax.make_jaxpr(jax.vmap(models.mlp, in_axes=(None, 0)))(models.PARAMS, models.X),
     ):
         assert "".join(f"    {line}\n" for line in str(made).splitlines()) in out
+
+
+def test_what_the_gradient_does_not_need_is_gone_before_the_compiler_gets_it() -> None:
+    example = (models.PARAMS, models.X, models.Y)
+    gradient = jax.grad(models.loss)
+    equations = Equations(gradient, *example)
+    assert (equations.unused, equations.primitives["reduce_sum"]) == (3, 5)
+    assert capture(gradient, *example).stablehlo.count("stablehlo.reduce(") == 4
 
 
 def test_grad_and_vmap_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
