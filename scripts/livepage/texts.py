@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
@@ -23,12 +24,11 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 _SECTION = re.compile(r'<h(?P<level>[23])\b[^>]*\bid="(?P<id>[^"]+)"[^>]*>(?P<title>.*?)</h(?P=level)>', re.DOTALL)
-_SAID = re.compile(r"<(p|li)\b[^>]*>(.*?)</\1>", re.DOTALL)
-_UNSAID = re.compile(
-    r'<(details|figure|table|pre|svg)\b.*?</\1>|<a class="headerlink".*?</a>|<p class="[^"]*">.*?</p>', re.DOTALL
-)
+_BLOCK = re.compile(r"<(h[3-6]|p|ul|ol|table)\b[^>]*>.*?</\1>", re.DOTALL)
+_UNSAID = re.compile(r'<(details|figure|pre|svg)\b.*?</\1>|<a class="headerlink".*?</a>', re.DOTALL)
+_KEPT = re.compile(r"<(/?(?:h[3-6]|p|ul|ol|li|table|thead|tbody|tr|th|td|code|strong|em))\b[^>]*>|<[^>]*>")
 _TAG = re.compile(r"<[^>]*>")
-_LONGEST = 1200
+_LONGEST = 6000
 """How much of a section the feed says, in characters."""
 
 
@@ -39,7 +39,7 @@ class Item:
     Attributes:
         title: Its heading.
         address: Its page and id, relative to the site.
-        summary: What it says, without what is folded, drawn or listed.
+        summary: What it says, as plain HTML without what is folded, drawn or listed.
     """
 
     title: str
@@ -107,9 +107,16 @@ def list_items(page: Page) -> Iterator[Item]:
             continue
         deeper = [later for later in heads[at + 1 :] if later["level"] <= head["level"]]
         body = content[head.end() : deeper[0].start() if deeper else len(content)]
-        said = " ".join(_text(found[2]) for found in _SAID.finditer(_UNSAID.sub("", body)))
-        summary = said if len(said) <= _LONGEST else said[:_LONGEST].rsplit(" ", 1)[0] + " ..."
+        blocks = [_simplify(found[0]) for found in _BLOCK.finditer(_UNSAID.sub("", body))]
+        sizes = accumulate(map(len, blocks))
+        summary = "".join(block for block, size in zip(blocks, sizes, strict=True) if size <= _LONGEST)
         yield Item(_text(_UNSAID.sub("", head["title"])), f"{page.url}#{head['id']}", summary)
+
+
+def _simplify(block: str) -> str:
+    """Return HTML with the elements that every reader of feeds shows, without attributes."""
+    plain = _KEPT.sub(lambda found: f"<{found[1]}>" if found[1] else "", block)
+    return re.sub(r"\s+", " ", plain)
 
 
 def _text(part: str) -> str:
