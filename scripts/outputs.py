@@ -152,11 +152,7 @@ def locate(program: str, target: str) -> Path:
 
 
 def compare(program: str, target: str, expected: str, actual: str) -> str:
-    """Return what differs, in words that a reviewer can act on, or an empty string.
-
-    The first line names program, target and the first thing that changed; a unified diff and the way to accept it
-    follow.
-    """
+    """Return what differs, or nothing: program, target and the first thing that changed, then a unified diff."""
     if expected == actual:
         return ""
     old, new = expected.splitlines(), actual.splitlines()
@@ -165,10 +161,12 @@ def compare(program: str, target: str, expected: str, actual: str) -> str:
     was, now = (lines[first].strip() if first < len(lines) else "nothing" for lines in (old, new))
     name = locate(program, target).relative_to(ROOT).as_posix()
     diff = "\n".join(difflib.unified_diff(old, new, f"{name} (expected)", f"{name} (now)", n=1, lineterm=""))
-    return (
-        f"{program}{member and f' [{member}]'} on {target}: {part} changed first, from {was!r} to {now!r}\n{diff}\n"
-        f"If the change is meant, `scripts/update {program}` writes it."
-    )
+    return f"{program}{member and f' [{member}]'} on {target}: {part} changed first, from {was!r} to {now!r}\n{diff}"
+
+
+def advise(programs: Iterable[str]) -> str:
+    """Return how to accept what differs."""
+    return f"If that is meant, `scripts/update {' '.join(dict.fromkeys(programs))}` writes it."
 
 
 def _find_place(lines: Sequence[str], index: int) -> tuple[str, str]:
@@ -180,7 +178,7 @@ def _find_place(lines: Sequence[str], index: int) -> tuple[str, str]:
 
 def update(programs: Sequence[str], *, check: bool) -> int:
     """Write the files of programs, or only compare them, and say what happens; return the exit status."""
-    start, changed, missing = time.monotonic(), [], {}
+    start, changed, different, missing = time.monotonic(), [], [], {}
     for number, program in enumerate(programs, 1):
         said = []
         for target in list_targets(program):
@@ -192,6 +190,7 @@ def update(programs: Sequence[str], *, check: bool) -> int:
             actual = make(program, target)
             if difference := compare(program, target, expected, actual):
                 said.append(target)
+                different.append(program)
                 changed.append(difference if expected else f"{program} on {target}: new")
                 if not check:
                     path.parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +205,7 @@ def update(programs: Sequence[str], *, check: bool) -> int:
     for target, obstacle in missing.items():
         print(f"{target} was passed over: {obstacle}")
     if changed:
-        print(*changed, sep="\n\n")
+        print("", *changed, *([advise(different)] if check and different else []), sep="\n\n")
     return int(check and bool(changed))
 
 

@@ -25,7 +25,7 @@ def test_a_program_compiles_to_what_is_expected(path: Path) -> None:
     if program not in outputs.list_programs():
         pytest.fail(f"{path.relative_to(ROOT)}: no program makes it; `scripts/update` removes it", pytrace=False)
     if difference := outputs.compare(program, target, path.read_text(encoding="utf-8"), outputs.make(program, target)):
-        pytest.fail(difference, pytrace=False)
+        pytest.fail(f"{difference}\n{outputs.advise([program])}", pytrace=False)
 
 
 def test_every_program_with_something_to_compile_has_a_file_for_each_target() -> None:
@@ -92,6 +92,7 @@ def test_one_word_changed_in_a_program_is_named_with_program_target_and_what_cha
         "'kLoop fusion: add 1, broadcast 1, tanh 1 -> f32[64,256]'\n" in done.stdout
     )
     assert "softmax: as expected" in done.stdout
+    assert done.stdout.endswith("\n\nIf that is meant, `scripts/update layer` writes it.\n")
     assert run(project, "layer").returncode == 0
     assert "layer: as expected" in run(project, "--check", "layer").stdout
 
@@ -110,8 +111,7 @@ def test_a_difference_names_the_member_of_a_family_and_shows_a_short_diff() -> N
         "family [second] on cpu: memory in bytes changed first, from 'peak: 4' to 'peak: 8'\n"
         "--- tests/expected/family/cpu.txt (expected)\n"
         "+++ tests/expected/family/cpu.txt (now)\n"
-        "@@ -9,2 +9,2 @@\n memory in bytes\n-  peak: 4\n+  peak: 8\n"
-        "If the change is meant, `scripts/update family` writes it."
+        "@@ -9,2 +9,2 @@\n memory in bytes\n-  peak: 4\n+  peak: 8"
     )
 
 

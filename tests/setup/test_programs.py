@@ -17,13 +17,21 @@ PROGRAMS = sorted(path for path in (ROOT / "snippets" / "programs").glob("*.py")
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Future[subprocess.CompletedProcess[str]]]:
-    """Every program, run by itself in a folder of its own, as many at once as there are cores."""
+def runs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Future[subprocess.CompletedProcess[str]]]:
+    """Every program that a selected test asks for, run by itself in one folder, as many at once as there are cores."""
     folder = tmp_path_factory.mktemp("programs")
     # No PYTHONPATH and no user site: a program must not lean on what lies beside it.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     pool = ThreadPoolExecutor(os.cpu_count())
-    return {path.stem: pool.submit(_run, path, folder, environment) for path in PROGRAMS}
+    asking = [
+        item
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == Path(__file__) and "runs" in item.fixturenames
+    ]
+    selected = dict.fromkeys(item.callspec.params["path"] for item in asking)
+    return {path.stem: pool.submit(_run, path, folder, environment) for path in selected}
 
 
 def _run(path: Path, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
