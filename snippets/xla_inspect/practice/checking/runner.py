@@ -102,15 +102,20 @@ def report(exercise: Exercise, verdict: Verdict, paper: Paper) -> None:
         paper.verdict(f"not yet written: {', '.join(told)}", good=False)
         return
     paper.verdict(verdict.verdict, good=verdict.verdict == RIGHT)
-    for finding in verdict.findings:
-        paper.item(f"{'' if finding.good else 'WRONG: '}{finding.text}")
-        if finding.lines:
-            paper.show("\n".join(finding.lines), finding.language)
+    shown = [(f"{'' if each.good else 'WRONG: '}{each.text}", each.lines, each.language) for each in verdict.findings]
     if verdict.printed:
-        paper.item(f"{file} prints, {verdict.printed_lines} lines in all; a check does not need it:")
-        paper.show("\n".join(verdict.printed))
+        number = verdict.printed_lines
+        text = f"{file} prints {number} line{'s' * (number != 1)}; a check does not need it:"
+        shown.append((text, verdict.printed, "text"))
+    for text, lines, language in shown:
+        paper.item(text)
+        if lines:
+            paper.show("\n".join(lines), language)
+    if not (shown and shown[-1][1]):
+        # A list ends without an empty line, and a listing with one.
+        paper.show("")
     if verdict.verdict == WRONG:
-        paper.item(f"Mend {file} and check again; three hints stand at its end.")
+        paper.say(f"Mend {file} and check again; three hints stand at its end.")
 
 
 def summarise(verdicts: Sequence[tuple[Exercise, Verdict]], paper: Paper) -> None:
