@@ -78,7 +78,7 @@ LOCATIONS = {
 MESSAGE = {
     r"__inference_(\w+?)_\d+": r"__inference_\1",
     r"\[_XlaMustCompile=[^\]]*\]": "[...]",
-    r"\nThe op is created at:(?:\nFile .*)+": "",
+    r"(?s)\nThe op is created at:.*?(?=\n\t)": "",
     r" \[Op:__inference_\w+\]": "",
 }
 
