@@ -158,7 +158,7 @@ def list_missing(root: Path) -> list[str]:
     missing = []
     if 'class="reading-time"' not in pages:
         missing.append("MkDocs hooks are not run: no reading time, no date of the commit, no failures as warnings")
-    if notebooks := [path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.ipynb")]:
+    if notebooks := [path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.py")]:
         built = [find_page(Path(name).relative_to("docs").as_posix(), site).is_file() for name in notebooks]
         missing += [f"{name} is not rendered" for name, found in zip(notebooks, built, strict=True) if not found]
     index = next((path for path in (site / "search.json", site / "search/search_index.json") if path.is_file()), None)
