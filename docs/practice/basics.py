@@ -193,4 +193,4 @@ references("basics")
 # ## Next { #next }
 #
 # You have a function that a compiler can take whole.
-# [Phase 2](jaxpr.py) reads what JAX wrote down when it traced it.
+# [The next phase](jaxpr.py) reads what JAX wrote down when it traced it.

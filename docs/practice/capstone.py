@@ -1,11 +1,11 @@
 # %% [markdown]
 # ---
-# description: A slow model and its dump, four causes to find in it, and the difference that mending them makes in kernels, bytes and compiles.
+# description: A model with four faults and its dump, four causes to find in it, and the difference that mending them makes in kernels, bytes and compiles.
 # minutes: 25
 # ---
 # # Capstone
 #
-# A model reads a text piece by piece, and is slow for four reasons.
+# A model reads a text piece by piece, and wastes time and memory in four ways.
 # All four can be seen in what the compiler says, and none of them takes a stopwatch: find them, then mend them.
 #
 # It lies in `snippets/practice/capstone/slow.py`, and these are its three functions.
@@ -100,7 +100,7 @@ exercise("capstone/model")
 # %% [markdown]
 # ## The difference { #difference }
 #
-# The reference solution against the slow model, for a piece of the full length.
+# The reference solution beside the model as given, for a piece of the full length.
 #
 # **Predict.** Each layer is the same work as before.
 # Which of these numbers fall, and which might rise: kernels in the program, kernels launched by a step, bytes, compiles?
@@ -124,7 +124,7 @@ difference = {
     "bytes of new memory for its result": tuple(c.memory.outputs - c.memory.aliased for c in (found, after)),
     "compiles for six pieces": (len(of_step), sum("compiled step" in line for line in again)),
 }
-table(["", "slow", "mended"], [(name, *counts) for name, counts in difference.items()])
+table(["what", "slow", "mended"], [(name, *counts) for name, counts in difference.items()])
 
 # %% [markdown]
 # The program shrank, and no longer grows with the number of layers.

@@ -35,7 +35,7 @@ listing(print_computation(found.unoptimized_module.entry))
 
 # %% [markdown]
 # This is the module as the compiler got it.
-# `classify` brings pixels into the range from -1 to 1 and hands them to the model: `mlp(params, (pixels - 127.5) / 127.5)`.
+# `classify` brings pixels into the range from `-1` to `1` and hands them to the model: `mlp(params, (pixels - 127.5) / 127.5)`.
 #
 # ## Read a line { #line }
 #
@@ -168,4 +168,4 @@ references("hlo")
 # ## Next { #next }
 #
 # You have seen before and after.
-# [Phase 4](optimization.py) asks what happened in between, and which pass did it.
+# [The next phase](optimization.py) asks what happened in between, and which pass did it.

@@ -6,7 +6,7 @@
 # # Jaxpr
 #
 # Tracing turns your Python into a list of operations, the *jaxpr*, and nothing that is not in it reaches the compiler.
-# Here you read the one of the model from [phase 1](basics.py), line by line.
+# Here you read the one of the model from [the first phase](basics.py), line by line.
 # [The chapter on jaxprs](../jaxpr.md) has the whole story.
 
 # %%
@@ -141,4 +141,4 @@ references("jaxpr")
 # ## Next { #next }
 #
 # The jaxpr says what is computed, and nothing about how.
-# [Phase 3](hlo.py) reads what the compiler makes of it.
+# [The next phase](hlo.py) reads what the compiler makes of it.

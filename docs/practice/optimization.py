@@ -155,4 +155,4 @@ references("optimization")
 # ## Next { #next }
 #
 # So far the program was the one you wrote.
-# [Phase 5](transforms.py) looks at the programs that `grad` and `vmap` write for you.
+# [The next phase](transforms.py) looks at the programs that `grad` and `vmap` write for you.

@@ -160,4 +160,4 @@ references("transforms")
 # ## Next { #next }
 #
 # That was the last phase.
-# [The capstone](capstone.py) gives you a slow model and its dump, and nothing else.
+# [The capstone](capstone.py) gives you a model with four faults and its dump, and nothing else.

@@ -85,6 +85,16 @@ def read(path: Path) -> Notebook:
     return _split_front_matter(tuple(cells))
 
 
+def read_prose(path: Path) -> str:
+    """Return the Markdown of a notebook, each line where it stands in the file, and nothing in the other lines."""
+    lines = [""] * len(path.read_text(encoding="utf-8-sig").split("\n"))
+    for cell in read(path).cells:
+        if not cell.is_code:
+            text = cell.source.split("\n")
+            lines[cell.line - 1 : cell.line - 1 + len(text)] = text
+    return "\n".join(lines)
+
+
 def _split_front_matter(cells: tuple[Cell, ...]) -> Notebook:
     if not cells or cells[0].is_code:
         return Notebook(cells)

@@ -20,8 +20,8 @@ def shown(piece: notebook.Shown) -> str:
 
 
 def test_a_table_shows_text_as_it_is_and_numbers_to_the_right() -> None:
-    assert shown(notebook.table(["name", "count"], [("a|b *c*", 3), ("d", 4000)])) == (
-        "| name | count |\n| --- | --: |\n| a&#124;b &#42;c&#42; | 3 |\n| d | 4,000 |\n"
+    assert shown(notebook.table(["name", "count"], [("a|b *c*", 3), ("d_e", 4000)])) == (
+        "| name | count |\n| --- | --: |\n| a&#124;b &#42;c&#42; | 3 |\n| d&#95;<wbr>e | 4,000 |\n"
     )
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from mkdocs.utils import meta
 
+import prose
+import style
 from livepage import percent, standalone
 from livepage.blocks import Kind
 from livepage.project import project
@@ -81,3 +83,9 @@ def test_every_exercise_stands_in_one_notebook() -> None:
     assert sorted(phases) == sorted(CHECKED)
     minutes = {name: meta.get_data(found.front_matter)[1]["minutes"] for name, found in phases.items()}
     assert {name: minutes[name] for name in PHASES} == {name: phase.minutes for name, phase in PHASES.items()}
+
+
+def test_the_prose_of_a_notebook_keeps_the_rules_of_pages(notebook: Path) -> None:
+    """No typed number, one sentence a line, terms as in the glossary."""
+    name, text = notebook.relative_to(ROOT).as_posix(), percent.read_prose(notebook)
+    assert list(map(str, [*prose.check_text(text, name, ROOT), *style.check_text(text, name)])) == []

@@ -67,9 +67,14 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Shown:
         header: The titles of its columns.
         rows: Its cells; text is shown as it is, numbers to the right.
     """
-    cells = [[cell if isinstance(cell, int) else markdown.escape(str(cell)) for cell in row] for row in rows]
+    cells = [[cell if isinstance(cell, int) else _break(str(cell)) for cell in row] for row in rows]
     numbers = [at for at in range(len(header)) if cells and all(isinstance(row[at], int) for row in cells)]
     return Shown(markdown.table([markdown.escape(name) for name in header], cells, numbers=numbers))
+
+
+def _break(text: str) -> str:
+    """Return text as it is, such that a long name may go on in the next line where it has an underscore."""
+    return markdown.escape(text).replace("&#95;", "&#95;<wbr>")
 
 
 def sentences(lines: Iterable[str]) -> Shown:
