@@ -22,11 +22,12 @@ from livepage.origins import Includes
 from livepage.project import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TITLE = re.compile(r"^# (.+?)(?:\s*\{.*\})?$", re.MULTILINE)
+_NAMED = re.compile(r"([\w/-]+\.(?:md|py))$", re.MULTILINE)
 _PIN = re.compile(r"([\w.-]+)==([^;\s]+)")
 
 
@@ -83,21 +84,36 @@ def _ask_git(*words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | owned).stdout.strip()
 
 
-def list_pages() -> Iterator[Counted]:
-    """Yield the Markdown pages, in order of name, each with how much of it runs."""
+def list_pages() -> list[Counted]:
+    """Return the Markdown pages in the order of the navigation, those outside it last, with how much of each runs."""
     folder = project.root / project.docs
-    for path in sorted(folder.rglob("*.md")):
-        text = path.read_text(encoding="utf-8-sig")
-        title = _TITLE.search(text)
-        name = path.relative_to(folder).as_posix()
-        yield Counted(name, title[1] if title else name, count(path, text))
+    named = _NAMED.findall((project.root / "mkdocs.yml").read_text(encoding="utf-8"))
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.md"))}
+    order = {name: place for place, name in reversed([*enumerate(named)])}
+    return [_count_page(name, paths[name]) for name in sorted(paths, key=lambda name: order.get(name, len(order)))]
+
+
+def list_notebooks() -> list[str]:
+    """Return the notebooks, which run cell by cell, relative to the folder of the pages."""
+    folder = project.root / project.docs
+    return [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.py"))]
+
+
+def _count_page(name: str, path: Path) -> Counted:
+    lines, pieces = _read(path, path.read_text(encoding="utf-8-sig"))
+    title = _TITLE.search("\n".join(lines))
+    return Counted(name, title[1] if title else name, pieces)
 
 
 def count(path: Path, text: str) -> Counter[str]:
     """Return how many blocks, values and checks a page has, includes expanded as in the build."""
+    return _read(path, text)[1]
+
+
+def _read(path: Path, text: str) -> tuple[list[str], Counter[str]]:
     lines = _FRONT_MATTER.sub("", text, count=1).split("\n")
     expanded, origins, _ = _make_reader(project.root).expand(lines, path.name, 1)
-    return Counter(str(piece.kind) for piece in read(path.name, expanded, origins).pieces)
+    return expanded, Counter(str(piece.kind) for piece in read(path.name, expanded, origins).pieces)
 
 
 @cache
