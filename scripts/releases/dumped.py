@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 DUMPED = re.compile(r"(?P<module>module_\d+\.[^.]*)\.(?:cl_\d+\.)?(?P<rest>.*)")
@@ -16,6 +17,7 @@ RECORDED = re.compile(r'pass_metadata \{\n.*?pass_name: "(?P<name>.*?)"', re.DOT
 NUMBERED = re.compile(r"^(apply-xla-transforms)-\d+$")
 TABLES = re.compile(r"^FileNames\n.*?^StackFrames\n.*?\n\n", re.MULTILINE | re.DOTALL)
 START = "pipeline-start"
+GIVEN, OPTIMIZED = "before_optimizations.txt", "after_optimizations.txt"
 
 
 def read_dumps(folder: Path, log: Path) -> dict[str, Any]:
@@ -27,14 +29,21 @@ def read_dumps(folder: Path, log: Path) -> dict[str, Any]:
             metadata = max(metadata, path.read_text(encoding="utf-8"), key=len)
         elif (found := DUMPED.fullmatch(path.name)) and path.suffix == ".txt":
             modules.setdefault(found["module"], []).append((found["rest"], path))
-    given = [files for files in modules.values() if any(rest.endswith("before_optimizations.txt") for rest, _ in files)]
-    files = max(given, key=len)
-    name = next(module for module, each in modules.items() if each is files).partition(".")[2]
+    module = max((each for each in modules if _has(modules[each], GIVEN)), key=lambda each: len(modules[each]))
+    name, files = module.partition(".")[2], list(modules[module])
+    if not _has(files, OPTIMIZED):
+        # The compiler went on with a copy under another number.
+        copies = [each for each in modules.items() if each[0].partition(".")[2] == name and _has(each[1], OPTIMIZED)]
+        files += max(copies, key=lambda each: len(each[1]), default=("", []))[1]
 
     def text(ending: str) -> str:
-        return next(path for rest, path in files if rest.endswith(ending)).read_text(encoding="utf-8")
+        found = next((path for rest, path in files if rest.endswith(ending)), None)
+        if found is None:
+            message = f"the compiler left no {ending} of {name}"
+            raise FileNotFoundError(message)
+        return found.read_text(encoding="utf-8")
 
-    state, changed = _strip(text("before_optimizations.txt")), []
+    state, changed = _strip(text(GIVEN)), []
     before = state
     for rest, path in files:
         if not (found := STATE.fullmatch(rest)):
@@ -47,10 +56,14 @@ def read_dumps(folder: Path, log: Path) -> dict[str, Any]:
     told = read_log(log.read_text(encoding="utf-8", errors="replace"), name)
     return {
         "before": before,
-        "after": _strip(text("after_optimizations.txt")),
+        "after": _strip(text(OPTIMIZED)),
         "changed": changed,
         "ran": [NUMBERED.sub(r"\1", each) for each in max(ran, told, key=len)],
     }
+
+
+def _has(files: Iterable[tuple[str, Path]], ending: str) -> bool:
+    return any(rest.endswith(ending) for rest, _ in files)
 
 
 def _strip(text: str) -> str:

@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import types
 import warnings
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,8 @@ MODULES = (
 def list_names() -> dict[str, list[str]]:
     """Return the public names of JAX's modules; a module that is gone has none.
 
-    Public is what a module defines, or takes from another under an alias of the same name (`from a import b as b`),
-    which is how JAX and type checkers tell it from what is only used there. A name that JAX keeps only to say that it
+    Public is what a module defines, or takes from another under an alias (`from a import b as b`), which is how JAX and
+    type checkers tell it from what is only used there. A name that JAX keeps only to say that it
     is deprecated is not among them.
     """
     import jax
@@ -43,24 +44,30 @@ def list_names() -> dict[str, list[str]]:
                 tree = ast.parse(inspect.getsource(module))
             except Exception:  # noqa: BLE001, S112 - gone, or it wants a package that is not installed
                 continue
-        names = {each for each in _list_defined(tree.body) if not each.startswith("_") and each in module.__dict__}
-        found[name] = sorted(names)
+        found[name] = sorted({each for each in list_defined(tree.body) if _is_public(module, each)})
     found[""] = [jax.__version__]
     return found
 
 
-def _list_defined(body: Sequence[ast.stmt]) -> Iterator[str]:
+def _is_public(module: types.ModuleType, name: str) -> bool:
+    """Return whether a module has a name to be used, and not another module under a short name of its own."""
+    value = module.__dict__.get(name)
+    is_other = isinstance(value, types.ModuleType) and value.__name__ != f"{module.__name__}.{name}"
+    return not name.startswith("_") and name in module.__dict__ and not is_other
+
+
+def list_defined(body: Sequence[ast.stmt]) -> Iterator[str]:
     """Yield the names that the statements of a module define or take from elsewhere to give on."""
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             yield statement.name
         elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-            yield from (alias.name for alias in statement.names if alias.asname == alias.name)
+            yield from (alias.asname for alias in statement.names if alias.asname)
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             yield from (target.id for target in targets if isinstance(target, ast.Name))
         elif isinstance(statement, ast.Try):
-            yield from _list_defined([*statement.body, *statement.orelse])
+            yield from list_defined([*statement.body, *statement.orelse])
         elif isinstance(statement, ast.If):
             checked = "TYPE_CHECKING" in ast.unparse(statement.test)
-            yield from _list_defined([*([] if checked else statement.body), *statement.orelse])
+            yield from list_defined([*([] if checked else statement.body), *statement.orelse])
