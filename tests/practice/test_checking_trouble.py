@@ -59,7 +59,7 @@ def test_an_exception_is_told_with_the_line_that_raised_it(hands: Hands, tmp_pat
     assert verdict.findings[-1].lines == ("return jnp.sum(x) @ missing",)
 
 
-def test_an_error_of_jax_is_told_with_the_readers_line_and_its_first_paragraph(hands: Hands, tmp_path: Path) -> None:
+def test_an_error_of_jax_is_told_with_the_readers_line_and_cut_short(hands: Hands, tmp_path: Path) -> None:
     _, said = try_out(hands, tmp_path, "if x[0] > 0:\n    return v\nreturn x")
     assert said.startswith(
         f"{line_of(tmp_path, 'if x[0] > 0')}: TracerBoolConversionError: Attempted boolean conversion"
@@ -120,6 +120,13 @@ def test_settings_that_a_file_changes_do_not_reach_the_next_one(hands: Hands, tm
     try_out(hands, tmp_path / "a", "return x", before=changed)
     verdict, said = try_out(hands, tmp_path / "b", "return jnp.asarray(x, jnp.float64)")
     assert "the numbers are wrong" in said, verdict
+
+
+def test_settings_of_the_shell_do_not_reach_the_exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    with Hands(limit=60) as hands:
+        assert try_out(hands, tmp_path, "return x + jnp.ones(64)")[1].count("the numbers are wrong") == 1
 
 
 def test_a_function_that_is_gone_is_asked_for_by_name(hands: Hands, tmp_path: Path) -> None:

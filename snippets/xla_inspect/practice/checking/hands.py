@@ -118,8 +118,9 @@ class Hands:
     def _start(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-X", "utf8", "-m", f"{__package__}.worker"]
         self._errors = (Path(self._folder.name) / "errors").open("w+b")
-        # A reader's file is compiled in memory alone.
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        # JAX as it comes, on the CPU, whatever the shell asks of it; and no compiled files beside the reader's.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+        environment = {**kept, "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             command,
             stdin=subprocess.PIPE,

@@ -130,7 +130,7 @@ def _is(filename: str, file: Path) -> bool:
 
 
 def _shorten(said: str) -> str:
-    """Return the first paragraph of what an exception says, and no more of it than fits on a few lines."""
-    paragraph = " ".join(said.strip().split("\n\n")[0].split())
+    """Return what an exception says, and no more of it than fits on a few lines."""
+    words = " ".join(said.split())
     limit = 400
-    return paragraph if len(paragraph) <= limit else f"{paragraph[:limit]} ..."
+    return words if len(words) <= limit else f"{words[:limit].rpartition(' ')[0]} ..."
