@@ -115,7 +115,7 @@ class JaxprLexer(RegexLexer):
     name = "jaxpr"
     aliases: ClassVar[list[str]] = ["jaxpr"]
     filenames: ClassVar[list[str]] = ["*.jaxpr"]
-    url = "https://docs.jax.dev/en/latest/jaxpr.html"
+    url = "https://docs.jax.dev/en/latest/601/jaxpr.html"
 
     tokens: ClassVar[dict[str, list[object]]] = {
         "root": [
