@@ -1,6 +1,8 @@
 """Hold the prose of pages to the house style: one sentence a line, no speed without a figure, terms as in the glossary.
 
-    uv run python scripts/style.py [docs/fusion.md ...]
+    uv run python scripts/style.py [--mend] [docs/fusion.md ...]
+
+`--mend` gives each sentence a line of its own; what else is found is for a person to mend.
 
 Linters for prose take what stands in a fold or a tab of these pages for a listing, since it is indented; so the rules
 are here. Spelling is checked by `typos`, numbers by `prose.py`.
@@ -34,6 +36,7 @@ RULES = Path(__file__).with_suffix(".toml")
 # What is no running text: a heading, a row of a table, an entry of the glossary, the title of a fold or a tab.
 _NO_TEXT = re.compile(r"^\s*(?:#|\||:\s|!!!|\?\?\?|===)")
 _DEFINITION = re.compile(r"^:\s")
+_TAB = re.compile(r"^\s*===")
 _ITEM = re.compile(r"^\s*(?:[*+-]|\d+[.)])\s+")
 _TITLE = re.compile(r"^\s*(?:(?:[*+-]|\d+[.)])\s+)?\*\*[^*]+[.?!]\*\*(?=\s)")
 _CLOSING = r"[\"')\]*_`\N{RIGHT DOUBLE QUOTATION MARK}]*"
@@ -96,10 +99,27 @@ def check_text(text: str, name: str) -> list[Finding]:
         found |= set(_find_sentences(paragraph))
         found |= set(_find_speed(paragraph, tuple(allowed)))
     for line in _list_lines(text):
-        found |= set(_find_terms(line, tuple(allowed)))
+        # The title of a tab may be what one writes for it: `stage="hlo"`.
+        found |= set() if _TAB.match(line.text) else set(_find_terms(line, tuple(allowed)))
         if _DEFINITION.match(line.text):
             found |= set(_find_speed([line], tuple(allowed)))
     return [Finding(name, number, what) for number, what in sorted(found)]
+
+
+def mend(text: str) -> str:
+    """Return a page's text with each sentence that stands behind another on a line of its own, as far indented."""
+    lines = text.split("\n")
+    for line in _list_lines(text):
+        if _NO_TEXT.match(line.text):
+            continue
+        lead = _ITEM.match(line.text)
+        indent = " " * (lead.end() if lead else len(line.text) - len(line.text.lstrip()))
+        parts, start = [], 0
+        for gap in _list_gaps(line):
+            parts.append(line.text[start : gap.start("gap")])
+            start = gap.end()
+        lines[line.number - 1] = f"\n{indent}".join([*parts, line.text[start:]])
+    return "\n".join(lines)
 
 
 def unused(root: Path = ROOT) -> list[str]:
@@ -155,15 +175,19 @@ def _list_paragraphs(text: str) -> Iterator[list[_Line]]:
 def _find_sentences(paragraph: list[_Line]) -> Iterator[tuple[int, str]]:
     """Yield the lines with more than one sentence, and those that end within one."""
     for line in paragraph:
-        title = _TITLE.match(line.text)
-        for found in _NEXT.finditer(line.said, title.end() if title else 0):
-            if not _SHORT.search(line.said[: found.start() + 1]):
-                after = line.text[found.end() :].strip()
-                yield line.number, f"a second sentence on the line, give it one of its own: {_head(after)!r}"
-                break
+        for gap in _list_gaps(line)[:1]:
+            after = line.text[gap.end() :].strip()
+            yield line.number, f"a second sentence on the line, give it one of its own: {_head(after)!r}"
     for line, following in pairwise(paragraph):
         if not _END.search(line.said) and not line.text.endswith(("  ", "\\")):
             yield line.number, f"the sentence goes on in the next line, join them: {_head(following.text.strip())!r}"
+
+
+def _list_gaps(line: _Line) -> list[re.Match[str]]:
+    """Return where one sentence of a line ends and the next begins."""
+    title = _TITLE.match(line.text)
+    gaps = _NEXT.finditer(line.said, title.end() if title else 0)
+    return [gap for gap in gaps if not _SHORT.search(line.said[: gap.start() + 1])]
 
 
 def _find_speed(paragraph: list[_Line], allowed: tuple[str, ...]) -> Iterator[tuple[int, str]]:
@@ -238,8 +262,11 @@ def _head(text: str) -> str:
 
 
 def main() -> None:
-    """Check the pages named on the command line, or all of them."""
-    paths = [Path(name).resolve() for name in sys.argv[1:]] or sorted((ROOT / "docs").rglob("*.md"))
+    """Check, or mend, the pages named on the command line, or all of them."""
+    names = [name for name in sys.argv[1:] if name != "--mend"]
+    paths = [Path(name).resolve() for name in names] or sorted((ROOT / "docs").rglob("*.md"))
+    for path in paths if "--mend" in sys.argv else ():
+        path.write_text(mend(path.read_text(encoding="utf-8")), encoding="utf-8")
     findings = [finding for path in paths for finding in check(path)]
     print("\n".join(map(str, findings)) or f"nothing to say about the style of {len(paths)} pages")
     sys.exit(bool(findings))

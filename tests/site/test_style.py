@@ -108,6 +108,17 @@ def test_a_sentence_that_goes_on_in_the_next_line_is_found(find: Find) -> None:
     assert (number, what) == (3, "the sentence goes on in the next line, join them: 'runs.'")
 
 
+def test_mending_gives_each_sentence_its_line_and_leaves_all_else() -> None:
+    text = (
+        "# A. B\n\n* One. `Two`. Three.\n1. Four (4). Five.\n\n    Six. Seven.\n\n| a. B | c |\n\n```text\nX. Y\n```\n"
+    )
+    assert style.mend(text) == (
+        "# A. B\n\n* One.\n  `Two`.\n  Three.\n1. Four (4).\n   Five.\n\n"
+        "    Six.\n    Seven.\n\n| a. B | c |\n\n```text\nX. Y\n```\n"
+    )
+    assert style.mend(style.mend(text)) == style.mend(text)
+
+
 def test_what_stands_in_a_fold_is_checked_too(find: Find) -> None:
     assert [line for line, _ in find('??? question "Answer"\n\n    One runs. Another waits.\n')] == [3]
 
