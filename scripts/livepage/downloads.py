@@ -73,12 +73,6 @@ def _expand(cell: Cell) -> Iterator[Cell]:
         return
     if key := cell.metadata.get("exercise"):
         yield from _write_exercise(str(key))
-    elif cell.metadata.get("pairs"):
-        from xla_inspect.practice.notebook import list_pairs
-
-        for pair in list_pairs():
-            yield Cell(pair.text, 0, is_code=False)
-            yield Cell(pair.jax, 0, is_code=True)
     elif phase := cell.metadata.get("references"):
         from xla_inspect.practice.notebook import tell_references
 

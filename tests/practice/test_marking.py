@@ -43,6 +43,13 @@ def test_a_cell_that_is_not_written_says_so(shell: InteractiveShell, capsys: pyt
     assert said_of(shell, text, capsys).strip() == f"not yet written: follow in line {line}"
 
 
+def test_a_cell_that_calls_what_is_not_written_says_so_too(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = said_of(shell, f"{starter(find_exercise(KEY))}\nfollow(None, 0)\n", capsys)
+    assert said.startswith("not yet written: follow in line")
+
+
 def test_a_wrong_answer_is_told_in_terms_of_the_jaxpr(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,14 +45,21 @@ def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 -
         InspectError: There is no such exercise.
     """
     each = find_exercise(key)
-    if shell is not None and not shell.run_cell(text).success:
-        return
     with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
         written = replace(each, folder=Path(folder))
         written.file.parent.mkdir(parents=True)
         # The magic is the first line of the cell.
         written.file.write_text(f"\n{text}", encoding="utf-8")
-        report(written, mark(written, _hands()), open_paper())
+        if _is_unwritten(written) or shell is None or shell.run_cell(text).success:
+            report(written, mark(written, _hands()), open_paper())
+
+
+def _is_unwritten(written: Exercise) -> bool:
+    """Return whether something is still to be written, so that running the text would only raise."""
+    try:
+        return bool(written.places)
+    except SyntaxError:
+        return False
 
 
 def report(exercise: Exercise, verdict: Verdict, paper: Paper) -> None:
