@@ -117,8 +117,8 @@ def run(peer: str, say: Callable[[str], None], *, update: bool = False) -> Outco
             peer, Verdict.NOT_RUN, f"the records are of {' '.join(RECORDED_ON)}, and this is another machine"
         )
     script = records.FOLDER / peer / records.SCRIPT
-    if missing := [name for name in list_needs(script) if not shutil.which(name)]:
-        return Outcome(peer, Verdict.NOT_RUN, f"it needs {', '.join(missing)} on PATH")
+    if missing := [name for name in (find_uv(), *list_needs(script)) if not shutil.which(name)]:
+        return Outcome(peer, Verdict.NOT_RUN, f"it needs {' and '.join(missing)} on PATH")
     say(f"{peer}: installing what {script.relative_to(ROOT)} pins")
     if problem := install(script):
         return Outcome(peer, Verdict.NOT_RUN, f"uv could not install it:\n{indent(problem)}")

@@ -45,7 +45,7 @@ def run(project: Path, *arguments: str, **environment: str) -> subprocess.Comple
     return subprocess.run(
         [sys.executable, "scripts/peer_runs.py", *arguments],
         cwd=project,
-        env={**os.environ, **environment},
+        env={**os.environ, "UV_FIND_LINKS": "", **environment},  # pip is slow to say
         capture_output=True,
         text=True,
         check=False,
@@ -126,6 +126,12 @@ def test_what_needs_a_program_that_is_missing_is_named_as_not_run(small: Path) -
     ended = run(project_of(small), "small")
     assert ended.returncode == 3
     assert "small: NOT RUN: it needs no-such-compiler on PATH" in ended.stdout
+
+
+def test_without_uv_it_says_so(small: Path) -> None:
+    ended = run(project_of(small), "small", UV="no-such-uv")
+    assert ended.returncode == 3
+    assert "small: NOT RUN: it needs no-such-uv on PATH" in ended.stdout
 
 
 def test_a_script_that_fails_is_named_with_its_message(small: Path) -> None:
