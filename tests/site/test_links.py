@@ -1,0 +1,93 @@
+"""No text links to a page or a folder that is known to have moved, even where a redirect still leads on.
+
+Nothing is asked of the network. What the table does not name is not found: it holds what was met once.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.practice.phases import PHASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+JAX = "https://docs.jax.dev/en/latest/"
+XLA = "https://github.com/openxla/xla/blob/main/xla/"
+# What an address may begin with no longer, and where its text is now. JAX says so itself, in `_superseded_pages` and
+# `rediraffe_redirects` of its docs/conf.py; XLA's sources by the paths in the plugin that jax-cuda13-plugin installs.
+MOVED = {
+    f"{JAX}aot.html": f"{JAX}201/aot.html",
+    f"{JAX}async_dispatch.html": f"{JAX}201/jit.html#jax-201-async-dispatch",
+    f"{JAX}automatic-differentiation.html": f"{JAX}101/transformations.html",
+    f"{JAX}automatic-vectorization.html": f"{JAX}101/transformations.html",
+    f"{JAX}benchmarking.html": f"{JAX}201/profiling.html#jax-201-benchmarking",
+    f"{JAX}buffer_donation.html": f"{JAX}201/jit.html#jax-201-buffer-donation",
+    f"{JAX}control-flow.html": f"{JAX}201/control-flow.html",
+    f"{JAX}debugging.html": f"{JAX}201/debugging.html",
+    f"{JAX}export/export.html": f"{JAX}501/export.html",
+    f"{JAX}export/shape_poly.html": f"{JAX}501/shape-polymorphism.html",
+    f"{JAX}gpu_memory_allocation.html": f"{JAX}201/gpu-memory.html",
+    f"{JAX}gradient-checkpointing.html": f"{JAX}301/remat.html",
+    f"{JAX}jaxpr.html": f"{JAX}601/jaxpr.html",
+    f"{JAX}jax-primitives.html": f"{JAX}601/jax-primitives.html",
+    f"{JAX}jit-compilation.html": f"{JAX}201/jit.html",
+    f"{JAX}key-concepts.html": f"{JAX}101/index.html",
+    f"{JAX}notebooks/Distributed_arrays": f"{JAX}201/sharding.html",
+    f"{JAX}notebooks/autodiff_cookbook": f"{JAX}301/cookbook.html",
+    f"{JAX}notebooks/host-offloading": f"{JAX}201/memory-spaces.html",
+    f"{JAX}notebooks/shard_map": f"{JAX}201/shard-map.html",
+    f"{JAX}notebooks/thinking_in_jax": f"{JAX}101/index.html",
+    f"{JAX}persistent_compilation_cache.html": f"{JAX}501/compilation-cache.html",
+    f"{JAX}profiling.html": f"{JAX}201/profiling.html",
+    f"{JAX}pytrees.html": f"{JAX}101/pytrees.html",
+    f"{JAX}random-numbers.html": f"{JAX}101/random.html",
+    f"{JAX}sharded-computation.html": f"{JAX}201/sharding.html",
+    f"{JAX}tracing.html": f"{JAX}101/transformations.html",
+    f"{JAX}xla_flags.html": f"{JAX}201/controlling-xla.html",
+    "https://jax.readthedocs.io/en/": JAX,
+    f"{XLA}service/gpu/transforms/": f"{XLA}backends/gpu/transforms/",
+}
+ADDRESS = re.compile(r"https?://[^\s<>()\"'`|\\\]]+")
+
+
+def read_texts() -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of all that a reader is given, and of the code behind it."""
+    yield from ((name, (ROOT / name).read_text(encoding="utf-8")) for name in ("README.md", "CHANGELOG.md"))
+    for folder in ("docs", "snippets"):
+        for path in sorted((ROOT / folder).rglob("*.*")):
+            if path.suffix in {".md", ".py", ".toml"}:
+                yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+    for phase in PHASES.values():  # their addresses are put together from parts
+        yield f"phase {phase.name}", "\n".join(reference.address for reference in phase.references)
+
+
+def find_moved(place: str, text: str) -> list[str]:
+    """Return a line for each address of a text that begins with one that has moved."""
+    return [
+        f"{place}:{text.count('\n', 0, found.start()) + 1}: {found[0]} has moved, to {now}"
+        for found in ADDRESS.finditer(text)
+        for old, now in MOVED.items()
+        if found[0].startswith(old)
+    ]
+
+
+def test_no_link_leads_to_where_something_was() -> None:
+    assert [line for place, text in read_texts() for line in find_moved(place, text)] == []
+
+
+@pytest.mark.parametrize(("old", "now"), MOVED.items())
+def test_an_address_that_has_moved_is_found_with_its_line_and_the_new_one(old: str, now: str) -> None:
+    assert find_moved("page.md", f"# Title\n\nSee [there]({old}), and [here]({now}).") == [
+        f"page.md:3: {old} has moved, to {now}"
+    ]
+
+
+def test_links_are_read_in_pages_data_code_and_phases() -> None:
+    linked = {place for place, text in read_texts() if JAX in text}
+    assert {"docs/jaxpr.md", "docs/data/claims.toml", "snippets/xla_inspect/report/lexers.py", "phase jaxpr"} <= linked
