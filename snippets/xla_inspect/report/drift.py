@@ -161,7 +161,7 @@ def forms(drift: Drift, tabulate: Tabulate) -> str:
         ["StableHLO", str(len(modules)), _say_set(drift.operations), _say_sets(drift.attributes), _counted(lowered)],
     ]
     return tabulate(
-        ["", "programs that print otherwise", "names", "parameters, attributes", "counts, all programs"], rows
+        ["form", "programs that print otherwise", "names", "parameters, attributes", "counts, all programs"], rows
     )
 
 
@@ -200,7 +200,7 @@ def failures(drift: Drift, tabulate: Tabulate) -> str:
         for when, found in (("no longer compiles", drift.newly_failing), ("compiles now", drift.newly_compiling))
         for (program, target), said in found.items()
     ]
-    return tabulate(["program", "target", "", "the error"], rows) if rows else ""
+    return tabulate(["program", "target", "under the newer", "the error"], rows) if rows else ""
 
 
 def disagreements(
