@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import prose
+from livepage import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,10 +81,17 @@ def check(path: Path, root: Path = ROOT) -> list[Finding]:
     """Return what breaches the style on a page, in order.
 
     Args:
-        path: The Markdown file.
+        path: The Markdown file, or the Python file of a notebook.
         root: The project, from which the file is named.
     """
-    return check_text(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
+    text = percent.read_prose(path) if path.suffix == ".py" else path.read_text(encoding="utf-8")
+    return check_text(text, path.relative_to(root).as_posix())
+
+
+def list_pages(root: Path = ROOT) -> list[Path]:
+    """Return the files of the site's prose: pages, notebooks and the changelog."""
+    docs = root / "docs"
+    return [*sorted(docs.rglob("*.md")), *sorted(docs.rglob("*.py")), root / "CHANGELOG.md"]
 
 
 def check_text(text: str, name: str) -> list[Finding]:
@@ -264,8 +272,8 @@ def _head(text: str) -> str:
 def main() -> None:
     """Check, or mend, the pages named on the command line, or all of them."""
     names = [name for name in sys.argv[1:] if name != "--mend"]
-    paths = [Path(name).resolve() for name in names] or sorted((ROOT / "docs").rglob("*.md"))
-    for path in paths if "--mend" in sys.argv else ():
+    paths = [Path(name).resolve() for name in names] or list_pages()
+    for path in [path for path in paths if "--mend" in sys.argv and path.suffix == ".md"]:
         path.write_text(mend(path.read_text(encoding="utf-8")), encoding="utf-8")
     findings = [finding for path in paths for finding in check(path)]
     print("\n".join(map(str, findings)) or f"nothing to say about the style of {len(paths)} pages")

@@ -13,7 +13,7 @@ import pytest
 import style
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "CHANGELOG.md"]
+PAGES = style.list_pages()
 type Find = Callable[[str], list[tuple[int, str]]]
 
 
@@ -106,6 +106,13 @@ def test_a_second_sentence_on_a_line_is_found(find: Find, line: str) -> None:
 def test_a_sentence_that_goes_on_in_the_next_line_is_found(find: Find) -> None:
     [(number, what)] = find("# Title\n\nOne kernel\nruns.\n")
     assert (number, what) == (3, "the sentence goes on in the next line, join them: 'runs.'")
+
+
+def test_what_stands_in_a_notebook_is_checked_too(tmp_path: Path) -> None:
+    path = tmp_path / "docs" / "page.py"
+    path.parent.mkdir()
+    path.write_text("# %% [markdown]\n# # Title\n#\n# One. Two.\n\n# %%\nx = 1\n# One. Two.\n", encoding="utf-8")
+    assert [(finding.file, finding.line) for finding in style.check(path, tmp_path)] == [("docs/page.py", 4)]
 
 
 def test_mending_gives_each_sentence_its_line_and_leaves_all_else() -> None:
