@@ -20,6 +20,8 @@ WANTED = ("jax[tpu]", "jax-cuda13-plugin[with-cuda]")
 MOVED = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")
 MOST_LINES = 60
 """The longest excerpt of a log in a report, in lines."""
+MOST = 40_000
+"""The longest comparison in a report, in characters; the service takes texts of 65,536."""
 
 _FALSE = re.compile(r"^(?:E\s+)?(?:Failed: )?(?P<place>docs/[\w./-]+:\d+): (?P<error>.+)$", re.MULTILINE)
 
@@ -55,7 +57,8 @@ def report(folder: Path, old: str, new: str) -> str:
     """Return what a reviewer is to know, in Markdown.
 
     Args:
-        folder: Where the logs lie: `pin.log`, `drift.log`, `update.log` and `pages.log`, of which any may be missing.
+        folder: Where the comparison lies, `drift.md`, and the logs, of which any may be missing: `pin.log`,
+            `drift.log`, `update.log` and `pages.log`.
         old: The version that was pinned.
         new: The version tried.
     """
@@ -67,8 +70,16 @@ def report(folder: Path, old: str, new: str) -> str:
         parts.append(f"## Sentences that became false: {len(false)}\n\n| where | why |\n| --- | --- |\n{rows}")
     else:
         parts.append("## Sentences that became false\n\nNone was found.")
+    compared = folder / "drift.md"
+    if compared.is_file() and (text := compared.read_text(encoding="utf-8", errors="replace").strip()):
+        cut = (
+            text
+            if len(text) <= MOST
+            else text[:MOST].rpartition("\n")[0] + "\n\n*The rest is in the artifact `newest`.*"
+        )
+        parts.append(f"## What the compiler does differently\n\n{cut}")
     titles = {
-        "drift": "What the compiler does differently",
+        "drift": "How it was measured",
         "update": "The expected outputs",
         "pages": "The pages",
         "pin": "The pins",

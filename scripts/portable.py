@@ -178,9 +178,10 @@ def main() -> int:
     folder = ROOT / FOLDER
     copy(ROOT, folder)
     code, said = build(folder, ROOT / ".cache" / "xla_inspect")
-    for line in said:
-        print(line, file=sys.stderr)
     if code or said:
+        # A page of ours that fails says where; the frames around that help nobody.
+        ours = [found[1] for line in said if (found := re.search(r"PageError: (.*)", line))]
+        print("\n".join(ours or said), file=sys.stderr)
         print(f"portable: Zensical ended with {code} and logged the above", file=sys.stderr)
         return 1
     site = folder / "site"

@@ -69,11 +69,15 @@ def test_an_older_pin_is_moved_and_both_versions_are_named(tmp_path: Path) -> No
 
 def test_the_report_says_which_sentences_became_false(tmp_path: Path) -> None:
     (tmp_path / "pages.log").write_text(FAILED, encoding="utf-8")
+    (tmp_path / "drift.md").write_text("One *pass* is new.\n" * 9000, encoding="utf-8")
     (tmp_path / "drift.log").write_text("~~~\n" + "a line\n" * 100, encoding="utf-8")
     text = newest.report(tmp_path, "1.0", "2.0")
     assert "## Sentences that became false: 2" in text
     assert "| `docs/fusion.md:42` | `AssertionError: left was 3, right was 4` |" in text
     assert "| `docs/practice/hlo.py:7` | `KeyError: 'a \\| b'` |" in text
+    assert "## What the compiler does differently\n\nOne *pass* is new.\n" in text
+    assert len(text) < 65_536
+    assert "~~~~text\n" in text or "~~~text\n" in text
     assert f"The last {newest.MOST_LINES} of 101 lines:" in text
 
 
