@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from releases import environments, measuring, pages, summary
-from releases.compacting import compact
+from releases.compacting import compact, name_program
 from releases.environments import ROOT, ReleaseError
 from xla_inspect.capture import targets
 from xla_inspect.errors import InspectError
@@ -20,6 +20,7 @@ from xla_inspect.hlo import releases as records
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from releases.measuring import Task
     from xla_inspect.hlo.releases import Release
 
 DATA = ROOT / "docs" / "data" / "drift"
@@ -44,6 +45,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--newest", action="store_true", help="the newest release that installs here")
     parser.add_argument("--without-pages", action="store_true", help="leave out the site's pages, which take longest")
     parser.add_argument("--again", action="store_true", help="measure anew what is measured")
+    parser.add_argument("--complete", action="store_true", help="measure what records lack, such as new programs")
     parser.add_argument("--programs", type=_split, default=[], help="files of snippets/programs, for a trial")
     parser.add_argument("--targets", type=_split, default=[], help="targets, for a trial")
     parser.add_argument("--out", type=Path, default=DATA, help="where the records lie")
@@ -72,7 +74,6 @@ def work(options: argparse.Namespace) -> int:
     """
     options.out.mkdir(parents=True, exist_ok=True)
     known = {release.jax: release for release in records.read_all(options.out)}
-    before = max(known.values(), key=lambda release: release.order, default=None)
     asked = [*options.versions, *([environments.find_newest()] if options.newest else [])]
     bad = {}
     for version in dict.fromkeys(asked):
@@ -82,8 +83,9 @@ def work(options: argparse.Namespace) -> int:
             say(f"{version}: {error}")
             bad[version] = str(error)
     shown = sorted((known[version] for version in asked or known if version in known), key=lambda each: each.order)
-    if options.newest and before and before.jax not in {each.jax for each in shown}:
-        shown.insert(0, before)
+    if options.newest and len(shown) == 1:
+        older = [each for each in known.values() if each.order < shown[0].order]
+        shown = sorted(older, key=lambda each: each.order)[-1:] + shown
     print(summary.compare_all(shown, bad))
     return 1 if bad else 0
 
@@ -95,8 +97,11 @@ def bring(version: str, known: Release | None, options: argparse.Namespace) -> R
         ReleaseError: The release cannot be measured.
     """
     path = options.out / f"{version}.json"
-    if known and not options.again and (known.pages or options.without_pages):
-        say(f"{version}: measured already")
+    tasks = measuring.list_tasks(options.programs, options.targets)
+    lacks = list_lacking(known, tasks) if known else tasks
+    if known and not options.again and not (lacks and options.complete) and (known.pages or options.without_pages):
+        hint = f", but for {len(lacks)} of {len(tasks)} compiles: --complete adds them" if lacks else ""
+        say(f"{version}: measured already{hint}")
         return known
     if options.again:
         shutil.rmtree(environments.STORE / version / "raw", ignore_errors=True)
@@ -105,7 +110,6 @@ def bring(version: str, known: Release | None, options: argparse.Namespace) -> R
     environment = environments.make(version)
     for kind, reason in environment.missing.items():
         say(f"{version}: no compiler for {kind}: {reason}")
-    tasks = measuring.list_tasks(options.programs, options.targets)
     left_out = measuring.measure(environment, tasks, say)
     found = compact(environment, tasks, left_out)
     if known:
@@ -118,6 +122,16 @@ def bring(version: str, known: Release | None, options: argparse.Namespace) -> R
         path.write_text(records.write(found), encoding="utf-8", newline="\n")
     say(f"{version}: {len(found.programs)} programs, written to {path.name}, {path.stat().st_size // 1024} KiB")
     return found
+
+
+def list_lacking(known: Release, tasks: Sequence[Task]) -> list[Task]:
+    """Return the compiles that a record does not hold, those left out for which the release has no compiler."""
+
+    def holds(task: Task) -> bool:
+        program = known.programs.get(name_program(task))
+        return task["kind"] in known.missing or (program is not None and task["base"] in program.outcomes)
+
+    return [task for task in tasks if not holds(task)]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pytest
 
 from programs import layer
 from releases import compacting, environments, figures, measuring, pages, probe, public_names, summary
-from releases.__main__ import main
+from releases.__main__ import list_lacking, main
 from releases.dumped import read_log
 from releases.environments import Environment, ReleaseError
 from xla_inspect import capture
@@ -130,6 +130,24 @@ def test_a_bad_version_is_named_and_the_others_are_compared(
     out = capsys.readouterr().out
     assert f"**{version} was not measured**: {reason}." in out
     assert "## JAX 0.11.2 to 0.12.0.1" in out
+
+
+def test_the_newest_release_is_compared_with_the_one_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "find_newest", lambda: "0.12.0.1")
+    for known in ("0.10.2", "0.11.2", "0.12.0.1"):
+        text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
+        (tmp_path / f"{known}.json").write_text(text, encoding="utf-8")
+    assert main(["--newest", "--without-pages", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert re.findall(r"^## .*", said.out, re.MULTILINE) == ["## JAX 0.11.2 to 0.12.0.1"]
+    assert "0.12.0.1: measured already" in said.err
+
+
+def test_a_program_that_a_record_lacks_is_named_and_one_without_a_compiler_is_not(release: Release) -> None:
+    both = measuring.list_tasks(["layer", "gelu"], ["cpu", "tpu-v5e"])
+    assert [(task["program"], task["base"]) for task in list_lacking(release, both)] == [("gelu", "cpu")]
 
 
 def test_a_target_that_does_not_exist_is_refused_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
