@@ -106,6 +106,6 @@ def _shorten(part: str, seen: set[str]) -> str:
 
 
 def _show_opcode(found: re.Match[str]) -> str:
-    """Return an opcode as a title, what it does, and the functions and passes that its card names."""
-    rest = " ".join(dict.fromkeys(_CODE.findall(found["rest"])))
-    return f'<h4 id="{found["id"]}">{found["name"]}</h4><p>{found["says"]} {rest}</p>'
+    """Return an opcode as a title, what it does, and the functions that it comes from, which its card names first."""
+    functions = " ".join(dict.fromkeys(_CODE.findall(found["rest"].partition("</p>")[0])))
+    return f'<h4 id="{found["id"]}">{found["name"]}</h4><p>{found["says"]} {functions}</p>'
