@@ -67,6 +67,7 @@ LOCATIONS = {
     r"(?m)^(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d.*\n)*\n": "",
     r"\n{3,}": "\n\n",
 }
+WIDTH = 80  # of a declaration's parameters, before each has a line of its own
 FREE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
 
@@ -104,14 +105,14 @@ def signatures(path: str, names: tuple[str, ...]) -> str:
 def declare(node: ast.FunctionDef | ast.ClassDef) -> str:
     """Return a function's or a class's head, and the first sentence of what it says of itself."""
     said = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
-    if isinstance(node, ast.ClassDef):
-        (made,) = (each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-        head = f"class {node.name}({ast.unparse(made.args).removeprefix('self, ')})"
-    else:
-        head = f"def {node.name}({ast.unparse(node.args)})" + (
-            f" -> {ast.unparse(node.returns)}" if node.returns else ""
-        )
-    return f"{head}:\n    # {re.split(r'(?<=[.]) ', said)[0]}"
+    functions = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+    made = node if isinstance(node, ast.FunctionDef) else functions[0]
+    parameters = ast.unparse(made.args).removeprefix("self, ")
+    returned = f" -> {ast.unparse(made.returns)}" if made.returns else ""
+    kind = "class" if made is not node else "def"
+    if len(parameters) > WIDTH:
+        parameters = "\n    " + re.sub(r", (?=\w+: )", ",\n    ", parameters) + ",\n"
+    return f"{kind} {node.name}({parameters}){returned}:\n    # {re.split(r'(?<=[.]) ', said)[0]}"
 
 
 def with_shim(recording: Recording) -> None:
