@@ -102,7 +102,7 @@ def test_planted_bytes_are_reported_with_both_numbers(release: Release) -> None:
 def test_a_program_that_no_longer_compiles_is_reported_with_the_error_and_is_no_change_of_launches(
     release: Release,
 ) -> None:
-    found = Drift(release, plant(release, "gelu", "tpu-v5e", failed="Unimplemented: erf"))
+    found = Drift(release, plant(release, "gelu", "tpu-v5e", failed="Unimplemented: erf", launches={}))
     assert found.newly_failing == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
     assert found.launches == {}
     assert Drift(found.new, release).newly_compiling == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
