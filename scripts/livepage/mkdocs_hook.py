@@ -112,8 +112,10 @@ def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[
 
 
 @event_priority(-100)
-def _show_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
+def _show_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
     _pages.append(page)
+    if plugin := config.plugins.get("material/search"):
+        search.rank(plugin.search_index.entries)
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
     return context
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from material.plugins.search.plugin import Parser
 
-from livepage.search import to_index
+from livepage.search import rank, to_index
 
 if TYPE_CHECKING:
     from conftest import Site
@@ -81,7 +81,9 @@ def test_a_section_is_shown_as_it_begins_and_each_further_word_counts_once() -> 
 
 
 def test_names_in_tables_count_once_a_page_and_instructions_have_no_number() -> None:
-    table = "<table><tr><td>loop_<wbr>fusion.12</td><td>4,096</td></tr><tr><td>loop_fusion.13</td><td>7</td></tr></table>"
+    table = (
+        "<table><tr><td>loop_<wbr>fusion.12</td><td>4,096</td></tr><tr><td>loop_fusion.13</td><td>7</td></tr></table>"
+    )
     found = index(f'<h2 id="a">A</h2>{table}<h2 id="b">B</h2><p>Again.</p>{table}')
     assert (found["a"][1], found["b"][1]) == ("<p>loop_fusion</p>", "<p>Again.</p>")
 
@@ -89,3 +91,12 @@ def test_names_in_tables_count_once_a_page_and_instructions_have_no_number() -> 
 def test_what_a_page_holds_cannot_leave_the_text_it_is_in() -> None:
     found = index('<h2 id="a">A</h2><p>An <code>f32[8]&lt;script&gt;</code> type.</p>')
     assert found["a"][1] == "<p>An f32[8]&lt;script&gt; type.</p>"
+
+
+def test_an_opcode_comes_before_those_whose_names_begin_with_it() -> None:
+    names = ["all-gather", "all-gather-start", "gather"]
+    entries = [{"location": f"operations/#op-{name}", "title": name} for name in names]
+    entries.append({"location": "operations/#kept", "title": "Kept"})
+    rank(entries)
+    ranks = {entry["title"]: entry.get("boost", 1) for entry in entries}
+    assert ranks["gather"] > ranks["all-gather"] > ranks["all-gather-start"] > ranks["Kept"]
