@@ -101,7 +101,9 @@ def _make_key(path: Path, common: bytes) -> str:
     digest = hashlib.sha256(common)
     digest.update(path.read_bytes())
     cells = percent.read(path).code_cells
-    files = set(memo.imported_files(cell.source for cell in cells))
+    # The package counts for all of them.
+    package = f"{project.root / 'snippets' / 'xla_inspect'}{os.sep}"
+    files = {file for file in memo.imported_files(cell.source for cell in cells) if not file.startswith(package)}
     for cell in cells:
         if exercise := cell.metadata.get("exercise"):
             beside = project.root / "snippets" / "practice"
