@@ -15,7 +15,7 @@ from xla_inspect.hlo.launches import STRUCTURE
 from xla_inspect.hlo.opcodes import IDLE
 from xla_inspect.hlo.parser import parse
 from xla_inspect.hlo.releases import Compiled, Form, Outcome, Release
-from xla_inspect.hlo.traffic import main_memory_bytes
+from xla_inspect.hlo.traffic import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -100,8 +100,9 @@ def describe(found: Mapping[str, Any]) -> Outcome:
     flops = None if cost is None else int(cost.get("flops", 0))
     try:
         module = parse(found["after"])
-        launches = Counter(name_kind(module, each) for each in walk(module, module.entry))
-        traffic = main_memory_bytes(module)
+        launched = list(walk(module, module.entry))
+        launches = Counter(name_kind(module, each) for each in launched)
+        traffic = sum(measure(module, find_started(module, each)).main for each in launched)
     except (InspectError, KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
         # The text of a release that this parser has not met.
         return Outcome(
@@ -127,14 +128,21 @@ def walk(module: Module, computation: Computation) -> Iterator[Instruction]:
             yield instruction
 
 
+def find_started(module: Module, instruction: Instruction) -> Instruction:
+    """Return what an asynchronous start holds, which reads and writes the same, or the instruction itself."""
+    if instruction.opcode != "async-start":
+        return instruction
+    held = [each for called in module.called(instruction) for each in called if each.opcode not in IDLE]
+    return held[-1] if held else instruction
+
+
 def name_kind(module: Module, instruction: Instruction) -> str:
     """Return what sort of launch an instruction is: its opcode, and the fusion's or the library call's kind.
 
     What starts beside others is marked: `all-gather, async`.
     """
-    if instruction.opcode == "async-start":
-        held = [each for called in module.called(instruction) for each in called if each.opcode not in IDLE]
-        return f"{name_kind(module, held[-1]) if held else instruction.wrapped or instruction.opcode}, async"
+    if (started := find_started(module, instruction)) is not instruction:
+        return f"{name_kind(module, started)}, async"
     kind = custom_fusion_kind(instruction) or instruction.fusion_kind or instruction.custom_call_target
     name = f"{instruction.opcode.removesuffix('-start')} {kind or ''}".rstrip()
     return f"{name}, async" if instruction.opcode.endswith("-start") else name

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from xla_inspect.hlo.releases import Form, Outcome, Release
 
@@ -164,13 +164,19 @@ class Drift:
 
     @cached_property
     def primitives(self) -> SetChange:
-        """Primitives that programs are traced to."""
-        return compare_names(self.old.parameters, self.new.parameters)
+        """Primitives that the programs that both trace are traced to."""
+        both = [(self.old.programs[name].jaxpr, self.new.programs[name].jaxpr) for name in self._shared]
+        return _compare_counts((old, new) for old, new in both if old and new)
 
     @cached_property
     def operations(self) -> SetChange:
-        """Operations that programs are lowered to."""
-        return compare_names(self.old.attributes, self.new.attributes)
+        """Operations that the programs that both lower are lowered to."""
+        both = [(self.old.programs[name].stablehlo, self.new.programs[name].stablehlo) for name in self._shared]
+        return _compare_counts((old[target], new[target]) for old, new in both for target in old.keys() & new.keys())
+
+    @property
+    def _shared(self) -> tuple[str, ...]:
+        return tuple(name for name in self.new.programs if name in self.old.programs)
 
     @cached_property
     def parameters(self) -> Mapping[str, SetChange]:
@@ -243,6 +249,15 @@ def _subtract_forms(old: Form | None, new: Form | None) -> dict[str, int]:
 def compare_names(old: Mapping[str, object] | Sequence[str], new: Mapping[str, object] | Sequence[str]) -> SetChange:
     """The names that came and those that went, each in their own order."""
     return SetChange(tuple(name for name in new if name not in old), tuple(name for name in old if name not in new))
+
+
+def _compare_counts(pairs: Iterable[tuple[Form, Form]]) -> SetChange:
+    """What occurs in one form of the pairs alone, in the order of the names."""
+    old, new = set[str](), set[str]()
+    for before, after in pairs:
+        old |= before.counts.keys()
+        new |= after.counts.keys()
+    return compare_names(sorted(old), sorted(new))
 
 
 def _compare_each(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> dict[str, SetChange]:

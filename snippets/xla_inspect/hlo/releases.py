@@ -27,7 +27,8 @@ class Outcome:
         instructions: Instructions of the optimized module, those inside fusions included.
         memory: Bytes that the executable says it needs: `arguments`, `outputs`, `aliased`, `temporaries`, `code`,
             `peak`; what a release does not tell is absent.
-        traffic: Bytes that the launches of ENTRY read from main memory and write to it.
+        traffic: Bytes that the launches read from main memory and write to it, each once: calls, loops and branches
+            are opened, and how often a loop runs is left out.
         flops: What the executable's own cost model counts, or None where it counts nothing.
         failed: The error where it did not compile, else an empty string.
     """
