@@ -85,7 +85,7 @@ MESSAGE = {
 
 def main() -> None:
     """Write the record."""
-    # As many threads on any machine: with one or two, XLA now and then waits for a thread that waits for it.
+    # As many threads on any machine, whatever it has.
     tf.config.threading.set_inter_op_parallelism_threads(8)
     tf.config.threading.set_intra_op_parallelism_threads(8)
     recording = Recording("tensorflow")
@@ -254,7 +254,7 @@ def ahead_of_time(recording: Recording) -> None:
             "bytes": {file.name: file.stat().st_size for file in sorted(compiled.iterdir())},
             "arguments": dict(sorted(ACCESSOR.findall(header))),
         }
-        # Positional arguments come in another order with each seed of Python's hashes, so the rest is no record.
+        # Positional arguments come in another order each time, so the rest of the header is no record.
         recording.text(
             "layer/header", "\n".join(re.findall(r"(?m)^#include.*|^extern \"C\" \{\n(?:.*\n)*?^\}", header))
         )
