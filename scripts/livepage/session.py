@@ -25,6 +25,9 @@ from livepage.project import project
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# A page holds text: where the build runs in a terminal, JAX would colour its jaxprs.
+os.environ["JAX_PPRINT_USE_COLOR"] = "0"
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Site
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 BLOCK = '```python exec="on"'
 
@@ -156,3 +159,10 @@ def test_an_included_program_keeps_its_own_lines(site: Site) -> None:
         """
     site.write({"snippets/program.py": program, "docs/a.md": text})
     assert site.build() == ["snippets/program.py:12: ValueError: Pair(left=1, right=2)"]
+
+
+def test_a_page_that_prints_a_jaxpr_prints_text_wherever_the_build_runs() -> None:
+    code = "from livepage import session; import jax; print(jax.config.jax_pprint_use_color)"
+    asked = {**os.environ, "JAX_PPRINT_USE_COLOR": "1", "PYTHONPATH": str(SCRIPTS)}
+    ran = subprocess.run([sys.executable, "-c", code], env=asked, capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
