@@ -230,13 +230,19 @@ def by_page(found: Sequence[Disagreement], fold: Fold) -> str:
         pages.setdefault(each.page, []).append(each)
     parts = []
     for page, those in pages.items():
-        checks = [each for each in those if each.what == "check"]
-        others = len(those) - len(checks)
-        said = f"{count(len(checks), 'check')}{f', {count(others, "value or block", "values or blocks")}' if others else ''}"
-        lines = "".join(f"* {markdown.escape(each.sentence)} {code(each.error)}\n" for each in checks)
+        checks, others = (sum((each.what == "check") == wanted for each in those) for wanted in (True, False))
+        said = [count(checks, "check")] if checks else []
+        said += [count(others, "value or block", "values or blocks")] if others else []
+        lines = "".join(f"* {_tell_piece(each)}: {code(each.error)}\n" for each in those)
         address = page.removeprefix("docs/")
-        parts.append(fold(f"{address.removesuffix('.md')}: {said}", f"On [this page]({address}):\n\n{lines}\n"))
+        name = address.removesuffix(".md")
+        parts.append(fold(f"{name}: {', '.join(said)}", f"On [this page]({address}):\n\n{lines}\n"))
     return "\n".join(parts)
+
+
+def _tell_piece(found: Disagreement) -> str:
+    """Return what a reader knows it by: a check by its claim, a value or block by its code."""
+    return markdown.escape(found.sentence) if found.what == "check" else code(found.sentence)
 
 
 def count(number: int, one: str, many: str = "") -> str:
