@@ -26,7 +26,7 @@ _LINK = re.compile(r'\]\(([^()\s]+)(?:\s+"[^"]*")?\)|(?:href|src)="([^"]*)"')
 def search(page: Page, words: str) -> list[str]:
     """Type words into the search, and return where its results lead, the best first, relative to the site."""
     page.keyboard.press("/")
-    page.locator(".md-search__input").fill(words)
+    page.keyboard.type(words)
     page.locator(".md-search-result__list a:visible").first.wait_for()
     links: list[str] = page.locator(".md-search-result__list a").evaluate_all("all => all.map(each => each.href)")
     return [re.sub(r"^https?://[^/]*/|\?[^#]*", "", link) for link in links]
