@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import textwrap
 from pathlib import Path
 
@@ -33,9 +34,10 @@ OTHER = "# Other\n\n## There { #there }\n\n[Home](../index.md#home)\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A project of two pages with the project's own extensions."""
+    """A project of two pages with the project's own extensions and templates."""
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[0]
-    text = re.sub(r"^(?:extra_css|extra_javascript): .*$|^  custom_dir: .*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(?:extra_css|extra_javascript): .*$", "", text, flags=re.MULTILINE)
+    shutil.copytree(ROOT / "docs" / "overrides", tmp_path / "docs" / "overrides")
     (tmp_path / "mkdocs.yml").write_text(
         f"{text}\nnav:\n  - Home: index.md\n  - Other: deep/other.md\n", encoding="utf-8"
     )
@@ -66,6 +68,7 @@ def test_pages_build_whole_and_what_the_hook_makes_is_said_to_be_missing(folder:
     text = (folder / "site" / "index.html").read_text(encoding="utf-8")
     assert text.count('<span class="value">') == 2
     assert 'href="deep/other/"' in text
+    assert (folder / "site" / "sitemap.xml").read_text(encoding="utf-8").count("<loc>") == 2
     missing = "\n".join(portable.list_missing(folder))
     for word in ("hooks are not run", "search index", "llms.txt", "feed.xml", "Markdown beside"):
         assert word in missing
