@@ -99,9 +99,12 @@ def bring(version: str, known: Release | None, options: argparse.Namespace) -> R
     path = options.out / f"{version}.json"
     tasks = measuring.list_tasks(options.programs, options.targets)
     lacks = list_lacking(known, tasks) if known else tasks
-    if known and not options.again and not (lacks and options.complete) and (known.pages or options.without_pages):
-        hint = f", but for {len(lacks)} of {len(tasks)} compiles: --complete adds them" if lacks else ""
-        say(f"{version}: measured already{hint}")
+    compiles = not known or options.again or (bool(lacks) and options.complete)
+    runs_pages = not options.without_pages and (options.again or not (known and known.pages))
+    if known and not compiles and lacks:
+        say(f"{version}: its record lacks {len(lacks)} of {len(tasks)} compiles: --complete adds them")
+    if known and not compiles and not runs_pages:
+        say(f"{version}: measured already")
         return known
     if options.again:
         shutil.rmtree(environments.STORE / version / "raw", ignore_errors=True)
@@ -110,13 +113,13 @@ def bring(version: str, known: Release | None, options: argparse.Namespace) -> R
     environment = environments.make(version)
     for kind, reason in environment.missing.items():
         say(f"{version}: no compiler for {kind}: {reason}")
-    left_out = measuring.measure(environment, tasks, say)
-    found = compact(environment, tasks, left_out)
-    if known:
-        found = replace(found, pages=known.pages, disagreements=known.disagreements)
-    # Kept at once: running the pages takes longer than all of the above.
-    path.write_text(records.write(found), encoding="utf-8", newline="\n")
-    if not options.without_pages:
+    found = known
+    if found is None or compiles:
+        measured = compact(environment, tasks, measuring.measure(environment, tasks, say))
+        found = replace(measured, pages=found.pages, disagreements=found.disagreements) if found else measured
+        # Kept at once: running the pages takes as long as all of the above.
+        path.write_text(records.write(found), encoding="utf-8", newline="\n")
+    if runs_pages:
         counts, failed = pages.run(environment, say)
         found = replace(found, pages=counts, disagreements=failed)
         path.write_text(records.write(found), encoding="utf-8", newline="\n")

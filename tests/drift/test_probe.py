@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from releases.dumped import read_log
 from releases.environments import Environment, ReleaseError
 from xla_inspect import capture
 from xla_inspect.hlo import releases as records
+from xla_inspect.hlo.drift import Drift
+from xla_inspect.hlo.releases import Disagreement
 
 if TYPE_CHECKING:
     from xla_inspect.hlo.releases import Release
@@ -150,6 +153,19 @@ def test_a_program_that_a_record_lacks_is_named_and_one_without_a_compiler_is_no
     assert [(task["program"], task["base"]) for task in list_lacking(release, both)] == [("gelu", "cpu")]
 
 
+def test_pages_alone_are_run_where_the_compiles_are_recorded(
+    here: Here, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "0.12.0.1.json").write_text(records.write(release), encoding="utf-8")
+    found = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError")
+    monkeypatch.setattr(environments, "make", lambda _version: here)
+    monkeypatch.setattr(pages, "run", lambda *_: ({"docs/fusion.md": {"check": 2}}, (found,)))
+    monkeypatch.delattr(measuring, "measure")
+    assert main(["--out", str(tmp_path), "0.12.0.1"]) == 0
+    (written,) = records.read_all(tmp_path)
+    assert written == replace(release, pages={"docs/fusion.md": {"check": 2}}, disagreements=(found,))
+
+
 def test_a_target_that_does_not_exist_is_refused_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--targets", "tpu-v9", "0.12.0.1"])
@@ -218,11 +234,6 @@ print(json.dumps(page_probe.run(Path({str(path)!r}), "docs/planted.md", Path({st
 
 
 def test_a_sentence_that_became_false_is_told_by_page_and_line(release: Release) -> None:
-    from dataclasses import replace
-
-    from xla_inspect.hlo.drift import Drift
-    from xla_inspect.hlo.releases import Disagreement
-
     old = Disagreement("docs/fusion.md", 10, "check", "It always was false", "AssertionError")
     new = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError: left was 2, right was 1")
     step = Drift(
