@@ -22,7 +22,6 @@
 #   "setuptools==84.2.1",
 #   "sympy==1.14.0",
 #   "torch==2.13.0+cpu",
-#   "torch-xla==2.9.0",
 #   "torchax==0.0.13",
 #   "typing-extensions==4.16.0",
 #   "urllib3==2.8.0",
@@ -32,21 +31,20 @@
 
 from __future__ import annotations
 
-import ast
-import importlib.metadata
-import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 os.environ.update(OMP_NUM_THREADS="1", JAX_PLATFORMS="cpu")
-os.environ["XLA_FLAGS"] = (
-    "--xla_disable_hlo_passes=cpu-parallel-task-assigner"  # it splits work over the cores there are
-)
+# The pass splits work over the cores that there are.
+os.environ["XLA_FLAGS"] = "--xla_disable_hlo_passes=cpu-parallel-task-assigner"
 
 import jax
 
@@ -55,64 +53,44 @@ from peers.pytorch_xla import shim
 from peers.recording import Recording
 from peers.torch import layers
 
-# Modules of PyTorch/XLA's package whose functions are listed, by what they are for.
-MODULES = {"torch_xla": "torch_xla/torch_xla.py", "spmd": "torch_xla/distributed/spmd/xla_sharding.py"}
-SHOWN = {
-    "torch_xla": ("device", "device_count", "sync", "step", "compile", "launch"),
-    "spmd": ("Mesh", "mark_sharding", "clear_sharding"),
-}
+TORCH_XLA = "torch-xla==2.9.0"
 LOCATIONS = {
     r", metadata=\{[^}]*\}": "",
     r", backend_config=\{.*\}": "",
     r"(?m)^(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d.*\n)*\n": "",
     r"\n{3,}": "\n\n",
 }
-WIDTH = 80  # of a declaration's parameters, before each has a line of its own
 FREE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 
 
 def main() -> None:
     """Write the record."""
     recording = Recording("pytorch_xla")
-    for package in ("torch_xla", "torchax"):
-        recording.text(f"{package}/import", import_error(package), {r"/\S+/(_XLAC\.)": r"\1"})
-    recording.facts["needs"] = {
-        package: [need for need in importlib.metadata.requires(package) or [] if re.match(r"(torch|jax)\b", need)]
-        for package in ("torch_xla", "torchax")
-    }
-    for name, path in MODULES.items():
-        recording.text(f"{name}/signatures", signatures(path, SHOWN[name]))
+    run = subprocess.run([sys.executable, "-c", "import torchax"], capture_output=True, text=True, check=False)
+    recording.text("torchax/import", run.stderr.strip().splitlines()[-1] if run.returncode else "imported")
+    torch_xla = beside()
+    recording.text("torch_xla/import", torch_xla.pop("error"), {r"/\S+/(_XLAC\.)": r"\1"})
+    for name, text in torch_xla.pop("declarations").items():
+        recording.text(f"{name}/signatures", text)
+    recording.facts["torch_xla"] = torch_xla
     with_shim(recording)
     recording.write()
 
 
-def import_error(package: str) -> str:
-    """Return what Python says on importing a package, in a process of its own."""
-    run = subprocess.run([sys.executable, "-c", f"import {package}"], capture_output=True, text=True, check=False)
-    return run.stderr.strip().splitlines()[-1] if run.returncode else "imported"
-
-
-def signatures(path: str, names: tuple[str, ...]) -> str:
-    """Return how a module of a package that cannot be imported declares some of its functions, from its source."""
-    file = importlib.metadata.distribution("torch_xla").locate_file(path)
-    found = {}
-    for node in ast.parse(Path(str(file)).read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
-            found[node.name] = declare(node)
-    return "\n\n".join(found[name] for name in names)
-
-
-def declare(node: ast.FunctionDef | ast.ClassDef) -> str:
-    """Return a function's or a class's head, and the first sentence of what it says of itself."""
-    said = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
-    functions = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
-    made = node if isinstance(node, ast.FunctionDef) else functions[0]
-    parameters = ast.unparse(made.args).removeprefix("self, ")
-    returned = f" -> {ast.unparse(made.returns)}" if made.returns else ""
-    kind = "class" if made is not node else "def"
-    if len(parameters) > WIDTH:
-        parameters = "\n    " + re.sub(r", (?=\w+: )", ",\n    ", parameters) + ",\n"
-    return f"{kind} {node.name}({parameters}){returned}:\n    # {re.split(r'(?<=[.]) ', said)[0]}"
+def beside() -> dict[str, Any]:
+    """Return what PyTorch/XLA does beside this PyTorch, from a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        uv = [os.environ.get("UV", "uv"), "pip", "install", "--quiet", "--no-deps", "--python", sys.executable]
+        install = [*uv, "--target", folder, TORCH_XLA]
+        script = Path(__file__).resolve().with_name("beside.py")
+        output = ""
+        for command in (install, [sys.executable, str(script)]):
+            environment = os.environ | {"PYTHONPATH": folder}
+            run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            if run.returncode:
+                sys.exit(f"{' '.join(command)} failed:\n{run.stderr[-3000:]}")
+            output = run.stdout
+    return dict(json.loads(output))
 
 
 def with_shim(recording: Recording) -> None:
