@@ -1,9 +1,10 @@
-"""The whole site, built from nothing in two folders: the same bytes, and nothing of the machine in them."""
+"""The whole site, built from nothing in two clones of one commit: the same bytes, and nothing of the machine in it."""
 
 from __future__ import annotations
 
 import filecmp
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+COMMITTED = "2023-11-14T22:13:20+00:00"
 PREFIX = """
 import os, runpy, sys
 if hasattr(os, "sched_setaffinity"):
@@ -22,7 +24,7 @@ runpy.run_module("mkdocs", run_name="__main__")
 
 @pytest.fixture(scope="module")
 def builds(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two copies of the project's files, each with its site: one core and two, other hash seeds, nothing cached."""
+    """Two clones of the project's files, each with its site: one core and two, other hash seeds, nothing cached."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=root, capture_output=True, text=True, check=True,
@@ -34,11 +36,11 @@ def builds(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
             if (root / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(root / name, folder / name)
-        environment = os.environ | {
+        _commit(folder)
+        environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | {
             "PYTHONPATH": os.pathsep.join([str(folder / "snippets"), str(folder / "scripts")]),
             "PYTHONHASHSEED": str(cores),
             "XLA_INSPECT_CACHE": str(folder / "cache"),
-            "SOURCE_DATE_EPOCH": "1700000000",
             "TZ": "UTC" if cores == 1 else "Asia/Tokyo",
         }
         command = [sys.executable, "-c", PREFIX.format(cores=cores)]
@@ -49,11 +51,32 @@ def builds(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
     return folders[0] / "site", folders[1] / "site"
 
 
+def _commit(folder: Path) -> None:
+    """Make a clone's only commit, by the same hand at the same time in each."""
+    somebody = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "a"), ("EMAIL", "a@localhost"), ("DATE", COMMITTED))
+    }
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "All of it"]):
+        subprocess.run(["git", *command], cwd=folder, env=os.environ | somebody, check=True)
+
+
 def test_two_builds_are_the_same_byte_for_byte(builds: tuple[Path, Path]) -> None:
     first, second = ({path.relative_to(site) for path in site.rglob("*") if path.is_file()} for site in builds)
     assert first == second
-    assert Path("pipeline/index.html") in first
+    made = {"pipeline/index.html", "pipeline/index.md", "sitemap.xml", "llms.txt", "search/search_index.json"}
+    assert {Path(name) for name in made} <= first
     assert [name for name in first if not filecmp.cmp(builds[0] / name, builds[1] / name, shallow=False)] == []
+
+
+def test_dates_and_names_are_those_of_the_commit(builds: tuple[Path, Path]) -> None:
+    name = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"], cwd=builds[0].parent, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert f"{name} of 2023-11-14 22:13 UTC" in (builds[0] / "build" / "index.md").read_text(encoding="utf-8")
+    dates = set(re.findall(r"<lastmod>(.*?)</lastmod>", (builds[0] / "sitemap.xml").read_text(encoding="utf-8")))
+    assert dates == {"2023-11-14"}
 
 
 def test_the_site_holds_no_path_of_the_machine_that_built_it(builds: tuple[Path, Path], root: Path) -> None:
