@@ -95,13 +95,13 @@ class Traced:
 
     @cached_property
     def text(self) -> str:
-        """The jaxpr as JAX prints it."""
-        return str(self.stage.jaxpr)
+        """The jaxpr as JAX prints it, without the colours that a terminal would get."""
+        return str(self.stage.jaxpr.pretty_print(use_color=False))
 
     @cached_property
     def located(self) -> str:
         """The same with the place in the program's files that each equation came from."""
-        return LOCATED.sub(partial(_name_file, self.project), self.stage.jaxpr.pretty_print(source_info=True))
+        return LOCATED.sub(partial(_name_file, self.project), self.stage.jaxpr.pretty_print(source_info=True, use_color=False))
 
 
 @dataclass(frozen=True)
