@@ -101,7 +101,9 @@ class Traced:
     @cached_property
     def located(self) -> str:
         """The same with the place in the program's files that each equation came from."""
-        return LOCATED.sub(partial(_name_file, self.project), self.stage.jaxpr.pretty_print(source_info=True, use_color=False))
+        return LOCATED.sub(
+            partial(_name_file, self.project), self.stage.jaxpr.pretty_print(source_info=True, use_color=False)
+        )
 
 
 @dataclass(frozen=True)
