@@ -13,6 +13,9 @@
 #   "torch==2.13.0+cpu",
 #   "typing-extensions==4.16.0",
 # ]
+#
+# [tool.peers]
+# needs = ["g++"]
 # ///
 """What `torch.compile` does with the four programs: TorchDynamo's graphs and guards, Inductor's kernels and modes."""
 
