@@ -107,7 +107,7 @@ def on_pre_page(page: Page, **_: object) -> Page:
 @event_priority(100)
 def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
     page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
-    page.content = search.to_index(page.content or "")
+    page.content = search.to_index(page.content or "", whole="feed" not in page.meta)
     return context
 
 

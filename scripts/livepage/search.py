@@ -55,11 +55,12 @@ _CLAIM = re.compile(r'<li class="entry"[^>]*>.*?</li>', re.DOTALL)
 _SAID = re.compile(r'<span class="(?:claim|truth)">(.*?)</span>', re.DOTALL)
 
 
-def to_index(content: str) -> str:
+def to_index(content: str, *, whole: bool = True) -> str:
     """Return what the indexer gets of a page.
 
     Args:
         content: The page's HTML.
+        whole: Whether a section is found by all its words, or by how it begins, as on a page that grows for ever.
     """
     seen = set[str]()
     content = content.replace("<wbr>", "")
@@ -72,9 +73,9 @@ def to_index(content: str) -> str:
     content = content.replace("<summary>Checked in this build: ", "<summary>")
     kept, last = [], 0
     for heading in _HEADING.finditer(content):
-        kept += [_condense(content[last : heading.start()]), heading[0]]
+        kept += [_condense(content[last : heading.start()], whole=whole), heading[0]]
         last = heading.end()
-    return "".join([*kept, _condense(content[last:])])
+    return "".join([*kept, _condense(content[last:], whole=whole)])
 
 
 def rank(entries: Iterable[dict[str, Any]]) -> None:
@@ -88,11 +89,11 @@ def rank(entries: Iterable[dict[str, Any]]) -> None:
             entry["boost"] = _OPCODES * (1 + 1 / len(entry["title"].split("-")))
 
 
-def _condense(section: str) -> str:
-    """Return the text of a section: how it begins, then each further word once."""
+def _condense(section: str, *, whole: bool) -> str:
+    """Return the text of a section: how it begins, then, of the whole of it, each further word once."""
     text = " ".join(_text(section).split())
     cut = len(text) if len(text) <= _SHOWN else text.rfind(" ", 0, _SHOWN)
-    begins, rest = text[:cut], text[cut:]
+    begins, rest = text[:cut], text[cut:] if whole else ""
     known = {word.lower() for word in _list_words(begins)} | _EVERYWHERE
     words = {word.lower(): word for word in reversed(_list_words(rest)) if word.lower() not in known}
     further = " ".join(reversed(words.values()))

@@ -100,3 +100,9 @@ def test_an_opcode_comes_before_those_whose_names_begin_with_it() -> None:
     rank(entries)
     ranks = {entry["title"]: entry.get("boost", 1) for entry in entries}
     assert ranks["gather"] > ranks["all-gather"] > ranks["all-gather-start"] > ranks["Kept"]
+
+
+def test_a_page_that_grows_with_each_release_is_found_by_how_its_sections_begin() -> None:
+    page = f'<h2 id="a">A</h2><p>{"It begins so. " * 20}</p><p>Unheard.</p>'
+    assert "Unheard" in to_index(page)
+    assert "Unheard" not in to_index(page, whole=False)
