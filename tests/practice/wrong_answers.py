@@ -122,6 +122,17 @@ def count(jaxpr):
         "= max(",
     ),
     Wrong(
+        "jaxpr/primitives",
+        "primitives for their names",
+        """
+def count(jaxpr):
+    primitives = [equation.primitive for equation in jaxpr.eqns]
+    return {each: primitives.count(each) for each in primitives}
+""",
+        "a key of the dict is of type Primitive, and names are asked for",
+        "",
+    ),
+    Wrong(
         "jaxpr/follow",
         "what takes the argument itself only",
         """
@@ -201,6 +212,20 @@ def update(params, momentum, gradient):
         "input_output_alias={ {0}: (0, {}, may-alias), {1}: (2, {}, may-alias) }",
     ),
     Wrong(
+        "hlo/donate",
+        "all three are given away, and the gradient finds no taker",
+        """
+from functools import partial
+
+@partial(jax.jit, donate_argnums=(0, 1, 2))
+def update(params, momentum, gradient):
+    momentum = 0.9 * momentum + gradient
+    return params - 0.1 * momentum, momentum
+""",
+        "the gradient is given away too",
+        "input_output_alias=",
+    ),
+    Wrong(
         "optimization/categories",
         "ENTRY only",
         """
@@ -223,6 +248,21 @@ def find_pass(found, opcode):
 """,
         "of `broadcast` it says 'topk-decomposer', and 'algsimp' is right",
         "  3 after pass 2 comparison-expander",
+    ),
+    Wrong(
+        "optimization/find_pass",
+        "the first time that it is gone",
+        """
+def find_pass(found, opcode):
+    before = found.unoptimized_module.opcode_counts()[opcode]
+    for each in found.passes:
+        now = each.module.opcode_counts()[opcode]
+        if before and not now:
+            return each.name
+        before = now
+""",
+        "of `call` it says 'call-inliner', and None is right",
+        "small-while-loop-hoisting",
     ),
     Wrong(
         "optimization/vanish",

@@ -118,7 +118,7 @@ def check_pairwise(written: Written) -> Iterator[Finding]:
     loops = measures.equations(jax.make_jaxpr(pairwise)(xs, ys), "scan", "while")
     yield judge(
         not loops,
-        "no loop is left: all pairs are computed at once",
+        "the jaxpr holds no `scan` and no `while`, which would compute one piece after the other",
         f"{where}: the program holds a loop, which computes one piece after the other",
         loops,
         "jaxpr",

@@ -60,6 +60,10 @@ def check_primitives(written: Written) -> Iterator[Finding]:
         found, wanted = count(jaxpr), dict(count_primitives(jaxpr))
         if not isinstance(found, dict):
             raise WrongError(bad(f"{where}: it returns {measures.say_shape(found)}, and a dict is asked for"))
+        strange = next((key for key in found if not isinstance(key, str)), None)
+        if strange is not None:
+            kind = type(strange).__name__
+            raise WrongError(bad(f"{where}: a key of the dict is of type {kind}, and names are asked for, each a str"))
         wrong = sorted(key for key in {*found, *wanted} if found.get(key, 0) != wanted.get(key, 0))
         told = ", ".join(f"`{key}` {found.get(key, 0)} times and not {wanted.get(key, 0)}" for key in wrong)
         outer = {id(equation) for equation in jaxpr.eqns}

@@ -43,6 +43,10 @@ def _standard(x: jax.Array) -> jax.Array:
     return (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
 
 
+def _sums(x: jax.Array) -> jax.Array:
+    return jax.lax.scan(lambda total, row: (total + row, total * row), x[0], x)[1]
+
+
 def _capture_all() -> dict[str, Capture]:
     return {
         "probabilities": capture(_probabilities, _shape(64, 128), _shape(128, 256)),
@@ -87,8 +91,9 @@ def check_find_pass(written: Written) -> Iterator[Finding]:
         "probabilities": ("negate", "reshape", "exponential"),
         "the best four": ("topk", "sort", "broadcast"),
         "standard scores": ("compare", "sqrt", "cosine"),
+        "running sums": ("call",),
     }
-    for name, found in _capture_all().items():
+    for name, found in (_capture_all() | {"running sums": capture(_sums, _shape(8, 8))}).items():
         for opcode in asked[name]:
             stages = {"before": found.unoptimized_module} | {
                 f"{n} {p.name}": p.module for n, p in enumerate(found.passes, 1)

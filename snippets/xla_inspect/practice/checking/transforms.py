@@ -74,7 +74,7 @@ def check_per_example(written: Written) -> Iterator[Finding]:
     loops = measures.equations(counted[1], "scan", "while")
     yield judge(
         not loops,
-        "no loop is left: `vmap` gave each product another dimension",
+        "the jaxpr holds no `scan` and no `while`, which would take one example after the other",
         f"{where}: the program holds a loop, which takes one example after the other",
         loops,
         "jaxpr",
