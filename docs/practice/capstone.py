@@ -145,3 +145,10 @@ assert difference["compiles for six pieces"][1] == 1
 #
 # You can take a program apart without running it: count what is compiled, read what is launched, find what is copied, and say which line of Python is to blame.
 # [The explorer](../pipeline.md#passes) does the same for a program of yours, pass by pass: `uv run xla-inspect report FILE.py:FUNCTION`.
+#
+# ## References { #references }
+#
+# * [JAX: just-in-time compilation, caching and donated buffers](https://docs.jax.dev/en/latest/201/jit.html)
+# * [JAX: `scan`, a loop in the program](https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html)
+# * [XLA: aliasing of arguments and results](https://openxla.org/xla/aliasing)
+# * [XLA: operation semantics](https://openxla.org/xla/operation_semantics)

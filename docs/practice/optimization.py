@@ -20,14 +20,14 @@ from xla_inspect.practice.tables import categories, kernels, list_decisions, lis
 # ```python
 # def wasteful(params, x):
 #     x = x.T.T
-#     hidden = jnp.maximum((x * 1.0) @ params.w1 + params.b1 + 0.0, 0.0)
+#     hidden = jnp.maximum((x - 0.0) @ params.w1 + params.b1 + 0.0, 0.0)
 #     scores = jnp.negative(jnp.negative(hidden @ params.w2 + params.b2))
 #     shifted = scores - jnp.max(scores, axis=-1, keepdims=True)
 #     total = jnp.sum(jnp.exp(shifted), axis=-1, keepdims=True)
 #     return jnp.exp(shifted) / total
 # ```
 #
-# **Predict.** Six things here are wasted: two transpositions, a product with one, a sum with zero, two negations, an exponential that is computed twice, and a division where a multiplication would do.
+# **Predict.** Six things here are wasted: two transpositions, a difference with zero, a sum with zero, two negations, an exponential that is computed twice, and a division of each number where one a row would do.
 # Which of them never reach the compiler, which does it remove, and which does it keep?
 
 # %% open="Operations by category, before and after"
@@ -38,13 +38,21 @@ table(["category", "before", "after", "what changed"], categories(found.unoptimi
 # Look at the numbers that went down.
 # The negations are gone, one of two exponentials is gone, and half of what moves data.
 # *Structure* went up: each fusion has parameters of its own.
-# The two transpositions and the product with one are not even in *before*.
+# The two transpositions, the difference and the sum with zero are not even in *before*.
+# The division is still there, but it divides one number a row, and `multiply` came in to apply that reciprocal to the others.
 
-# %% check="Negations go, one exponential goes, and no transposition or multiplication came in."
+# %% check="Negations go, one exponential goes, a row is divided once, and four wastes never came in."
 before, after = found.unoptimized_module.opcode_counts(), found.module.opcode_counts()
 assert (before["negate"], after["negate"]) == (2, 0)
 assert (before["exponential"], after["exponential"]) == (2, 1)
 assert before["transpose"] == before["multiply"] == 0
+assert (before["subtract"], before["add"]) == (1, 3)  # the shift; two biases, and the step of a sum
+divided = [
+    [each.shape.dimensions for each in module.walk() if each.opcode == "divide"]
+    for module in (found.unoptimized_module, found.module)
+]
+assert divided == [[(32, 16)], [(32,)]]
+assert after["multiply"] == 1
 
 # %% [markdown]
 # ## Who did it { #passes }

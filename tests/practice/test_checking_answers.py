@@ -108,3 +108,11 @@ def test_each_cause_is_judged_for_itself(hands: Hands, tmp_path: Path) -> None:
     assert list(bad) == ["shape", "donation"]
     assert "what `jnp` does outside of `step` is compiled for each shape too" in bad["shape"].text
     assert any(line.startswith("compiled _pad for (float32[50,128]") for line in bad["shape"].lines)
+
+
+def test_rows_that_fill_a_piece_up_must_not_be_remembered(hands: Hands, tmp_path: Path) -> None:
+    solved = BY_KEY["capstone/model"].solution_text
+    answer = solved[solved.index("def apply(") :].replace("< rows, tokens, there)", "< LONGEST, tokens, there)")
+    verdict = mark(plant("capstone/model", tmp_path, HEAD + answer), hands)
+    assert [finding.good for finding in verdict.findings] == [False]
+    assert "a text of 198 tokens leaves numbers in rows of the memory behind it" in verdict.findings[0].text

@@ -6,8 +6,8 @@ more, for good. It returns None where the optimized module still holds one, and 
 `found` is a capture. `found.unoptimized_module` is the module as the compiler gets it, `found.passes` lists the passes
 that changed it, each with its `name` and the `module` after it, and `module.opcode_counts()` counts by opcode.
 
-Passes also bring in operations of their own, which later ones take out again. The check asks for opcodes of both kinds,
-and shows how often each stood in the module after each pass.
+Passes also bring in operations of their own, which later ones take out again, or bring back what was gone. The check
+asks for opcodes of all these kinds, and shows how often each stood in the module after each pass.
 """
 
 from xla_inspect import Capture

@@ -82,11 +82,18 @@ def check_model(written: Written) -> Iterator[Finding]:
     where = written.locate("step")
     slow = importlib.import_module("practice.capstone.slow")
     before, after = _watch(slow, slow.__name__, "slow.py"), _watch(written.module, slow.__name__, written.where)
-    for wanted, found in zip(before.memories, after.memories, strict=True):
+    for lengths, wanted, found in zip((FIRST, SECOND), before.memories, after.memories, strict=True):
         if found.shape != wanted.shape:
             text = (
                 f"{written.locate('read')}: it returns {measures.say_shape(found)}, and {measures.say_shape(wanted)} "
                 "is asked for"
+            )
+            raise WrongError(bad(text))
+        end = sum(lengths)
+        if np.any(found[end:]):
+            text = (
+                f"{written.locate('read')}: a text of {end} tokens leaves numbers in rows of the memory behind it, "
+                "which should stay zero; rows that only fill a piece up are no tokens, so let `step` keep what is there"
             )
             raise WrongError(bad(text))
         measures.expect_numbers(found, wanted, f"{written.locate('read')}, the memory after a text", tolerance=1e-3)
