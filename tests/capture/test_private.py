@@ -31,6 +31,7 @@ def test_each_private_name_is_there() -> None:
         _profiler.ProfilerSession,
         _hlo.hlo_module_from_text,
         _jax.hlo_module_cost_analysis,
+        _jax.CompileOptions,
     ]
     assert all(map(callable, names))
     assert jax.devices("cpu")[0].client is not None

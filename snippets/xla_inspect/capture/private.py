@@ -61,3 +61,10 @@ def parse_hlo(module_text: str) -> str:
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
     return str(_hlo.hlo_module_from_text(module_text).to_string())
+
+
+def read_options() -> bytes:
+    """Return XLA's options as this process has read them from the environment, serialized; this reads them."""
+    from jaxlib import _jax
+
+    return bytes(_jax.CompileOptions().SerializeAsString())

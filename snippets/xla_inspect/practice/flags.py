@@ -77,9 +77,7 @@ def check() -> None:
 
 def read_now() -> bytes:
     """Return XLA's options as this process has read them from the environment; they cannot change any more then."""
-    from jaxlib import _jax
-
-    return bytes(_jax.CompileOptions().SerializeAsString())
+    return private.read_options()
 
 
 def _names_file() -> bool:
