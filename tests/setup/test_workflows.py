@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from peers import records
+
 ROOT = Path(__file__).resolve().parents[2]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
@@ -69,6 +71,7 @@ def test_there_is_a_workflow_for_each_event() -> None:
         "comment": {"workflow_run"},
         "main": {"push", "workflow_dispatch"},
         "newest": {"schedule", "workflow_dispatch"},
+        "peers": {"pull_request", "schedule", "workflow_dispatch"},
         "publish": {"workflow_call"},
         "pull-request": {"pull_request", "merge_group"},
         "release": {"push"},
@@ -138,7 +141,7 @@ def test_no_job_has_a_right_that_is_not_its_own(path: Path) -> None:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
 def test_what_compiles_cannot_write(path: Path) -> None:
     """A job that installs packages or runs pages has a token that can only read."""
-    compiling = re.compile(r"scripts/(?:test|update|drift|portable|publish build|package build|newest try)\b")
+    compiling = re.compile(r"scripts/(?:test|update|peers|drift|portable|publish build|package build|newest try)\b")
     jobs = load(path)["jobs"].items()
     runs = {name: "\n".join(step.get("run", "") for step in job.get("steps", [])) for name, job in jobs}
     rights = {name: job["permissions"] for name, job in jobs if compiling.search(runs[name])}
@@ -152,6 +155,11 @@ def test_a_pull_request_runs_every_program_and_every_page_with_every_target_requ
         commands
     )
     assert workflow["env"]["REQUIRE_TARGETS"] == "all"
+
+
+def test_every_other_compiler_is_run_where_its_script_changes() -> None:
+    (job,) = load(GITHUB / "workflows" / "peers.yml")["jobs"].values()
+    assert job["strategy"]["matrix"]["peer"] == records.names()
 
 
 def test_one_gate_waits_for_every_job_of_a_pull_request() -> None:
