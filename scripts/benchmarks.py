@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = [sys.executable, "-m", "mkdocs", "build", "--quiet"]
 HOW = {"--compile": floor.compile_all, "--lower": floor.lower_all}
-LIVE = ("livepage", "hooks:", "watch:", "markdown-exec")
+LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 
 def main() -> None:
@@ -118,7 +118,8 @@ def compare(
         for part, work in least.items():
             parts[part].append(seconds(work))
         ratios.append(builds[-1] / sum(times[-1] for times in parts.values()))
-        say(f"{name}, pair {turn + 1}: {builds[-1]:.2f} s, ratio {ratios[-1]:.2f}")
+        floors = ", ".join(f"{part} {times[-1]:.2f} s" for part, times in parts.items())
+        say(f"{name}, pair {turn + 1}: {builds[-1]:.2f} s beside {floors}: {ratios[-1]:.2f}")
     of = " + ".join(f"{part} {statistics.median(times):.2f} s" for part, times in parts.items())
     ratio = statistics.median(ratios)
     say(f"{name}: {statistics.median(builds):.2f} s beside {of}: {ratio:.2f} times the floor (at most {limit})")
@@ -174,7 +175,7 @@ def write_plain(place: Path, pages: Iterable[tuple[Source, list[Outcome]]]) -> N
         lines = path.read_text(encoding="utf-8").split("\n")
         path.write_text("\n".join(expand(lines, source.pieces, outcomes)), encoding="utf-8")
     lines = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if not any(word in line for word in LIVE)]
+    kept = [line for line in lines if not LIVE.match(line)]
     text = "\n".join(kept).replace("docs/overrides", str(docs / "overrides"))
     (place / "plain.yml").write_text(f"docs_dir: {docs}\n{text}\n", encoding="utf-8")
 

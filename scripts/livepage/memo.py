@@ -27,7 +27,7 @@ type Stamp = tuple[int, int] | None
 
 _SKIPPED = {".cache", ".git", ".venv", "__pycache__", "site"}
 
-_kept: dict[str, tuple[object, dict[str, Stamp], list[Outcome]]] = {}
+_kept: dict[str, tuple[list[object], dict[str, Stamp], list[Outcome]]] = {}
 _loaded: dict[str, Stamp] = {}
 _watches: list[set[str]] = []
 _is_hooked = False
@@ -35,9 +35,11 @@ _is_hooked = False
 
 def outcomes(source: Source) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
-    key = [(piece.kind, piece.code) for piece in source.pieces]
+    # What shows a line of the page itself, of a function that stands on it, says of which file: lines move with prose.
+    places = [(piece.origin, piece.lines) for piece in source.pieces]
+    key: list[object] = [(piece.kind, piece.code) for piece in source.pieces]
     kept = _kept.pop(source.name, None)
-    if kept and kept[0] == key and are_current(kept[1]):
+    if kept and kept[0] in (key, [*key, places]) and are_current(kept[1]):
         _kept[source.name] = kept
         return kept[2], False
     drop_changed_modules()
@@ -46,7 +48,10 @@ def outcomes(source: Source) -> tuple[list[Outcome], bool]:
     _remember_modules()
     if not any(outcome.failure for outcome in results):
         files = opened | set(imported_files([piece.code for piece in source.pieces]))
-        _kept[source.name] = (key, stamp(files), results)
+        own = str(project.root / source.name)
+        if any(source.name in result.text for result in results):
+            key.append(places)
+        _kept[source.name] = (key, stamp(files - {own}), results)
     return results, True
 
 

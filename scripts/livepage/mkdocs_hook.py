@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import FileSystemBytecodeCache
 from mkdocs.plugins import CombinedEvent, event_priority
+from watchdog.observers.polling import PollingObserver
 
 from livepage import explorers, kept, notebooks, reading, search, texts
 from livepage.links import LineOfLink
@@ -20,6 +21,7 @@ from livepage.project import log, project
 if TYPE_CHECKING:
     from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.files import Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
@@ -143,6 +145,16 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
     )
     for target, reason in sorted(project.missing.items()):
         log.info("target %s is missing, marked on the pages: %s", target, reason)
+
+
+def on_serve(server: LiveReloadServer, **_: object) -> None:
+    """Look for edits five times a second: MkDocs looks twice, and its wait took as long as the rebuild."""
+    watched = list(server._watched_paths)  # noqa: SLF001 - the pages, mkdocs.yml, and with --watch-theme the theme
+    for path in watched:
+        server.unwatch(path)
+    server.observer = PollingObserver(timeout=0.2)
+    for path in watched:
+        server.watch(path)
 
 
 def on_shutdown() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ _CLAIM = re.compile(r'<li class="entry"[^>]*>.*?</li>', re.DOTALL)
 _SAID = re.compile(r'<span class="(?:claim|truth)">(.*?)</span>', re.DOTALL)
 
 
+@lru_cache(maxsize=100)  # a rebuild asks again for each page
 def to_index(content: str, *, whole: bool = True) -> str:
     """Return what the indexer gets of a page.
 

@@ -12,7 +12,7 @@ from mkdocs.utils import meta
 
 import prose
 import style
-from livepage import percent, standalone
+from livepage import percent, session, standalone
 from livepage.blocks import Kind
 from livepage.project import project
 from xla_inspect.practice.checking import find_exercises
@@ -47,6 +47,13 @@ def test_a_page_holds_what_it_claims(page: Path) -> None:
     printed = sum(outcome.text.count(SPAN) for outcome in outcomes)
     assert html.count(SPAN) - printed == source.count(VALUE) - len(gaps)
     assert html.count('<details class="check') == source.count(CHECK)
+
+
+def test_a_page_that_runs_again_comes_to_the_same(page: Path) -> None:
+    """As under `mkdocs serve` after an edit, in a process in which JAX remembers what it compiled."""
+    standalone.render(page, ROOT)
+    source, outcomes = project.sources[page.relative_to(ROOT).as_posix()]
+    assert session.run(source) == outcomes
 
 
 def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:

@@ -102,6 +102,37 @@ def test_a_page_runs_again_only_when_it_must(site: Site, tmp_path: Path) -> None
     assert shown_after({"docs/a.md": page.replace("outer.number()", "0")}) == (4, "\n<p>Prose.</p>\n<p>0 new</p>")
 
 
+def test_a_page_that_shows_its_own_lines_runs_again_when_they_move(site: Site) -> None:
+    """Both pages read their own files, as captures of functions on a page do; one says where its function stands."""
+
+    def page(name: str, prose: str, shown: str) -> dict[str, str]:
+        text = f"""
+            # A
+
+            {prose}
+
+            {BLOCK}
+            import inspect
+
+            def here(): ...
+
+            open("{site.root}/docs/{name}.md").read()
+            print({shown})
+            ```
+            """
+        return {f"docs/{name}.md": text}
+
+    line = "inspect.getfile(here), inspect.getsourcelines(here)[1]"
+    site.write(page("shows", "Prose.", line) | page("hides", "Prose.", "6 * 7"))
+    assert site.build(serve=True) == []
+    assert "docs/shows.md 8" in site.html("shows")
+    more = f"Prose.{'\n' + ' ' * 12}More."
+    site.write(page("shows", more, line) | page("hides", more, "6 * 7"))
+    assert site.build(serve=True) == []
+    assert "docs/shows.md 9" in site.html("shows")
+    assert [text for text in site.log if "(1 run)" in text] != []
+
+
 def test_every_page_that_uses_a_changed_module_runs_again(site: Site) -> None:
     """Also the second, for which the module was loaded already."""
     page = f"# A\n\n{BLOCK}\nfrom parts import shared\nprint(shared.TEXT)\n```\n"

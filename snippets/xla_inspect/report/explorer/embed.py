@@ -48,9 +48,10 @@ def embed(
         for each in found
     ]
     named = html.escape(name)
+    files = " ".join(sorted({html.escape(each.source_file) for each in found}))
     what = html.escape(captures_title(found))
     return (
-        f'<div class="explorer" id="explorer-{named}" data-explorer="{named}"'
+        f'<div class="explorer" id="explorer-{named}" data-explorer="{named}" data-source="{files}"'
         f" data-scripts='{html.escape(json.dumps(SCRIPTS), quote=True)}' data-style='{STYLE}'"
         f" data-captures='{html.escape(json.dumps(offered), quote=True)}'"
         f" data-state='{html.escape(json.dumps(state), quote=True)}'>\n"
