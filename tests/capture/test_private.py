@@ -6,12 +6,21 @@ import ast
 import re
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jax
 from jax._src import config, source_info_util, xla_bridge
+from jax._src.interpreters import mlir
 from jaxlib import _hlo, _jax, _profiler
 
 import xla_inspect
+from xla_inspect.capture import private
+from xla_inspect.capture.lowering import run_fresh
+
+from .conftest import note
+
+if TYPE_CHECKING:
+    import pytest
 
 # Releases that were seen to have every private name that this package uses. On a new pin: run this file, then add it.
 SEEN = ("0.12.0.1",)
@@ -26,6 +35,7 @@ def test_each_private_name_is_there() -> None:
     names = [
         xla_bridge.backends_are_initialized,
         config.trace_context,
+        mlir._thread_local_context.set_local,  # noqa: SLF001 - the private name itself
         source_info_util.register_exclusion,
         _profiler.ProfileOptions,
         _profiler.ProfilerSession,
@@ -50,3 +60,12 @@ def test_one_module_uses_private_names_of_jax() -> None:
             ):
                 users.add(path.relative_to(PACKAGE).as_posix())
     assert users == {"capture/private.py"}
+
+
+def test_threads_that_lower_lend_each_other_their_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lowering has a thread of its own, and JAX would make each thread a context."""
+    made = note(monkeypatch, mlir, "_create_ir_context", lambda: "a context")
+    monkeypatch.setattr(private, "_contexts", [])
+    texts = [run_fresh(lambda at=at: jax.jit(lambda x: x + at).lower(1.0).as_text()) for at in range(9)]  # type: ignore[misc]  # the idiom for a loop's variable
+    assert made == ["a context"]
+    assert len(set(texts)) == 9

@@ -307,7 +307,8 @@ def run_fresh[T](work: Callable[[], T]) -> T:
                     "move it into the program, or use jax.config.update"
                 )
                 raise InspectError(message)  # noqa: TRY301 - it crosses threads with all others
-            done.append(work())
+            with private.lent_context():
+                done.append(work())
         except BaseException as error:  # noqa: BLE001 - the caller gets it, whatever it is
             failed.append(error)
 

@@ -5,7 +5,13 @@ A test says which releases of JAX have them.
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_contexts: list[Any] = []
 
 
 def backends_started() -> bool:
@@ -27,6 +33,24 @@ def thread_settings() -> object:
     from jax._src import config
 
     return config.trace_context()
+
+
+@contextmanager
+def lent_context() -> Iterator[None]:
+    """Let this thread lower in the MLIR context that an earlier one left, and leave it for a later one.
+
+    To make one takes longer than to lower most programs. JAX itself uses each ten times, and keeps it by thread.
+    """
+    from jax._src.interpreters.mlir import _thread_local_context as context
+
+    # A list's pop and append are whole: no two threads have the same one.
+    context.set_local(_contexts.pop() if _contexts else None)
+    try:
+        yield
+    finally:
+        if context.value is not None:
+            _contexts.append(context.value)
+            context.set_local(None)
 
 
 def hide_frames_of(file: str) -> None:
