@@ -14,7 +14,7 @@ from jinja2 import FileSystemBytecodeCache
 from mkdocs.plugins import CombinedEvent, event_priority
 from watchdog.observers.polling import PollingObserver
 
-from livepage import explorers, kept, notebooks, reading, search, texts
+from livepage import ahead, explorers, kept, notebooks, reading, search, texts
 from livepage.links import LineOfLink
 from livepage.project import log, project
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from livepage.session import Failure
 
 _built: list[str] = []
+_ahead: list[ahead.Ahead] = []
 _nav: list[Navigation] = []
 _pages: list[Page] = []
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
@@ -64,6 +65,7 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_env(env: Environment, config: MkDocsConfig, **_: object) -> Environment:
     """Keep the compiled templates of the theme, which otherwise take a third of a rebuild, and tell them of a feed."""
+    _end_ahead()
     config.extra["feed"] = any("feed" in page.meta for page in _nav[0].pages)
     folder = project.root / ".cache" / "templates"
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,6 +84,9 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     notebooks.write_downloads(files, config)
     _nav[:] = [nav]
     _pages.clear()
+    pages = [Path(file.abs_src_path or "") for file in files.documentation_pages()]
+    _ahead[:] = [ahead.Ahead([page for page in pages if page.suffix == ".md"])]
+    _ahead[0].begin()
     return nav
 
 
@@ -147,6 +152,11 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
         log.info("target %s is missing, marked on the pages: %s", target, reason)
 
 
+def on_build_error(**_: object) -> None:
+    """Stop what runs beside the build."""
+    _end_ahead()
+
+
 def on_serve(server: LiveReloadServer, **_: object) -> None:
     """Look for edits five times a second: MkDocs looks twice, and its wait took as long as the rebuild."""
     watched = list(server._watched_paths)  # noqa: SLF001 - the pages, mkdocs.yml, and with --watch-theme the theme
@@ -159,7 +169,13 @@ def on_serve(server: LiveReloadServer, **_: object) -> None:
 
 def on_shutdown() -> None:
     """Let the process end at once: its last search for garbage, among all of JAX, takes a third of a second."""
+    _end_ahead()
     gc.freeze()
+
+
+def _end_ahead() -> None:
+    while _ahead:
+        _ahead.pop().end()
 
 
 def _warn(failure: Failure) -> None:

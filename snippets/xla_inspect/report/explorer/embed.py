@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -96,7 +97,7 @@ def stage(capture: Capture, folder: Path, donated: Capture | None = None) -> str
     path = folder / name
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(f".{id(capture)}.tmp")
+        unfinished = path.with_suffix(f".{os.getpid()}-{id(capture)}.tmp")
         unfinished.write_text(json.dumps(describe(capture, donated), separators=(",", ":")), encoding="utf-8")
         unfinished.replace(path)
     return name
