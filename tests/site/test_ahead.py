@@ -86,5 +86,5 @@ def test_it_ends_with_the_build_however_this_ends(beside: ahead.Ahead) -> None:
     assert process.stdin is not None
     assert process.poll() is None
     process.stdin.close()
-    assert process.wait(timeout=60) in {0, 1}
+    process.wait(timeout=60)
     beside.process = None
