@@ -14,6 +14,7 @@ import re
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ def settle() -> None:
         from jax._src.core import jaxprs_in_params
 
         extended.jaxprs_in_params = jaxprs_in_params
+    from jax._src.interpreters import mlir
+
+    if not hasattr(mlir, "_thread_local_context"):
+        # It made a context for each module, and kept none.
+        mlir._thread_local_context = SimpleNamespace(value=None, set_local=lambda _: None)  # noqa: SLF001 - as above
     compile_lowered: Callable[..., Any] = jax.stages.Lowered.compile
 
     def patient(self: jax.stages.Lowered, compiler_options: Any = None, **others: Any) -> Any:  # noqa: ANN401
