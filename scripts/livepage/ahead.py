@@ -11,6 +11,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -79,6 +80,8 @@ def main(pages: Sequence[str]) -> None:
     from livepage import standalone
 
     gc.set_threshold(100_000, 50, 50)  # as in a build
+    # A build that a shell started in the background ignores the interrupt, and hands that on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_await_end, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(5)

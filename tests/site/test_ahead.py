@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -77,14 +78,19 @@ def test_one_core_is_left_to_the_build(beside: ahead.Ahead, monkeypatch: pytest.
     assert beside.process is None
 
 
-def test_it_ends_with_the_build_however_this_ends(beside: ahead.Ahead) -> None:
-    """A build that is killed closes the pipe; so does the end of a build."""
-    for _ in range(ahead.FIRST):
-        beside.emit(COMPILE)
-    process = beside.process
-    assert process is not None
-    assert process.stdin is not None
-    assert process.poll() is None
-    process.stdin.close()
-    process.wait(timeout=60)
-    beside.process = None
+def test_it_ends_with_the_build_however_this_ends(
+    beside: ahead.Ahead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build that is killed closes the pipe; so does the end of a build, be it one that ignores interrupts."""
+    beside.pages[1].write_text('# Page\n\n```python exec="on"\nwhile True: pass\n```\n', encoding="utf-8")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for _ in range(ahead.FIRST):
+            beside.emit(COMPILE)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    await_true("the capture of the last page", lambda: count_kept(tmp_path) == 1)
+    started = time.monotonic()
+    monkeypatch.setattr(ahead, "LONGEST", 20)
+    beside.end()
+    assert time.monotonic() - started < ahead.LONGEST
