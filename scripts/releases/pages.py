@@ -26,6 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 OF_JAX = re.compile(r"(?:jax|jaxlib|libtpu|jax-cuda|nvidia-)")
 """The packages that the release itself brings."""
 
+INSTALLED = re.compile(r"[^\s'\"(]*[/\\]site-packages[/\\]")
+"""Where a package lies, as errors say it: what is kept names no folder of the machine."""
+
 ABOUT_RELEASES = "docs/what-changed.md"
 """The page that is made of what is measured here."""
 
@@ -75,7 +78,10 @@ def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
     counts, failed = {}, []
     for page, result in results.items():
         counts[page] = dict(result["pieces"])  # type: ignore[call-overload]  # JSON
-        failed += [Disagreement(page, *each) for each in result["failed"]]  # type: ignore[attr-defined]
+        failed += [
+            Disagreement(page, line, what, sentence, INSTALLED.sub("", error))
+            for line, what, sentence, error in result["failed"]  # type: ignore[attr-defined]  # JSON
+        ]
     return counts, tuple(failed)
 
 

@@ -233,6 +233,12 @@ print(json.dumps(page_probe.run(Path({str(path)!r}), "docs/planted.md", Path({st
     assert failed[0].error.startswith("AssertionError")
 
 
+def test_an_error_of_a_page_names_no_folder_of_the_machine() -> None:
+    error = "ImportError: cannot import name 'psum' from 'jax.lax' (/home/me/lib/site-packages/jax/lax.py)"
+    _, failed = pages.gather({"docs/planted.md": {"pieces": {}, "failed": [[3, "block", "import jax", error]]}})
+    assert [each.error for each in failed] == ["ImportError: cannot import name 'psum' from 'jax.lax' (jax/lax.py)"]
+
+
 def test_a_sentence_that_became_false_is_told_by_page_and_line(release: Release) -> None:
     old = Disagreement("docs/fusion.md", 10, "check", "It always was false", "AssertionError")
     new = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError: left was 2, right was 1")
