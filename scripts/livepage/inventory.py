@@ -12,13 +12,13 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markdown import Markdown
 
 from livepage.blocks import read
-from livepage.origins import Includes
+from livepage.origins import Includes, Origin
 from livepage.project import project
 
 if TYPE_CHECKING:
@@ -112,8 +112,14 @@ def count(path: Path, text: str) -> Counter[str]:
 
 def _read(path: Path, text: str) -> tuple[list[str], Counter[str]]:
     lines = _FRONT_MATTER.sub("", text, count=1).split("\n")
-    expanded, origins, _ = _make_reader(project.root).expand(lines, path.name, 1)
-    return expanded, Counter(str(piece.kind) for piece in read(path.name, expanded, origins).pieces)
+    expanded, _, _ = _make_reader(project.root).expand(lines, path.name, 1)
+    return expanded, _count_pieces(path.name, "\n".join(expanded))
+
+
+@lru_cache(maxsize=100)  # a rebuild asks again for each page
+def _count_pieces(name: str, text: str) -> Counter[str]:
+    lines = text.split("\n")
+    return Counter(str(piece.kind) for piece in read(name, lines, [Origin(name, 1)] * len(lines)).pieces)
 
 
 @cache
