@@ -8,6 +8,7 @@ text that the blocks printed. A warm build's floor is that plain build, and a ba
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pickle
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = [sys.executable, "-m", "mkdocs", "build", "--quiet"]
 HOW = {"--compile": floor.compile_all, "--lower": floor.lower_all}
+PORT = 8791
+ANSWER, EDIT = "\n{ .answer }\n", "A sentence that was not here."
 LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 
@@ -78,10 +82,44 @@ def warm(place: Path, runs: int) -> None:
 
 
 def edit(place: Path, runs: int) -> None:
-    """Rebuild a synthetic site of 14 pages and 90 listings after an edit of one sentence."""
+    """Edit a sentence on each page of a copy of the site while `mkdocs serve` shows it, and on a synthetic site."""
     say("14 pages, 90 listings, one sentence edited")
     call([sys.executable, "tests/site/synthetic.py", "--runs", str(runs)], quiet=False)
-    del place
+    copy = place / "copy"
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(lambda name: (ROOT / name).is_file(), listed.splitlines()):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, copy / name)
+    folders = os.pathsep.join([str(copy / "snippets"), str(copy / "scripts")])
+    serve = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", "--quiet", f"--dev-addr=127.0.0.1:{PORT}"]
+    environment = {**os.environ, "PYTHONPATH": folders, "XLA_INSPECT_CACHE": str(place / "cache")}
+    server = subprocess.Popen(serve, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        seconds_until("", "<title>", longest=900)
+        took = {}
+        for path in sorted((copy / "docs").glob("*.md")):
+            text = path.read_text(encoding="utf-8")
+            if ANSWER not in text:
+                continue
+            time.sleep(3)  # until the server rests again
+            path.write_text(text.replace(ANSWER, f"{ANSWER}\n{EDIT}\n", 1), encoding="utf-8")
+            took[path.stem] = seconds_until(f"{path.stem}/", EDIT, longest=60)
+            say(f"{path.stem}: shown after {took[path.stem]:.2f} s")
+    finally:
+        server.terminate()
+        server.wait()
+    say(f"an edit: {statistics.median(took.values()):.2f} s, at most {max(took.values()):.2f} s (at most 1.0)")
+
+
+def seconds_until(page: str, text: str, *, longest: float) -> float:
+    """Return the seconds until the server shows a text on a page, or stop after the longest that it may take."""
+    start = time.perf_counter()
+    while time.perf_counter() - start < longest:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{PORT}/{page}") as answer:
+            if text in answer.read().decode():
+                return time.perf_counter() - start
+        time.sleep(0.02)
+    sys.exit(f"the server did not show {text!r} on {page or 'the home page'} within {longest:.0f} s")
 
 
 def parse(place: Path, runs: int) -> None:

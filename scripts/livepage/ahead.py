@@ -18,7 +18,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from livepage.project import project
+from livepage.project import GARBAGE, project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,7 @@ def main(pages: Sequence[str]) -> None:
     """Run pages one after the other, until the build ends."""
     from livepage import standalone
 
-    gc.set_threshold(100_000, 50, 50)  # as in a build
+    gc.set_threshold(*GARBAGE)
     # A build that a shell started in the background ignores the interrupt, and hands that on.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_await_end, daemon=True).start()

@@ -16,7 +16,7 @@ from watchdog.observers.polling import PollingObserver
 
 from livepage import ahead, explorers, kept, notebooks, reading, search, texts
 from livepage.links import LineOfLink
-from livepage.project import log, project
+from livepage.project import GARBAGE, log, project
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,8 +41,7 @@ def on_config(config: MkDocsConfig) -> None:
     project.docs = Path(config.docs_dir).relative_to(project.root)
     project.report = _warn
     project.clear()
-    # Pages make many small objects that live for long: Python would search all of JAX for garbage hundreds of times.
-    gc.set_threshold(100_000, 50, 50)
+    gc.set_threshold(*GARBAGE)
     # A compile takes seconds: it is named in the build's log.
     compiles = logging.getLogger("xla_inspect")
     compiles.parent, compiles.level = log, logging.INFO

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mkdocs.plugins.livepage")
 
+GARBAGE = (100_000, 50, 50)
+"""When Python looks for garbage: pages make many small objects that live for long, and by its own thresholds it would
+search all of JAX hundreds of times."""
+
 
 class PageError(Exception):
     """A page that failed, for builders that only stop at an exception."""
