@@ -103,7 +103,8 @@ def edit(place: Path, runs: int) -> None:
                 continue
             time.sleep(3)  # until the server rests again
             path.write_text(text.replace(ANSWER, f"{ANSWER}\n{EDIT}\n", 1), encoding="utf-8")
-            took[path.stem] = seconds_until(f"{path.stem}/", EDIT, longest=60)
+            address = "" if path.stem == "index" else f"{path.stem}/"
+            took[path.stem] = seconds_until(address, EDIT, longest=60)
             say(f"{path.stem}: shown after {took[path.stem]:.2f} s")
     finally:
         server.terminate()
