@@ -2,10 +2,11 @@
 # What the scripts share: find uv or fetch it, let it install the packages, and say what takes time.
 # Bash 3.2, which macOS has, is enough.
 
-UV_VERSION=0.13.8 # fetched when this machine has no uv that works
 NAME=${0##*/}
+SELF=$(cd "$(dirname "$0")" && pwd)/$NAME
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit
+export XLA_INSPECT_CACHE=${XLA_INSPECT_CACHE:-$ROOT/.cache/xla_inspect} # not the user's, where the tool has it
 export NO_MKDOCS_2_WARNING=1 # Material's notice about its future, at each build
 unset VIRTUAL_ENV # uv would warn that another environment is active
 set -E # a command that fails in a function, and stops the script, is named too
@@ -23,7 +24,7 @@ die() {
 
 # help: print the comment that opens the script, and stop.
 help() {
-  sed -n '2,/^set /s/^# \{0,1\}//p' "scripts/$NAME"
+  sed -n '2,/^set /s/^# \{0,1\}//p' "$SELF"
   exit
 }
 
@@ -56,19 +57,23 @@ find_python() {
   return 1
 }
 
+# fetch_uv: put the uv that scripts/uv.txt names, by its content, into .uv/, and use that one.
 fetch_uv() {
+  local pinned=(--quiet --disable-pip-version-check --require-hashes --requirement scripts/uv.txt)
   find_python || die "needs Python 3.9 or newer, or uv, and found neither on PATH. Install one of them and try again."
-  say "no uv that works here: fetching uv $UV_VERSION into .uv/ (about 20 MB)"
+  say "fetching uv into .uv/ (about 20 MB)"
   rm -rf .uv
   # Debian's python3 comes without venv until python3-venv is installed; pip alone will do.
   if runs_here "$PYTHON" -c 'import ensurepip'; then
-    "$PYTHON" -m venv .uv && .uv/bin/python -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION"
+    "$PYTHON" -m venv .uv && .uv/bin/python -m pip install "${pinned[@]}"
   elif runs_here "$PYTHON" -m pip --version; then
-    "$PYTHON" -m pip install --quiet --disable-pip-version-check --target .uv "uv==$UV_VERSION"
+    "$PYTHON" -m pip install "${pinned[@]}" --target .uv
   else
     die "$PYTHON has neither venv nor pip. Install them (Debian: apt-get install python3-venv) or uv, and try again."
-  fi || die "could not fetch uv $UV_VERSION: pip's message stands above. Check the network, or install uv yourself."
-  find_uv || die "the uv in .uv/ does not run. Remove .uv/, install uv yourself, and try again."
+  fi || die "could not fetch uv: pip's message stands above. Check the network, or install uv yourself."
+  UV=$ROOT/.uv/bin/uv
+  export UV
+  runs_here "$UV" python dir || die "the uv in .uv/ does not run. Remove .uv/, install uv yourself, and try again."
 }
 
 # install_packages: bring the project's environment up to date.
@@ -80,10 +85,20 @@ install_packages() {
   else
     say "installing the packages into $place (the first time this downloads them; README.md says how much)"
   fi
-  "$UV" sync || die "could not install the packages: uv's message stands above. README.md lists the platforms."
+  "$UV" sync || {
+    "$UV" python find >/dev/null 2>&1 || die "uv found no Python $(cat .python-version) here and could not fetch one:" \
+      "its message stands above. Install Python $(cat .python-version) (Debian: apt-get install python$(cat .python-version))" \
+      "or let uv reach github.com, from which it fetches it, and try again."
+    die "could not install the packages: uv's message stands above. README.md lists the platforms."
+  }
 }
 
 # in_project COMMAND...: run a command of the project's environment.
 in_project() {
   "$UV" run --no-sync "$@"
+}
+
+# before_install [OPTION...] MODULE...: run a module that needs the standard library alone, in no environment.
+before_install() {
+  PYTHONPATH="$ROOT/scripts:$ROOT/snippets" "$UV" run --quiet --no-project python -m "$@"
 }

@@ -1,7 +1,8 @@
 """What every test may ask for: the project's root, a browser, every target; and what happens where one is missing.
 
 Where a test needs something that this machine lacks it is skipped, and the reason says how to get it;
-with REQUIRE_TARGETS=all or REQUIRE_BROWSER=1, as in continuous integration, it fails instead.
+with REQUIRE_TARGETS=all or REQUIRE_BROWSER=1, as in continuous integration, it fails instead. With both, a test that is
+skipped for another reason than those of `MAY_LACK` fails too.
 A test need not ask for a target: a `TargetUnavailableError` that reaches pytest is treated the same way.
 """
 
@@ -20,9 +21,17 @@ from xla_inspect.errors import TargetUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from xla_inspect import Captures
+
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
 TARGETS_REQUIRED = os.environ.get("REQUIRE_TARGETS") == "all"
 BROWSER_REQUIRED = os.environ.get("REQUIRE_BROWSER", "0") not in {"", "0"}
+# Why a test may be skipped although everything is required: it is about a machine without what this one has.
+MAY_LACK = {
+    "this machine has a GPU",
+    "the system's own folders hold a uv",
+}
 COMPILERS = {"libtpu": "libtpu", "jax-cuda13-plugin": "jax_cuda13_plugin"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MACOS_BROWSERS = (
@@ -48,6 +57,18 @@ def pytest_runtest_setup() -> Generator[None]:
 def pytest_runtest_call() -> Generator[None]:
     """Skip a test that needs a target that is not available here."""
     yield from _skip_unavailable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a test fail that is skipped although everything is there."""
+    report = yield
+    if report.skipped and TARGETS_REQUIRED and BROWSER_REQUIRED and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if reason not in MAY_LACK:
+            report.outcome = "failed"
+            report.longrepr = f"skipped although everything is required: {reason}"
+    return report
 
 
 def _skip_unavailable() -> Generator[None]:
@@ -86,6 +107,15 @@ def all_targets() -> None:
             f"{' and '.join(missing)} not installed: run `uv sync` (Linux x86-64 only) for the GPU and TPU compilers",
             required=TARGETS_REQUIRED,
         )
+
+
+@pytest.fixture(scope="session")
+def captures() -> Captures:
+    """relu(x @ w + b) on the three targets that pages show."""
+    from programs import layer
+    from xla_inspect import capture_all
+
+    return capture_all(layer.layer, *layer.EXAMPLE)
 
 
 @pytest.fixture(scope="session")

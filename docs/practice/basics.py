@@ -10,7 +10,7 @@
 # Where it says **Predict**, decide before you open the answer.
 
 # %%
-from xla_inspect.practice.models import init, loss
+from xla_inspect.practice import init, loss
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,8 @@ import jax.numpy as jnp
 # %% [markdown]
 # ## Arrays do not change { #arrays }
 #
-# `jax.numpy` has NumPy's names and rules.
-# One thing is missing: you cannot write into an array.
+# `jax.numpy` has most of NumPy's names and rules.
+# What you miss first: you cannot write into an array.
 
 # %%
 x = jnp.arange(6.0).reshape(2, 3)
@@ -29,6 +29,18 @@ x, y
 # %% [markdown]
 # `x.at[...].set(...)` returns a new array and leaves `x` alone.
 # A function of arrays that changes nothing outside can be written down once and replayed, and that is what `jit` does.
+
+# %% check="Most names are NumPy's; writing into an array is refused, and a changed copy leaves it alone."
+import numpy as np
+
+shared = [name for name in np.__all__ if hasattr(jnp, name)]
+assert 4 * len(shared) > 3 * len(np.__all__)
+try:
+    x[0, 0] = 7.0
+except TypeError as refusal:
+    said = str(refusal)
+assert "immutable" in said
+assert (x[0, 0], y[0, 0]) == (0.0, 7.0)
 
 # %% [markdown]
 # ## jit runs your Python once { #jit }
@@ -60,6 +72,8 @@ calls = []
 @jax.jit
 def traced(x):
     calls.append(x.shape)
+    assert isinstance(x, jax.core.Tracer)
+    assert x.dtype == jnp.float32
     return x
 
 
@@ -86,6 +100,12 @@ print(jax.grad(jax.grad(parabola))(2.0))
 # Nothing was recorded in `x`, and there is no `backward()`.
 # `jax.grad(parabola)` is a function of its own, which you can differentiate again, compile or map.
 
+# %% check="The derivative is a function: it is differentiated, compiled and mapped."
+derivative = jax.grad(parabola)
+assert derivative(2.0) == jax.jit(derivative)(2.0) == 14.0
+assert jax.grad(derivative)(2.0) == 6.0
+assert jax.vmap(derivative)(jnp.array([0.0, 2.0])).tolist() == [2.0, 14.0]
+
 # %% [markdown]
 # ## vmap adds a dimension { #vmap }
 #
@@ -108,13 +128,29 @@ jax.vmap(dot, in_axes=(0, None))(rows, jnp.ones(3))
 # Once, and one row: there is no loop anywhere.
 # `vmap` ran your function with a tracer that hides the extra dimension, and gave each operation that dimension behind its back.
 
+# %% check="dot is traced once, for one row; the operations have all four, and there is no loop."
+seen = []
+
+
+def watched(a, b):
+    seen.append((a.shape, isinstance(a, jax.core.Tracer)))
+    return jnp.sum(a * b)
+
+
+mapped = jax.make_jaxpr(jax.vmap(watched, in_axes=(0, None)))(rows, jnp.ones(3))
+assert seen == [((3,), True)]
+operations = {equation.primitive.name: equation for equation in mapped.eqns}
+assert operations["mul"].outvars[0].aval.shape == (4, 3)
+assert operations["reduce_sum"].outvars[0].aval.shape == (4,)
+assert operations.keys().isdisjoint({"scan", "while"})
+
 # %% [markdown]
 # ## JAX beside PyTorch { #pytorch }
 #
 # Three habits from PyTorch, and what becomes of each.
 
 # %% pairs="all"
-from xla_inspect.practice.notebook import pairs
+from xla_inspect.practice import pairs
 
 pairs()
 
@@ -161,6 +197,13 @@ def step(params):
 
 print(f"{loss(params, x, y):.2f} before the step, {loss(step(params), x, y):.2f} after it")
 
+# %% check="Four parameters, a gradient of the same form, and a step that lowers the loss."
+gradient = slope(params, x, y)
+assert len(jax.tree.leaves(params)) == 4
+assert isinstance(gradient, type(params))
+assert jax.tree.map(jnp.shape, gradient) == jax.tree.map(jnp.shape, params)
+assert loss(step(params), x, y) < loss(params, x, y)
+
 # %% [markdown]
 # ## Your turn { #exercises }
 #
@@ -168,7 +211,7 @@ print(f"{loss(params, x, y):.2f} before the step, {loss(step(params), x, y):.2f}
 # Each is a file with a marked place to write; the check compiles what you wrote and judges it by what the compiler says.
 
 # %% exercise="basics/mlp"
-from xla_inspect.practice.notebook import exercise
+from xla_inspect.practice import exercise
 
 exercise("basics/mlp")
 
@@ -185,7 +228,7 @@ exercise("basics/compile_once")
 # ## References { #references }
 
 # %% references="basics"
-from xla_inspect.practice.notebook import references
+from xla_inspect.practice import references
 
 references("basics")
 

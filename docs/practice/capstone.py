@@ -13,20 +13,22 @@
 # %% quiet="the source of the model"
 import inspect
 
-from xla_inspect.practice.notebook import listing
+from xla_inspect.practice import listing
 
 from practice.capstone import slow
 
 listing("\n\n".join(inspect.getsource(each) for each in (slow.apply, slow.step, slow.read)), "python")
 
 # %%
+from collections import Counter
+
 import numpy as np
 
 from xla_inspect import capture
-from xla_inspect.practice.checking.measures import bytes_moved, compiles, count_kernels, count_launches
-from xla_inspect.practice.notebook import exercise, table
-from xla_inspect.practice.tables import list_kernels
-from xla_inspect.report.listing import print_instruction
+from xla_inspect.practice import bytes_moved, compiles, count_kernels, count_launches
+from xla_inspect.practice import exercise, table
+from xla_inspect.practice import describe_kernels
+from xla_inspect.report import print_instruction
 
 # %% [markdown]
 # ## Read the evidence { #evidence }
@@ -51,17 +53,31 @@ print(*of_step)
 # Each length of a piece is another shape, and each shape is another program.
 # A model that is served compiles as long as new lengths come.
 
+# %% check="A compile for each length, and none for a length that came before."
+assert len(lengths) == 6
+assert len(of_step) == len(set(lengths)) == 5
+assert of_step == [f"[{length},128]" for length in dict.fromkeys(lengths)]
+
 # %% [markdown]
 # ### What it launches { #launches }
 
 # %%
 found = capture(slow.step, *slow.EXAMPLE)
 print(count_launches(found), "kernels a step; the first of them:")
-table(["kernel", "kind", "what it computes"], list_kernels(found)[:9])
+table(["kernel", "kind", "what it computes"], describe_kernels(found)[:9])
 
 # %% [markdown] fold="What is wrong"
 # The same few kernels come again and again, once for each layer: Python ran the loop while JAX traced, and wrote every round into the program.
-# Twice as many layers would make a program twice as long, and compiling it would take twice the time.
+# Twice as many layers would make a program almost twice as long, with as much more to compile.
+
+# %% check="Most kernels come once for each layer, in a few kinds; twice the layers, almost twice the operations."
+kinds = Counter(computes for _, _, computes in describe_kernels(found))
+every_round = [count for count in kinds.values() if count % slow.LAYERS == 0]
+assert sum(every_round) > 0.8 * count_launches(found)
+assert len(kinds) < 10
+deeper = (slow.EXAMPLE[0] * 2, *slow.EXAMPLE[1:])
+lines_of = [slow.step.lower(*example).as_text().count("stablehlo.") for example in (slow.EXAMPLE, deeper)]
+assert 1.9 < lines_of[1] / lines_of[0] < 2
 
 # %% [markdown]
 # ### What a product reads { #product }
@@ -74,7 +90,13 @@ listing("\n".join(print_instruction(each) for each in dots[:2]))
 
 # %% [markdown] fold="What is wrong"
 # `lhs_contracting_dims={0}` contracts the *first* dimension of the left operand: the product reads a transposed matrix.
-# The scores come out with a column for each token, the maximum and the sum run down columns, and the library that takes the product can take none of that along.
+# The scores come out with a column for each token, the maximum and the sum run down columns, and each product is a kernel that takes none of that along.
+
+# %% check="The products contract the first dimension of the left operand; the scores have a column a token; a kernel with a product has nothing else."
+assert len(dots) == 2 * slow.LAYERS
+assert {"lhs_contracting_dims={0}" in print_instruction(each) for each in dots} == {True}
+assert dots[0].shape.dimensions == (slow.TOPICS, slow.LONGEST)
+assert {computes for _, _, computes in describe_kernels(found) if "dot" in computes} == {"dot"}
 
 # %% [markdown]
 # ### What it copies { #copies }
@@ -90,6 +112,12 @@ listing("\n".join(map(print_instruction, large)))
 # %% [markdown] fold="What is wrong"
 # No argument gives its memory to a result.
 # The caller might still need the old memory, so the whole of it is copied before a few rows are written.
+
+# %% check="No memory is given, and the memory of the model is copied whole before rows are written."
+assert found.module.input_output_alias is None
+assert [each.opcode for each in large] == ["parameter", "copy", "fusion"]
+assert large[0].shape.dimensions == (slow.LENGTH, slow.WIDTH)
+assert "dynamic-update-slice" in describe_kernels(found)[-1][2]
 
 # %% [markdown]
 # ## Mend it { #mend }
@@ -112,7 +140,8 @@ from practice.solutions.capstone import model as mended
 
 layers, held, position, piece = slow.EXAMPLE
 stacked = jax.eval_shape(lambda layers: jax.tree.map(lambda *each: jax.numpy.stack(each), *layers), layers)
-after = capture(mended.step, stacked, held, position, piece, slow.LONGEST)
+is_token = jax.ShapeDtypeStruct((slow.LONGEST, 1), bool)
+after = capture(mended.step, stacked, held, position, piece, is_token)
 with compiles() as again:
     mended.read(slow.make_layers(), [np.zeros((length, slow.WIDTH), np.float32) for length in lengths])
 
@@ -129,16 +158,31 @@ table(["what", "slow", "mended"], [(name, *counts) for name, counts in differenc
 # %% [markdown]
 # The program shrank, and no longer grows with the number of layers.
 # Six pieces take one compile, no new memory is taken, and fewer bytes move although short pieces are filled up.
+# The maximum, the difference and the exponential now run in the kernel of the product before them: the library takes them along.
 #
 # One number rose: launches.
 # A loop has to fetch the weights of its layer out of the stack and count its rounds, which a program written out need not.
 # That is the price of a program of constant size; with layers as small as these it can be the wrong bargain, and `scan(..., unroll=2)` lies in between.
 
-# %% check="Everything falls but the launches of a step."
+# %% check="Everything falls but the launches of a step; four causes, one loop for any number of layers, one compile, no new memory."
 fell = {name: counts[1] < counts[0] for name, counts in difference.items()}
 assert fell.pop("kernels launched by a step") is False
 assert all(fell.values())
+assert list(fell.values()) == [True] * 4
 assert difference["compiles for six pieces"][1] == 1
+assert difference["bytes of new memory for its result"][1] == 0
+assert len(lengths) == 6
+stacked_deeper = jax.tree.map(
+    lambda each: jax.ShapeDtypeStruct((2 * slow.LAYERS, *each.shape[1:]), each.dtype), stacked
+)
+sizes = [
+    mended.step.lower(each, held, position, piece, is_token).as_text().count("\n") for each in (stacked, stacked_deeper)
+]
+assert sizes[0] == sizes[1]
+assert after.module.opcode_counts()["while"] == 1
+rounds = [computes for _, _, computes in describe_kernels(after)]
+assert {"dynamic-slice", "add"} <= set(rounds)
+assert [each for each in rounds if "dot" in each] == ["dot, reduce, broadcast, subtract, exponential", "dot"]
 
 # %% [markdown]
 # ## What you can do now { #done }

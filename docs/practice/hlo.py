@@ -1,20 +1,27 @@
 # %% [markdown]
 # ---
-# description: Twenty-five minutes of reading HLO, its lines, fusions, layouts and constants, and the files that the compiler dumps.
+# description: Twenty-five minutes of reading HLO, its lines, fusions, layouts and constants, beside the jaxpr and in the files that the compiler dumps.
 # minutes: 25
 # ---
 # # HLO
 #
 # The compiler keeps your program as *HLO*, from the first pass to the last, and will write it down at any point.
-# Here you dump it, read it, and find three things in it: the fusions, the layouts and where the constants went.
+# Here you dump it, read it, find three things in it, the fusions, the layouts and where the constants went, and set it beside the jaxpr.
 # [Reading HLO](../reading-hlo.md) explains every part of a line.
 
 # %%
+import inspect
+import re
+
 from xla_inspect import capture, capture_all
-from xla_inspect.practice.models import PARAMS, X, classify, shape
-from xla_inspect.practice.notebook import across, entries, exercise, listing, references, table
-from xla_inspect.practice.tables import kernels, list_constants, list_kernels, list_layouts
-from xla_inspect.report.listing import print_computation
+from xla_inspect.analysis import list_kernels
+from xla_inspect.practice import jaxpr_to_hlo
+from xla_inspect.practice import Equations
+from xla_inspect.practice import PARAMS, X, classify, shape
+from xla_inspect.practice import across, entries, exercise, listing, references, table
+from xla_inspect.practice import describe_kernels, list_constants, list_layouts
+from xla_inspect.report import print_computation
+from xla_inspect.report import title
 
 # %% [markdown]
 # ## Get a dump { #dump }
@@ -32,6 +39,15 @@ from xla_inspect.report.listing import print_computation
 # %%
 found = capture(classify, PARAMS, X)
 listing(print_computation(found.unoptimized_module.entry))
+
+# %% check="JAX gives the text that the capture holds, and the compiler has HLO to show after each pass."
+import jax
+
+given = jax.jit(classify).lower(PARAMS, X).compile().as_text()
+assert given.startswith("HloModule jit_classify")
+assert re.findall(r" (\w+)\(", given) == re.findall(r" (\w+)\(", found.after)
+assert len(found.passes) > 1
+assert all(step.text.startswith("HloModule jit_classify") for step in found.passes)
 
 # %% [markdown]
 # This is the module as the compiler got it.
@@ -55,6 +71,18 @@ listing(print_computation(found.unoptimized_module.entry))
 # %% open="ENTRY after optimization"
 listing(print_computation(found.module.entry))
 
+# %% check="One ROOT; parameters are numbered from zero as the leaves are; each product names what it contracts."
+text = print_computation(found.unoptimized_module.entry)
+assert (text.count("ROOT "), text.count("ENTRY ")) == (1, 1)
+assert text.rstrip("}\n ").splitlines()[-1].strip().startswith("ROOT ")
+leaves = [*PARAMS, X]
+assert len(leaves) == 5
+taken = {each.parameter_number: each.shape for each in found.unoptimized_module.entry if each.opcode == "parameter"}
+assert [taken[number].dimensions for number in range(5)] == [leaf.shape for leaf in leaves]
+products = [line for line in text.splitlines() if " dot(" in line]
+assert len(products) == 2
+assert all("lhs_contracting_dims={1}, rhs_contracting_dims={0}" in line for line in products)
+
 # %% [markdown]
 # ## Find the fusions { #fusions }
 #
@@ -64,16 +92,18 @@ listing(print_computation(found.module.entry))
 # **Predict.** Which operations ended up together?
 
 # %% open="The kernels, in order, and what each computes"
-table(["kernel", "kind", "what it computes"], list_kernels(found))
+table(["kernel", "kind", "what it computes"], describe_kernels(found))
 
 # %% [markdown]
 # The CPU hands each product to a library, as a fusion of kind `kCustom`.
 # What stands between two products became one loop each, a `kLoop`: one pass over memory for a bias, its broadcast and a relu together.
 
 # %% check="On the CPU, each product is a kCustom fusion, and every other kernel a loop."
-kinds = [kind.split()[0] for _, kind, _ in list_kernels(found)]
+kinds = [kind.split()[0] for _, kind, _ in describe_kernels(found)]
 assert kinds == ["kLoop", "kCustom", "kLoop", "kCustom", "kLoop"]
-assert [text for _, kind, text in list_kernels(found) if kind.startswith("kCustom")] == ["dot", "dot"]
+assert [text for _, kind, text in describe_kernels(found) if kind.startswith("kCustom")] == ["dot", "dot"]
+assert {kind for _, kind, text in describe_kernels(found) if text == "dot"} == {"kCustom __ynn_fusion"}
+assert describe_kernels(found)[2][2] == "2 broadcast, add, maximum"
 
 # %% [markdown]
 # The other compilers draw the borders elsewhere.
@@ -82,11 +112,16 @@ assert [text for _, kind, text in list_kernels(found) if kind.startswith("kCusto
 
 # %% open="Kernels on three targets"
 targets = capture_all(classify, PARAMS, X)
-across(targets, lambda one: len(kernels(one)), "kernels")
+across(targets, lambda one: len(list_kernels(one)), "kernels")
 
 # %% check="The H100 needs fewer kernels than the CPU, and the TPU needs one."
 if set(targets) >= {"h100", "tpu-v5e"}:
-    assert len(kernels(targets["cpu"])) > len(kernels(targets["h100"])) > len(kernels(targets["tpu-v5e"])) == 1
+    assert (
+        len(list_kernels(targets["cpu"]))
+        > len(list_kernels(targets["h100"]))
+        > len(list_kernels(targets["tpu-v5e"]))
+        == 1
+    )
 
 # %% [markdown]
 # ## Find the layouts { #layouts }
@@ -114,14 +149,19 @@ entries(capture_all(turned, shape(128, 64), shape(64, 256)))
 # The H100 writes the product with the layout `{0,1}` at once, and a `bitcast` makes a transpose of it: another type for the same bytes, at no cost.
 # The TPU's kernel writes the transpose itself; its layouts also carry tiles, `T(8,128)`.
 
-# %% check="The CPU transposes in its last kernel, the H100 by a bitcast."
+# %% check="The CPU transposes in its last kernel, the H100 by a bitcast; the TPU's only kernel writes the transpose, in tiles."
 found_turned = capture_all(turned, shape(128, 64), shape(64, 256))
-assert "transpose" in list_kernels(found_turned["cpu"])[-1][2]
+assert {"tanh", "transpose"} <= set(describe_kernels(found_turned["cpu"])[-1][2].split(", "))
+assert [layout for _, _, layout in list_layouts(found_turned["cpu"])] == ["{1,0}"] * 4
 if "h100" in found_turned:
     assert found_turned["h100"].module.entry.root.opcode == "bitcast"
     assert [layout for _, _, layout in list_layouts(found_turned["h100"])][-2:] == ["{0,1}", "{1,0}"]
 if "tpu-v5e" in found_turned:
-    assert len(kernels(found_turned["tpu-v5e"])) == 1
+    assert len(list_kernels(found_turned["tpu-v5e"])) == 1
+    root = found_turned["tpu-v5e"].module.entry.root
+    assert (root.opcode, root.shape.dimensions) == ("fusion", (256, 128))
+    assert "transpose" not in found_turned["tpu-v5e"].module.opcode_counts()
+    assert all("T(8,128)" in layout for _, _, layout in list_layouts(found_turned["tpu-v5e"]))
 
 # %% [markdown]
 # ## Find the constants { #constants }
@@ -139,9 +179,89 @@ table(["module", "value", "shape", "where"], [(name, *row) for name, rows in con
 # And each constant moved into the fusion that needs it, where it costs nothing: a scalar in a register, not an array in memory.
 
 # %% check="Afterwards all constants stand in fusions, one of them negative, one a reciprocal."
+assert inspect.getsource(classify).count("127.5") == 2
+assert [value for value, _, _ in constants["before"]] == ["127.5", "0"]
+assert {kind for _, kind, _ in constants["after"]} == {"f32[]"}
 assert all(where.startswith("inside") for _, _, where in constants["after"])
 assert {value for value, _, _ in constants["after"]} == {"0", "-127.5", "0.00784313772"}
 assert abs(1 / 127.5 - 0.00784313772) < 1e-9
+
+# %% [markdown]
+# ## The jaxpr beside its HLO { #jaxpr }
+#
+# With the instructions that it makes of an equation, JAX notes its primitive and the line of Python that asked for it, and the compiler keeps both where it can.
+# So what became of each equation of [the jaxpr](jaxpr.py) can be looked up.
+#
+# **Predict.** Subtraction, division, product, sum, maximum: which of them takes one instruction of HLO, and which takes several?
+
+# %% open="Each equation, and what came of it"
+equations = Equations(classify, PARAMS, X)
+equations.name_inputs("params", "pixels")
+table(["equation", "HLO before", "HLO after, and in which kernel"], jaxpr_to_hlo.rows(found, equations))
+
+# %% [markdown]
+# One equation is one instruction, until shapes differ.
+# A jaxpr adds a row to a matrix; HLO adds only arrays of one shape, so the row is repeated first, and for each sum that takes three instructions more.
+# A number in an equation becomes a constant, repeated likewise.
+#
+# Afterwards the operations are not all the same: what was subtracted is added, and what was divided is multiplied.
+# Of `broadcast_in_dim` nothing is left, since a row is as good as a matrix of one row.
+#
+# **Predict.** Which of the three texts says where in memory a value lies, and which says what runs as one kernel?
+
+# %% open="What each stage holds"
+table(["what it has", "jaxpr", "HLO before", "HLO after"], jaxpr_to_hlo.compare(found, equations))
+
+# %% [markdown]
+# A jaxpr says what is computed, for any machine.
+# HLO has a layout for every array from the start, but which operations run together is known only at the end.
+
+# %% check="Each sum takes four instructions; a difference ends as a sum, a quotient as a product; no kernel before the end."
+came = {row.equation: [each.opcode for each in row.before] for row in jaxpr_to_hlo.set_beside(found, equations)}
+sums = [opcodes for equation, opcodes in came.items() if " = add " in equation]
+assert sums == [["broadcast", "reshape", "broadcast", "add"]] * 2
+assert {
+    len(opcodes)
+    for equation, opcodes in came.items()
+    if re.search(" = (sub|div|dot_general|broadcast_in_dim) ", equation)
+} == {1}
+assert [opcodes for equation, opcodes in came.items() if " = max " in equation] == [["broadcast", "maximum"]]
+assert all(each.shape.layout for each in found.unoptimized_module.entry if each.shape.dimensions)
+assert 'op_name="jit(classify)/sub" stack_frame_id=' in found.before
+assert re.search(r' add\(.* metadata=\{op_name="jit\(classify\)/sub" stack_frame_id=', found.after)
+entry = found.unoptimized_module.entry
+numbers = [each.name for each in entry if each.opcode == "constant"]
+assert {user.opcode for name in numbers for user in entry.users(name)} == {"broadcast"}
+after = {equation: text for equation, _, text in jaxpr_to_hlo.rows(found, equations)}
+assert after["r1 = sub pixels, 127.5"].startswith("add in ")
+assert after["r2 = div r1, 127.5"].startswith("multiply in ")
+assert {text for equation, text in after.items() if " = broadcast_in_dim " in equation} == {"nothing"}
+held = {name: counts for name, *counts in jaxpr_to_hlo.compare(found, equations)}
+assert held["arrays with a layout"][0] == 0 < min(held["arrays with a layout"][1:])
+assert held["kernels"] == [0, 0, len(list_kernels(found))]
+
+# %% [markdown]
+# The other compilers get the same instructions.
+#
+# **Predict.** Where do these equations end up on the H100, and where on the TPU?
+
+# %% open="The same equations on the H100 and the TPU"
+rows = {title(name): jaxpr_to_hlo.rows(one, equations) for name, one in targets.items() if name in {"h100", "tpu-v5e"}}
+table(
+    ["compiled for", "equation", "HLO after, and in which kernel"],
+    [(name, row[0], row[2]) for name, each in rows.items() for row in each],
+)
+
+# %% check="The equations end up in two kernels of the H100, and in one of the TPU, where a product is a convolution."
+if set(targets) >= {"h100", "tpu-v5e"}:
+    ended = {
+        name: {text.rpartition(" in ")[2] for _, _, text in each[:-1]} - {"nothing"} for name, each in rows.items()
+    }
+    assert [len(ended[title(name)]) for name in ("h100", "tpu-v5e")] == [2, 1]
+    assert rows[title("tpu-v5e")][2][2].startswith("convolution in ")
+    assert [[row[:2] for row in each] for each in rows.values()] == [
+        [row[:2] for row in jaxpr_to_hlo.rows(found, equations)]
+    ] * 2
 
 # %% [markdown]
 # ## Your turn { #exercises }

@@ -10,9 +10,11 @@
 # [The chapter on jaxprs](../jaxpr.md) has the whole story.
 
 # %%
-from xla_inspect.practice.equations import Equations, explain
-from xla_inspect.practice.models import PARAMS, X, mlp
-from xla_inspect.practice.notebook import exercise, references, table
+import re
+
+from xla_inspect.practice import Equations, explain
+from xla_inspect.practice import PARAMS, X, mlp
+from xla_inspect.practice import exercise, references, table
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +39,19 @@ jax.make_jaxpr(mlp)(PARAMS, X)
 #
 # Two lines more than operations in your Python: `broadcast_in_dim` gives each bias a second dimension, so that it can be added to rows.
 
+# %% check="Tracing compiles nothing, and takes shapes; two lines beside the five operations give each bias a second dimension."
+from xla_inspect.practice import compiles
+
+with compiles() as compiled:
+    traced = jax.make_jaxpr(mlp)(PARAMS, X)
+assert compiled == []
+leaves = jax.tree.leaves((PARAMS, X))
+assert {type(leaf) for leaf in leaves} == {jax.ShapeDtypeStruct}
+assert [variable.aval.shape for variable in traced.jaxpr.invars] == [leaf.shape for leaf in leaves]
+stretched = [each.outvars[0].aval.shape for each in traced.eqns if each.primitive.name == "broadcast_in_dim"]
+assert stretched == [(1, 128), (1, 16)]
+assert len(traced.eqns) - len(stretched) == 5
+
 # %% [markdown]
 # ## Name the primitives { #primitives }
 #
@@ -50,8 +65,11 @@ table(
     [(name, count, explain(name)) for name, count in equations.primitives.items()],
 )
 
-# %% check="Two products, four operations on elements or shapes twice each at most, and one relu."
+# %% check="Two products along neighbouring dimensions, two broadcasts, two additions, and a maximum with a literal zero."
 assert equations.primitives == {"dot_general": 2, "broadcast_in_dim": 2, "add": 2, "max": 1}
+found = {each.primitive.name: each for each in equations}
+assert found["dot_general"].params["dimension_numbers"] == (((1,), (0,)), ((), ()))
+assert found["max"].invars[1].val == 0.0
 
 # %% [markdown]
 # `dot_general` is the one that costs: it names the dimensions that are summed over, here the last of the first operand and the first of the second.
@@ -77,10 +95,16 @@ table(["line", "primitive", "reads", "makes", "shape"], equations.rows())
 # Everything above them is needed for the product that `add` takes.
 # [An exercise below](#exercise-follow) asks you to write the program that finds out.
 
+# %% check="Without b2 a broadcast and an addition go, and the result needs every other line."
+without = Equations(lambda params, x: jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2, PARAMS, X)
+assert equations.primitives - without.primitives == {"broadcast_in_dim": 1, "add": 1}
+assert [row[2] for row in equations.rows()][-2:] == ["params.b2", "r5, r6"]
+assert equations.unused == without.unused == 0
+
 # %% [markdown]
 # ## What never gets into it { #lost }
 #
-# **Predict.** The function below has a loop, a condition, a variable that is not used and a `print`.
+# **Predict.** The function below has a loop, a condition and a variable that is not used.
 # What of all that is in its jaxpr?
 
 
@@ -97,13 +121,17 @@ jax.make_jaxpr(wordy)(1.0)
 # %% [markdown]
 # The loop was run by Python while JAX watched, so its body stands there once for each round.
 # The condition was decided by Python.
-# `exp` is there, although nobody reads its result: tracing writes down what happened, and leaves the cleaning to the compiler.
-# In [the last phase](capstone.py) a loop like this one is a fault that you will have to find.
+# `exp` is there, although nobody reads its result: tracing writes down what happened.
+# JAX drops it later, when it lowers the jaxpr for the compiler.
+# In [the capstone](capstone.py) a loop like this one is a fault that you will have to find.
 
-# %% check="The loop is unrolled, the condition is gone, and the unused exponential is still there."
+# %% check="The loop is unrolled, the condition is gone, and the unused exponential is there until JAX lowers the jaxpr."
 found = Equations(wordy, 1.0)
 assert found.primitives == {"exp": 1, "add": 3}
 assert found.unused == 1
+lowered = jax.jit(wordy).lower(1.0).as_text()
+assert lowered.count("stablehlo.add") == 3
+assert not re.search("exponential|compare|while", lowered)
 
 # %% [markdown]
 # ## Jaxprs inside jaxprs { #inner }
@@ -116,8 +144,26 @@ assert found.unused == 1
 jax.make_jaxpr(lambda x: jax.nn.relu(x) + 1.0)(jnp.ones(3))
 
 # %% [markdown]
-# The equation is called `jit` and holds a jaxpr of its own.
+# The equation is a `custom_jvp_call`, since relu brings a rule for its derivative, and holds a jaxpr of its own.
+# In that stands an equation called `jit`, which holds another.
 # Loops (`scan`, `while`) and conditions (`cond`) hold theirs the same way, so a program that walks over a jaxpr has to go inside.
+
+# %% check="relu is a jaxpr in a jaxpr in a jaxpr; loops and conditions hold theirs too."
+from jax.extend.core import jaxprs_in_params
+
+outer = jax.make_jaxpr(jax.nn.relu)(jnp.ones(3)).eqns[0]
+(held,) = jaxprs_in_params(outer.params)
+(inner,) = held.eqns
+assert (outer.primitive.name, inner.primitive.name) == ("custom_jvp_call", "jit")
+assert [each.primitive.name for (deepest,) in [jaxprs_in_params(inner.params)] for each in deepest.eqns] == ["max"]
+holders = {
+    "scan": lambda x: jax.lax.scan(lambda carry, _: (carry + 1, None), x, length=9),
+    "while": lambda x: jax.lax.while_loop(lambda carry: carry < 9, lambda carry: carry + 1, x),
+    "cond": lambda x: jax.lax.cond(x < 9, jnp.sin, jnp.cos, x),
+}
+for name, function in holders.items():
+    inside = {each.primitive.name: list(jaxprs_in_params(each.params)) for each in jax.make_jaxpr(function)(1.0).eqns}
+    assert inside[name], name
 
 # %% [markdown]
 # ## Your turn { #exercises }

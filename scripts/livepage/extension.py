@@ -6,26 +6,30 @@ exception at the end of a page that failed. `livepage.mkdocs_hook` turns failure
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import SubElement
 
+from markdown.blockprocessors import BlockProcessor
 from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
 from markdown.postprocessors import Postprocessor
 from markdown.treeprocessors import Treeprocessor
-from markdown.util import HTML_PLACEHOLDER_RE
+from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 
-from livepage import rendering
-from livepage.blocks import FENCE_MARK, VALUE_MARK
-from livepage.origins import Includes
-from livepage.page import Page
-from livepage.project import project
+from livepage.read import FENCE_MARK, VALUE_MARK, Includes, load_adapter, project
+from livepage.render import Page, html_output
 
 if TYPE_CHECKING:
-    import re
     from xml.etree.ElementTree import Element
 
     from markdown import Markdown
+
+_ELEMENT = re.compile(r"<(?P<tag>[a-z]\w*)\b(?![^>]*\bmarkdown=).*</(?P=tag)>\s*\Z", re.DOTALL)
+
+
+_UNDEFINED = re.compile(r"(?<![\w\]])\[[^\[\]\n]+\]\[[^\[\]\n]*\]|\[\^[^\[\]\s]+\]")
 
 
 class LivePages(Extension):
@@ -34,11 +38,16 @@ class LivePages(Extension):
     Options:
         root: The project's folder, by default the current one.
         docs: The folder of the pages in it.
+        adapter: The module that holds what the project adds, by its name.
     """
 
     def __init__(self, **options: object) -> None:
         """Take the options of the configuration."""
-        self.config = {"root": ["", "The project's folder"], "docs": ["docs", "The folder of the pages"]}
+        self.config = {
+            "root": ["", "The project's folder"],
+            "docs": ["docs", "The folder of the pages"],
+            "adapter": ["", "The module that holds what the project adds"],
+        }
         super().__init__(**options)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name that Python-Markdown calls
@@ -46,19 +55,22 @@ class LivePages(Extension):
         md.registerExtension(self)
         if self.getConfig("root"):
             project.root, project.docs = Path(self.getConfig("root")).resolve(), Path(self.getConfig("docs"))
+        project.adapter = load_adapter(self.getConfig("adapter"))
         page = Page(md)
         md.livepage = page  # type: ignore[attr-defined]  # how the output of a block finds its page
         snippets: dict[str, Any] = {}
         for extension in md.registeredExtensions:
             if hasattr(extension, "get_pymdownx_highlighter"):
-                extension.get_pymdownx_highlighter = rendering.highlighter
+                extension.get_pymdownx_highlighter = html_output.highlighter
             if hasattr(extension, "extend_super_fences"):
                 fences = _Fences(page)
                 extension.extend_super_fences("python", fences.show, fences.accept, None)
             if type(extension).__name__ == "SnippetExtension":
                 snippets = extension.getConfigs()
         md.preprocessors.register(_Read(snippets, md, page), "snippet", 32)
+        md.parser.blockprocessors.register(_IndentedHtml(md.parser), "livepage_html", 85)
         md.inlinePatterns.register(_Value(md, page), "livepage_value", 195)
+        md.treeprocessors.register(_References(md, page), "livepage_references", 5)
         md.treeprocessors.register(_LastTree(md, page), "livepage_last", -100)
         md.postprocessors.register(_Finish(md, page), "livepage_finish", -100)
 
@@ -96,9 +108,23 @@ class _Read(Includes):
 
     def run(self, lines: list[str]) -> list[str]:
         if self.page.inner:
-            rendering.adopt(self.md)
+            html_output.adopt(self.md)
             return list(super().run(lines))
         return self.page.start(lines, self)
+
+
+class _IndentedHtml(BlockProcessor):
+    """Takes an HTML block in a fold or a tab for one, as Python-Markdown does at the margin alone.
+
+    It would otherwise come to stand in a `<p>`, which a browser closes at the `<figure>` or `<div>` in it.
+    """
+
+    def test(self, parent: Element, block: str) -> bool:  # noqa: ARG002 - part of the signature
+        match = _ELEMENT.match(block)
+        return bool(match and self.parser.md.is_block_level(match["tag"]))
+
+    def run(self, parent: Element, blocks: list[str]) -> None:
+        SubElement(parent, "p").text = self.parser.md.htmlStash.store(blocks.pop(0).strip())
 
 
 class _Value(InlineProcessor):
@@ -116,6 +142,21 @@ class _Value(InlineProcessor):
         if self.page.inner:
             return None, None, None
         return self.page.show_value(int(m[1])), m.start(0), m.end(0)
+
+
+class _References(Treeprocessor):
+    """Finds the references to links and footnotes that nothing defines: Markdown leaves them as they are."""
+
+    def __init__(self, md: Markdown, page: Page) -> None:
+        super().__init__(md)
+        self.page = page
+
+    def run(self, root: Element) -> None:
+        for element in root.iter():
+            for text in (element.text, element.tail):
+                if text and not isinstance(text, AtomicString):
+                    for reference in _UNDEFINED.findall(text):
+                        self.page.miss(reference)
 
 
 class _LastTree(Treeprocessor):

@@ -5,18 +5,23 @@ from __future__ import annotations
 import gc
 import logging
 import os
-import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import FileSystemBytecodeCache
+from markupsafe import escape
+from mkdocs.exceptions import PluginError
 from mkdocs.plugins import CombinedEvent, event_priority
+from mkdocs.utils import CountHandler
 from watchdog.observers.polling import PollingObserver
 
-from livepage import ahead, explorers, kept, notebooks, reading, search, texts
-from livepage.links import LineOfLink
-from livepage.project import GARBAGE, log, project
+from livepage import precompile
+from livepage.keep import Templates, rendered
+from livepage.notebooks import notebook_pages
+from livepage.publish import build_info, reading_time, search, site_checksum, text_outputs
+from livepage.read import GARBAGE, load_adapter, log, project
+from livepage.render import LineOfLink
+from livepage.run import supervisor
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,13 +31,21 @@ if TYPE_CHECKING:
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
-    from livepage.session import Failure
+    from livepage.read import Failure, SearchEntry
 
-_built: list[str] = []
-_ahead: list[ahead.Ahead] = []
+_commands: list[str] = []
+_ahead: list[precompile.Precompile] = []
 _nav: list[Navigation] = []
 _pages: list[Page] = []
+_MKDOCS_LOG = logging.getLogger("mkdocs")
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
+
+
+def on_startup(command: str, **_: object) -> None:
+    """Let another process say how a build ends; `mike` builds by this command too."""
+    _commands[:] = [command]
+    if command == "build":
+        supervisor.supervise()
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -40,80 +53,82 @@ def on_config(config: MkDocsConfig) -> None:
     project.root = Path(config.config_file_path).resolve().parent
     project.docs = Path(config.docs_dir).relative_to(project.root)
     project.report = _warn
+    if config.strict:
+        # With --quiet MkDocs neither tells warnings nor counts them, and would call a failed page a success.
+        _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
     project.clear()
+    site_checksum.remove(Path(config.site_dir))
     gc.set_threshold(*GARBAGE)
-    # A compile takes seconds: it is named in the build's log.
-    compiles = logging.getLogger("xla_inspect")
-    compiles.parent, compiles.level = log, logging.INFO
+    options = config.mdx_configs.get("livepage.extension") or {}
+    project.adapter = load_adapter(options.get("adapter", ""))
+    if project.adapter.slow_work:
+        # What takes seconds is named in the build's log.
+        slow = logging.getLogger(project.adapter.slow_work)
+        slow.parent, slow.level = log, logging.INFO
     project.started = time.perf_counter()
-    notebooks.add_plugin(config)
     if os.environ.get("SITE_VERSIONS"):
-        # Set by scripts/publish: other versions of the site lie beside this one, and the header offers them.
+        # Set by scripts/ci/publish: other versions of the site lie beside this one, and the header offers them.
         config.extra["version"] = {"provider": "mike", "default": "stable"}
     if not any(isinstance(known, LineOfLink) for known in _PAGES_LOG.filters):
         _PAGES_LOG.addFilter(LineOfLink())
-    if "SOURCE_DATE_EPOCH" not in os.environ:
-        commit = ["git", "-C", str(project.root), "log", "-1", "--format=%ct"]
-        try:
-            date = subprocess.run(commit, capture_output=True, text=True, check=False).stdout.strip()
-        except OSError:
-            return
-        if date:
-            os.environ["SOURCE_DATE_EPOCH"] = date
+    if "SOURCE_DATE_EPOCH" not in os.environ and (date := build_info.ask_git("log", "-1", "--format=%ct")):
+        os.environ["SOURCE_DATE_EPOCH"] = date
 
 
 def on_env(env: Environment, config: MkDocsConfig, **_: object) -> Environment:
-    """Keep the compiled templates of the theme, which otherwise take a third of a rebuild, and tell them of a feed."""
+    """Keep the compiled templates of the theme, and tell them of a feed."""
     _end_ahead()
     config.extra["feed"] = any("feed" in page.meta for page in _nav[0].pages)
-    folder = project.root / ".cache" / "templates"
-    folder.mkdir(parents=True, exist_ok=True)
-    env.bytecode_cache = FileSystemBytecodeCache(str(folder))
+    env.bytecode_cache = Templates()
     return env
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Take notebooks for pages, each with a file to take away."""
-    return notebooks.add_files(files, config)
+    return notebook_pages.add_files(files, config)
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     """Start the notebooks that have to run, and write those that readers take away."""
-    notebooks.start(files, config)
-    notebooks.write_downloads(files, config)
+    notebook_pages.start(files)
+    notebook_pages.write_downloads(files, config)
     _nav[:] = [nav]
     _pages.clear()
     pages = [Path(file.abs_src_path or "") for file in files.documentation_pages()]
-    _ahead[:] = [ahead.Ahead([page for page in pages if page.suffix == ".md"])]
+    _ahead[:] = [precompile.Precompile([page for page in pages if page.suffix == ".md"])]
     _ahead[0].begin()
     return nav
 
 
+def on_page_read_source(page: Page, **_: object) -> str | None:
+    """Read the front matter of a notebook, whose cells are no Markdown yet."""
+    return notebook_pages.read_source(page)
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Say which page comes."""
+    """Say which page comes, and let its front matter be text: the theme writes title and description as they are."""
     project.current = Path(page.file.abs_src_path or page.file.src_uri)
-    return notebooks.dress(markdown, page, config, _warn) if notebooks.is_notebook(page) else markdown
+    page.meta.update({name: escape(page.meta[name]) for name in ("title", "description") if name in page.meta})
+    return notebook_pages.dress(page, config, _warn) if notebook_pages.is_notebook(page) else markdown
 
 
 def on_page_content(html: str, **_: object) -> str:
     """Say that the page is over and how long it takes to read."""
     project.current = None
-    return reading.add_time(html)
+    return reading_time.add_time(html)
 
 
 @event_priority(-100)
 def on_pre_page(page: Page, **_: object) -> Page:
-    """Guard a notebook, after mkdocs-jupyter has taken it over, and keep what a page is rendered to."""
-    if notebooks.is_notebook(page):
-        notebooks.guard(page, _warn)
-    kept.keep(page)
+    """Keep what a page is rendered to."""
+    rendered.keep(page)
     return page
 
 
 @event_priority(100)
 def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
     page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
-    page.content = search.to_index(page.content or "", whole="feed" not in page.meta)
+    page.content = search.to_index(page.content or "", _list_entries(page), whole="feed" not in page.meta)
     return context
 
 
@@ -121,26 +136,24 @@ def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[
 def _show_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
     _pages.append(page)
     if plugin := config.plugins.get("material/search"):
-        search.rank(plugin.search_index.entries)
+        search.rank(plugin.search_index.entries, page.url, _list_entries(page))
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
     return context
+
+
+def _list_entries(page: Page) -> tuple[SearchEntry, ...]:
+    _, outcomes = project.sources.get((project.docs / page.file.src_uri).as_posix(), (None, []))
+    return tuple(entry for outcome in outcomes for entry in outcome.entries)
 
 
 # The search plugin indexes pages at this event.
 on_page_context = CombinedEvent(_hide_listings, _show_listings)
 
 
-def on_post_page(output: str, **_: object) -> str:
-    """Keep the page, in which explorers may stand."""
-    _built.append(output)
-    return output
-
-
+@event_priority(-100)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
-    """Publish what explorers need, and sum up the build in the log."""
-    explorers.publish(_built, Path(config.site_dir))
-    texts.publish(_nav[0], _pages, config)
-    _built.clear()
+    """Publish what reads no HTML, sum up the build in the log, and say last that the site is finished."""
+    text_outputs.publish(_nav[0], _pages, config)
     totals = project.totals
     log.info(
         "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",
@@ -149,6 +162,19 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
     )
     for target, reason in sorted(project.missing.items()):
         log.info("target %s is missing, marked on the pages: %s", target, reason)
+    _finish(config)
+
+
+def _finish(config: MkDocsConfig) -> None:
+    """Say that the site is finished, unless the build is about to fail for what it warned of."""
+    counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
+    if _commands == ["serve"] or any(counter.get_counts() for counter in counters):
+        return
+    try:
+        site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _pages])
+    except FileNotFoundError as error:
+        raise PluginError(str(error)) from error
+    supervisor.finish()
 
 
 def on_build_error(**_: object) -> None:
@@ -168,7 +194,7 @@ def on_serve(server: LiveReloadServer, **_: object) -> None:
 
 
 def on_shutdown() -> None:
-    """Let the process end at once: its last search for garbage, among all of JAX, takes a third of a second."""
+    """Let the process end at once: its last search for garbage, among all that pages import, takes its time."""
     _end_ahead()
     gc.freeze()
 

@@ -5,27 +5,30 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import common
+import stamps
+from common import ROOT
 from releases import environments, measuring, pages, summary
-from releases.compacting import compact, name_program
-from releases.environments import ROOT, ReleaseError
-from xla_inspect.capture import targets
+from releases.compacting import compact
+from releases.environments import ReleaseError
+from releases.joining import join, list_lacking
+from xla_inspect import targets
 from xla_inspect.errors import InspectError
-from xla_inspect.hlo import releases as records
+from xla_inspect.releases import read_releases, write_release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from releases.measuring import Task
-    from xla_inspect.hlo.releases import Release
+    from xla_inspect.releases import Release
 
 DATA = ROOT / "docs" / "data" / "drift"
-
-STARTED = time.monotonic()
+say = partial(common.say, aside=True)  # what is printed is the comparison
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,28 +45,54 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options, with lists for those that take several."""
     parser = argparse.ArgumentParser(prog="scripts/drift", description=__doc__)
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="released versions of JAX")
+    parser.add_argument("--pinned", action="store_true", help="the release that is pinned, with exactly the pins")
     parser.add_argument("--newest", action="store_true", help="the newest release that installs here")
     parser.add_argument("--without-pages", action="store_true", help="leave out the site's pages, which take longest")
     parser.add_argument("--again", action="store_true", help="measure anew what is measured")
     parser.add_argument("--complete", action="store_true", help="measure what records lack, such as new programs")
-    parser.add_argument("--programs", type=_split, default=[], help="files of snippets/programs, for a trial")
-    parser.add_argument("--targets", type=_split, default=[], help="targets, for a trial")
+    parser.add_argument("--programs", type=_split, default=[], help="only these files of snippets/programs")
+    parser.add_argument("--targets", type=_split, default=[], help="only these targets")
+    parser.add_argument("--libtpu", type=_split, default=[], help="compare these libtpu with the one that is pinned")
     parser.add_argument("--out", type=Path, default=DATA, help="where the records lie")
     options = parser.parse_args(arguments)
+    if options.libtpu and (options.versions or options.newest):
+        parser.error("--libtpu is about the JAX that is pinned: name no other release")
     if unknown := set(options.targets) - set(targets.TARGETS):
         parser.error(f"no target is named {', '.join(sorted(unknown))}; the targets are {', '.join(targets.TARGETS)}")
-    if (options.programs or options.targets) and options.out == DATA:
-        parser.error("a part of the programs or targets is no record of a release: say --out FOLDER")
     return options
 
 
 def _split(text: str) -> list[str]:
-    return [each for each in text.split(",") if each]
+    return [item for item in text.split(",") if item]
 
 
-def say(text: str) -> None:
-    """Say how far it is, with the time since the start."""
-    print(f"[{time.monotonic() - STARTED:4.0f} s] {text}", file=sys.stderr, flush=True)
+@dataclass(frozen=True)
+class Asked:
+    """A release to measure, or the pinned one with another libtpu, for TPUs alone."""
+
+    version: str
+    libtpu: str = ""
+
+    def __str__(self) -> str:
+        """Return what it is called in a message."""
+        return f"{self.version} with libtpu {self.libtpu}" if self.libtpu else self.version
+
+    def locate(self, folder: Path) -> Path:
+        """Return the file of its record."""
+        return folder / (f"libtpu/{self.libtpu}.json" if self.libtpu else f"{self.version}.json")
+
+    def list_tasks(self, options: argparse.Namespace) -> list[Task]:
+        """Return what is to be compiled."""
+        tasks = measuring.list_tasks(options.programs, options.targets)
+        return [task for task in tasks if task["kind"] == "tpu"] if self.libtpu else tasks
+
+
+def list_asked(options: argparse.Namespace) -> list[Asked]:
+    """Return what the options ask for; with another libtpu, what it is compared with too."""
+    versions = [*options.versions, *([environments.find_newest()] if options.newest else [])]
+    if options.pinned or options.libtpu:
+        versions.append(environments.read_pins()["jax"])
+    return [*(Asked(versions[-1], libtpu) for libtpu in options.libtpu), *map(Asked, dict.fromkeys(versions))]
 
 
 def work(options: argparse.Namespace) -> int:
@@ -73,68 +102,80 @@ def work(options: argparse.Namespace) -> int:
         ReleaseError: A release cannot be measured. Those before it are kept.
     """
     options.out.mkdir(parents=True, exist_ok=True)
-    known = {release.jax: release for release in records.read_all(options.out)}
-    asked = [*options.versions, *([environments.find_newest()] if options.newest else [])]
+    asked = list_asked(options)
+    known = {Asked(release.jax): release for release in read_releases(options.out, stamps.read_text)}
+    for release in read_releases(options.out / "libtpu", stamps.read_text):
+        known[Asked(release.jax, release.versions["libtpu"])] = release
     bad = {}
-    for version in dict.fromkeys(asked):
+    for request in asked:
         try:
-            known[version] = bring(version, known.get(version), options)
+            known[request] = bring(request, known.get(request), options)
         except ReleaseError as error:
-            say(f"{version}: {error}")
-            bad[version] = str(error)
-    shown = sorted((known[version] for version in asked or known if version in known), key=lambda each: each.order)
-    if options.newest and len(shown) == 1:
-        older = [each for each in known.values() if each.order < shown[0].order]
-        shown = sorted(older, key=lambda each: each.order)[-1:] + shown
-    print(summary.compare_all(shown, bad))
+            say(f"{request}: {error}")
+            bad[str(request)] = str(error)
+    releases = [known[request] for request in asked or known if request in known and (asked or not request.libtpu)]
+    releases.sort(key=lambda release: release.order)
+    if options.newest and len(releases) == 1:
+        older = [
+            release for request, release in known.items() if not request.libtpu and release.order < releases[0].order
+        ]
+        releases = sorted(older, key=lambda release: release.order)[-1:] + releases
+    print(summary.compare_all(releases, bad))
     return 1 if bad else 0
 
 
-def bring(version: str, known: Release | None, options: argparse.Namespace) -> Release:
+def bring(asked: Asked, known: Release | None, options: argparse.Namespace) -> Release:
     """Return the record of a release, measured and written where it is not yet.
 
     Raises:
         ReleaseError: The release cannot be measured.
     """
-    path = options.out / f"{version}.json"
-    tasks = measuring.list_tasks(options.programs, options.targets)
-    lacks = list_lacking(known, tasks) if known else tasks
+    path, tasks = asked.locate(options.out), asked.list_tasks(options)
+    if not known and (options.programs or options.targets) and options.out == DATA:
+        message = "a part of the programs or targets is no record of a release: say --out FOLDER"
+        raise ReleaseError(message)
+    lacks = list_lacking(known, environments.list_pinned(asked.version, asked.libtpu), tasks) if known else tasks
     compiles = not known or options.again or (bool(lacks) and options.complete)
-    runs_pages = not options.without_pages and (options.again or not (known and known.pages))
+    runs_pages = not (options.without_pages or asked.libtpu) and (options.again or not (known and known.pages))
     if known and not compiles and lacks:
-        say(f"{version}: its record lacks {len(lacks)} of {len(tasks)} compiles: --complete adds them")
+        say(f"{asked}: its record lacks {len(lacks)} of {len(tasks)} compiles: --complete adds them")
     if known and not compiles and not runs_pages:
-        say(f"{version}: measured already")
+        say(f"{asked}: measured already")
         return known
     if options.again:
-        shutil.rmtree(environments.STORE / version / "raw", ignore_errors=True)
-        shutil.rmtree(environments.STORE / version / "pages", ignore_errors=True)
-    say(f"{version}: installing, unless it is")
-    environment = environments.make(version)
+        forget(environments.locate(asked.version, asked.libtpu), tasks)
+    say(f"{asked}: installing, unless it is")
+    environment = environments.make(asked.version, asked.libtpu)
     for kind, reason in environment.missing.items():
-        say(f"{version}: no compiler for {kind}: {reason}")
-    found = known
-    if found is None or compiles:
-        measured = compact(environment, tasks, measuring.measure(environment, tasks, say))
-        found = replace(measured, pages=found.pages, disagreements=found.disagreements) if found else measured
+        say(f"{asked}: no compiler for {kind}: {reason}")
+    record = known
+    if record is None or compiles:
+        due = tasks if options.again else lacks
+        measured = compact(environment, due, measuring.measure(environment, due, say))
+        if asked.libtpu:  # what JAX itself is stands in the record of the release
+            measured = replace(measured, names={}, texts={})
+        record = join(record, measured, measuring.list_tasks()) if record else measured
         # Kept at once: running the pages takes as long as all of the above.
-        path.write_text(records.write(found), encoding="utf-8", newline="\n")
+        write(path, record)
     if runs_pages:
         counts, failed = pages.run(environment, say)
-        found = replace(found, pages=counts, disagreements=failed)
-        path.write_text(records.write(found), encoding="utf-8", newline="\n")
-    say(f"{version}: {len(found.programs)} programs, written to {path.name}, {path.stat().st_size // 1024} KiB")
-    return found
+        record = replace(record, pages=counts, disagreements=failed)
+        write(path, record)
+    say(f"{asked}: {len(record.programs)} programs, written to {path.name}, {path.stat().st_size // 1024} KiB")
+    return record
 
 
-def list_lacking(known: Release, tasks: Sequence[Task]) -> list[Task]:
-    """Return the compiles that a record does not hold, those left out for which the release has no compiler."""
+def write(path: Path, release: Release) -> None:
+    """Write a record."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(stamps.seal(write_release(release)), encoding="utf-8", newline="\n")
 
-    def holds(task: Task) -> bool:
-        program = known.programs.get(name_program(task))
-        return task["kind"] in known.missing or (program is not None and task["base"] in program.outcomes)
 
-    return [task for task in tasks if not holds(task)]
+def forget(folder: Path, tasks: Sequence[Task]) -> None:
+    """Remove what compiles and pages left, so that they are measured anew."""
+    for task in tasks:
+        (folder / task["file"]).unlink(missing_ok=True)
+    shutil.rmtree(folder / "pages", ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -8,23 +8,19 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from releases.measuring import read
-from releases.probe import OPTIONS
+from xla_inspect.analysis import list_launches, main_memory_bytes
+from xla_inspect.compilation import PINNED
 from xla_inspect.errors import InspectError
-from xla_inspect.hlo.fusions import custom_fusion_kind
-from xla_inspect.hlo.launches import STRUCTURE
-from xla_inspect.hlo.opcodes import IDLE
-from xla_inspect.hlo.parser import parse
-from xla_inspect.hlo.releases import Compiled, Form, Outcome, Release
-from xla_inspect.hlo.traffic import measure
+from xla_inspect.hlo import parse_module
+from xla_inspect.releases import Form, Release, ReleaseCompile, ReleaseOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from releases.environments import Environment
     from releases.measuring import Task
-    from xla_inspect.hlo.module import Computation, Instruction, Module
 
-SWITCHED_OFF = str(OPTIONS["cpu"]["xla_disable_hlo_passes"]).split(",")
+SWITCHED_OFF = str(PINNED["cpu"]["xla_disable_hlo_passes"]).split(",")
 """Passes that do not run since the result would depend on the machine; some releases list them all the same."""
 
 SHOWN = ("layer", "softmax")
@@ -43,40 +39,40 @@ def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[s
     parameters: dict[str, set[str]] = {}
     attributes: dict[str, set[str]] = {}
     texts: dict[str, dict[str, str]] = {}
-    programs: dict[str, tuple[list[Form], dict[str, Form], dict[str, Outcome]]] = {}
-    for task in sorted(tasks, key=lambda each: (each["program"], each["member"])):
+    programs: dict[str, tuple[list[Form], dict[str, Form], dict[str, ReleaseOutcome]]] = {}
+    for task in sorted(tasks, key=lambda task: (task["program"], task["member"])):
         if not (environment.folder / task["file"]).exists():
             continue
-        found, name = read(environment, task), name_program(task)
+        result, name = read(environment, task), name_program(task)
         traced, lowered, outcomes = programs.setdefault(name, ([], {}, {}))
-        if failed := found.get("failed"):
-            outcomes[task["base"]] = Outcome(failed=failed)
+        if failed := result.get("failed"):
+            outcomes[task["base"]] = ReleaseOutcome(failed=failed)
             continue
         ran = passes.setdefault(task["kind"], {})
-        ran.update(dict.fromkeys(name for name in found["ran"] if name not in SWITCHED_OFF))
-        for primitive, names in found["parameters"].items():
+        ran.update(dict.fromkeys(name for name in result["ran"] if name not in SWITCHED_OFF))
+        for primitive, names in result["parameters"].items():
             parameters.setdefault(primitive, set()).update(names)
-        for operation, (_, *names) in found["operations"].items():
+        for operation, (_, *names) in result["operations"].items():
             attributes.setdefault(operation, set()).update(names)
         if not traced:
-            traced.append(Form(_hash(found["jaxpr"]), found["primitives"]))
+            traced.append(Form(_hash(result["jaxpr"]), result["primitives"]))
         if task["program"] in SHOWN and task["base"] == "cpu":
-            texts[name] = {"jaxpr": found["jaxpr"], "stablehlo": found["stablehlo"]}
-        counts = {operation: int(number) for operation, (number, *_) in found["operations"].items()}
-        lowered[task["base"]] = Form(_hash(found["stablehlo"]), counts)
-        outcomes[task["base"]] = describe(found)
+            texts[name] = {"jaxpr": result["jaxpr"], "stablehlo": result["stablehlo"]}
+        counts = {operation: int(number) for operation, (number, *_) in result["operations"].items()}
+        lowered[task["base"]] = Form(_hash(result["stablehlo"]), counts)
+        outcomes[task["base"]] = describe(result)
     names = json.loads((environment.folder / "names.json").read_text(encoding="utf-8"))
     return Release(
         jax=environment.version,
         versions=environment.versions,
         missing=environment.missing,
         figures_left_out={name: number for name, number in left_out.items() if number},
-        names={module: tuple(each) for module, each in names.items() if module},
-        passes={kind: tuple(each) for kind, each in sorted(passes.items())},
-        parameters={name: tuple(sorted(each)) for name, each in sorted(parameters.items())},
-        attributes={name: tuple(sorted(each)) for name, each in sorted(attributes.items())},
+        names={module: tuple(values) for module, values in names.items() if module},
+        passes={kind: tuple(values) for kind, values in sorted(passes.items())},
+        parameters={name: tuple(sorted(values)) for name, values in sorted(parameters.items())},
+        attributes={name: tuple(sorted(values)) for name, values in sorted(attributes.items())},
         programs={
-            name: Compiled(traced[0] if traced else None, lowered, outcomes)
+            name: ReleaseCompile(traced[0] if traced else None, lowered, outcomes)
             for name, (traced, lowered, outcomes) in sorted(programs.items())
         },
         texts=texts,
@@ -92,23 +88,22 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def describe(found: Mapping[str, Any]) -> Outcome:
+def describe(result: Mapping[str, Any]) -> ReleaseOutcome:
     """Return what one compile came to."""
-    memory = {name: number for name, number in (found["memory"] or {}).items() if number}
-    cost = found["cost"]
-    changed = dict(sorted(Counter(found["changed"]).items()))
+    memory = {name: number for name, number in (result["memory"] or {}).items() if number}
+    cost = result["cost"]
+    changed = dict(sorted(Counter(result["changed"]).items()))
     flops = None if cost is None else int(cost.get("flops", 0))
     try:
-        module = parse(found["after"])
-        launched = list(walk(module, module.entry))
-        launches = Counter(name_kind(module, each) for each in launched)
-        traffic = sum(measure(module, find_started(module, each)).main for each in launched)
+        module = parse_module(result["after"])
+        launches = Counter(launch.sort for launch in list_launches(module))
+        traffic = main_memory_bytes(module)
     except (InspectError, KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
         # The text of a release that this parser has not met.
-        return Outcome(
+        return ReleaseOutcome(
             changed=changed, memory=memory, flops=flops, failed=f"its module cannot be read: {error!r}"[:200]
         )
-    return Outcome(
+    return ReleaseOutcome(
         launches=dict(sorted(launches.items())),
         changed=changed,
         instructions=sum(module.opcode_counts().values()),
@@ -116,33 +111,3 @@ def describe(found: Mapping[str, Any]) -> Outcome:
         traffic=traffic,
         flops=flops,
     )
-
-
-def walk(module: Module, computation: Computation) -> Iterator[Instruction]:
-    """Yield what a computation launches in the order of the text, loops, branches and calls opened."""
-    for instruction in computation:
-        if instruction.opcode in STRUCTURE:
-            for called in module.called(instruction):
-                yield from walk(module, called)
-        elif instruction.opcode not in IDLE and not instruction.opcode.endswith("-done"):
-            yield instruction
-
-
-def find_started(module: Module, instruction: Instruction) -> Instruction:
-    """Return what an asynchronous start holds, which reads and writes the same, or the instruction itself."""
-    if instruction.opcode != "async-start":
-        return instruction
-    held = [each for called in module.called(instruction) for each in called if each.opcode not in IDLE]
-    return held[-1] if held else instruction
-
-
-def name_kind(module: Module, instruction: Instruction) -> str:
-    """Return what sort of launch an instruction is: its opcode, and the fusion's or the library call's kind.
-
-    What starts beside others is marked: `all-gather, async`.
-    """
-    if (started := find_started(module, instruction)) is not instruction:
-        return f"{name_kind(module, started)}, async"
-    kind = custom_fusion_kind(instruction) or instruction.fusion_kind or instruction.custom_call_target
-    name = f"{instruction.opcode.removesuffix('-start')} {kind or ''}".rstrip()
-    return f"{name}, async" if instruction.opcode.endswith("-start") else name

@@ -10,14 +10,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from common import ROOT
+from maintaining import pin
+from xla_inspect import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / ".cache" / "drift"
 
 PYTHON = "3.12"
@@ -25,8 +29,8 @@ OF_COMPILERS = re.compile(r"JAX_|XLA_|TPU_|LIBTPU|TF_|PJRT_|CUDA_|ALLOW_MULTIPLE
 
 VERSION = re.compile(r"\d+(?:\.\d+)+(?:(?:a|b|rc)\d+)?")
 
-# What each kind of target takes besides `jax==VERSION`. The CUDA toolkit's own packages have no version that goes with
-# a release of JAX: the newest that fits is taken, and recorded.
+# What a kind of target takes besides `jax==VERSION`, for a release other than the pinned one. The CUDA toolkit's own
+# packages have no version that goes with a release of JAX: the newest that fits is taken, and recorded.
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "tpu": ("jax[tpu]=={version}",),
     "gpu": ("jax-cuda13-plugin=={version}", "nvidia-cuda-nvcc"),
@@ -70,8 +74,8 @@ class Environment:
 
     def module(self, name: str) -> list[str]:
         """Return the command that runs a module of this folder under the release, and finds nothing else of ours."""
-        found = f"sys.path.insert(0, {str(ROOT / 'scripts')!r})"
-        run = f"import runpy, sys; {found}; runpy.run_module({name!r}, run_name='__main__', alter_sys=True)"
+        setup = f"sys.path.insert(0, {str(ROOT / 'scripts')!r})"
+        run = f"import runpy, sys; {setup}; runpy.run_module({name!r}, run_name='__main__', alter_sys=True)"
         return [str(self.python), "-I", "-c", run]
 
     @property
@@ -85,37 +89,99 @@ def find_interpreter(environment: Path) -> Path:
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def make(version: str, *, store: Path = STORE) -> Environment:
+def read_pins() -> dict[str, str]:
+    """Return the versions of the packages that records name, as this checkout pins them."""
+    pinned = pin.read_pins(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")))
+    return {name: pinned[name] for name in RECORDED}
+
+
+def list_pinned(version: str, libtpu: str = "") -> dict[str, str]:
+    """Return the versions that a release is to have: the pins for the pinned release, and none for another.
+
+    The pinned release is measured with exactly the pins: its record is then of the compilers that make the pages.
+
+    Args:
+        version: The release of JAX.
+        libtpu: Another version of libtpu for it, where one is asked for.
+    """
+    pinned = read_pins()
+    versions = pinned if version == pinned["jax"] else {}
+    return {**versions, "libtpu": libtpu} if libtpu else versions
+
+
+def list_requirements(version: str, libtpu: str = "") -> dict[str, list[str]]:
+    """Return the requirements of a release, by the kind of target that takes them.
+
+    Raises:
+        ReleaseError: Another libtpu is asked for with a release that is not pinned.
+    """
+    pinned = list_pinned(version, libtpu)
+    if "jax" in pinned:
+        kinds = ("cpu", "tpu") if libtpu else ("cpu", *EXTRAS)
+        packages = {kind: targets.PACKAGES[kind] for kind in kinds}
+        packages["cpu"] = (*packages["cpu"], "numpy")
+        return {kind: [f"{name}=={pinned[name]}" for name in names] for kind, names in packages.items()}
+    if libtpu:
+        message = f"another libtpu is tried with the JAX that is pinned alone, and {version} is not"
+        raise ReleaseError(message)
+    extras = {
+        kind: [requirement.format(version=version) for requirement in requirements]
+        for kind, requirements in EXTRAS.items()
+    }
+    return {
+        "cpu": [f"jax=={version}"],
+        **{kind: [f"jax=={version}", *requirements] for kind, requirements in extras.items()},
+    }
+
+
+def make(version: str, libtpu: str = "", *, store: Path = STORE) -> Environment:
     """Return the environment of a release, installed unless it is already.
+
+    Args:
+        version: The release of JAX.
+        libtpu: Another version of libtpu than the release's; then no other accelerator's compiler is installed.
+        store: Where environments lie.
 
     Raises:
         ReleaseError: There is no such release, or it does not install under this Python.
     """
-    if not VERSION.fullmatch(version):
-        message = f"{version!r} is no version of JAX: one looks like 0.11.2"
+    if bad := next((number for number in (version, libtpu or version) if not VERSION.fullmatch(number)), ""):
+        message = f"{bad!r} is no version of {'JAX: one looks like 0.11.2' if bad == version else 'libtpu'}"
         raise ReleaseError(message)
-    folder = store / version
+    requirements = list_requirements(version, libtpu)
+    folder = locate(version, libtpu, store=store)
     described = folder / "environment.json"
     if described.exists():
-        kept = json.loads(described.read_text(encoding="utf-8"))
-        return Environment(version, folder, kept["versions"], kept["missing"])
+        known = json.loads(described.read_text(encoding="utf-8"))
+        if known.get("wanted") == requirements:
+            return Environment(version, folder, known["versions"], known["missing"])
+        # What its compilers left is of other compilers than those that are wanted now.
+        shutil.rmtree(folder)
     environment = folder / "env"
     _run(["venv", "--quiet", "--clear", "--python", sys.executable, str(environment)])
     python = str(find_interpreter(environment))
-    if said := install(python, [f"jax=={version}"]):
+    if refusal := install(python, requirements["cpu"]):
         shutil.rmtree(folder, ignore_errors=True)
-        raise ReleaseError(explain(version, said))
+        raise ReleaseError(explain(version, refusal))
     missing = {}
-    for kind, wanted in EXTRAS.items():
-        if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+    for kind in EXTRAS:
+        if kind not in requirements:
+            missing[kind] = "not asked for"
+        elif (sys.platform, platform.machine()) != ("linux", "x86_64"):
             missing[kind] = "its compiler exists for Linux on x86-64 only"
-        elif said := install(python, [f"jax=={version}", *(each.format(version=version) for each in wanted)]):
-            missing[kind] = shorten(said)
+        elif refusal := install(python, requirements[kind]):
+            missing[kind] = shorten(refusal)
     listed = _run(["pip", "list", "--quiet", "--format", "json", "--python", python]).stdout
-    installed = {each["name"]: each["version"] for each in json.loads(listed)}
+    installed = {package["name"]: package["version"] for package in json.loads(listed)}
     versions = {name: installed[name] for name in RECORDED if name in installed}
-    described.write_text(json.dumps({"versions": versions, "missing": missing}), encoding="utf-8")
+    description = {"wanted": requirements, "versions": versions, "missing": missing}
+    described.write_text(json.dumps(description), encoding="utf-8")
     return Environment(version, folder, versions, missing)
+
+
+def locate(version: str, libtpu: str = "", *, store: Path = STORE) -> Path:
+    """Return the folder of a release."""
+    return store / (f"{version}-libtpu-{libtpu}" if libtpu else version)
 
 
 def find_plugin(environment: Environment) -> Path:
@@ -132,26 +198,26 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not OF_COMPILERS.match(name)}
 
 
-def install(python: str, wanted: Iterable[str]) -> str:
+def install(python: str, requirements: Iterable[str]) -> str:
     """Install requirements into an environment; return what uv said where it could not, else an empty string."""
-    ended = _run(["pip", "install", "--quiet", "--python", python, *wanted], check=False)
+    ended = _run(["pip", "install", "--quiet", "--python", python, *requirements], check=False)
     return (ended.stderr.strip() or f"uv ended with {ended.returncode}") if ended.returncode else ""
 
 
-def explain(version: str, said: str) -> str:
+def explain(version: str, refusal: str) -> str:
     """Return in words which release could not be installed, why, and what to do."""
-    if re.search(r"no version of jax==|there is no version", said):
+    if re.search(r"no version of jax==|there is no version", refusal):
         message = f"there is no release {version} of JAX"
         try:
             return f"{message}; the newest is {find_newest()}. `scripts/drift` takes released versions"
         except ReleaseError:
             return message
-    return f"JAX {version} does not install on Python {PYTHON}: {shorten(said)}"
+    return f"JAX {version} does not install on Python {PYTHON}: {shorten(refusal)}"
 
 
-def shorten(said: str) -> str:
+def shorten(text: str) -> str:
     """Return what uv said in one line, without the drawing around it and without the addresses of registries."""
-    words = re.sub(r"[^\x00-\x7f]|\bhint:", "", said)  # the drawing around it
+    words = re.sub(r"[^\x00-\x7f]|\bhint:", "", text)  # the drawing around it
     return re.sub(r"\s+", " ", re.sub(r"`?https?://\S+", "the registry", words)).strip()[:300]
 
 
@@ -172,15 +238,15 @@ def find_newest() -> str:
         PYTHON,
         "-",
     ]
-    ended = _run(command, given="jax\n", check=False)
-    found = re.search(r"^jax==(\S+)", ended.stdout, re.MULTILINE)
-    if ended.returncode or not found:
+    ended = _run(command, stdin="jax\n", check=False)
+    match = re.search(r"^jax==(\S+)", ended.stdout, re.MULTILINE)
+    if ended.returncode or not match:
         message = f"uv cannot tell the newest release of JAX: {shorten(ended.stderr) or 'it names none'}"
         raise ReleaseError(message)
-    return found[1]
+    return match[1]
 
 
-def _run(arguments: list[str], *, given: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
+def _run(arguments: list[str], *, stdin: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run uv where it finds no project, whose pins would hold for what it installs.
 
     Raises:
@@ -190,7 +256,7 @@ def _run(arguments: list[str], *, given: str = "", check: bool = True) -> subpro
     with tempfile.TemporaryDirectory() as folder:
         try:
             ended = subprocess.run(
-                [uv, *arguments], cwd=folder, input=given, capture_output=True, text=True, check=False, encoding="utf-8"
+                [uv, *arguments], cwd=folder, input=stdin, capture_output=True, text=True, check=False, encoding="utf-8"
             )
         except OSError as error:
             message = f"{uv} does not run ({error}); `scripts/drift` finds or fetches it"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from google.protobuf import text_format
 
 from releases.messages import find_message
-from xla_inspect.capture.targets import SPECS
+from xla_inspect.targets import TARGETS, find_entry, read_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,11 +27,11 @@ def adapt(plugin: Path) -> tuple[dict[str, str], dict[str, int]]:
     """
     config = find_message(plugin, FILE, MESSAGE)
     adapted, left_out = {}, {}
-    for path in sorted(SPECS.glob("*.txtpb")):
-        text = path.read_text(encoding="utf-8")
+    for name in (name for name in TARGETS if find_entry(name).kind == "gpu"):
+        text = read_spec(name)
         message = text_format.Parse(text, config(), allow_unknown_field=True)
-        adapted[path.stem] = text_format.MessageToString(message)
-        left_out[path.stem] = _count(text) - _count(adapted[path.stem])
+        adapted[name] = text_format.MessageToString(message)
+        left_out[name] = _count(text) - _count(adapted[name])
     return adapted, left_out
 
 

@@ -8,21 +8,21 @@ import json
 import subprocess
 import time
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import outputs
+from authoring import expected_outputs
+from common import ROOT
 from releases import figures
 from releases.environments import clean_environment, find_plugin
 from releases.probe import write
-from xla_inspect.capture import targets
+from xla_inspect import targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from releases.environments import Environment
 
-ROOT = Path(__file__).resolve().parents[2]
 FIRST = ("cpu", "h100", "tpu-v5e")
 """The targets that are measured before the others."""
 
@@ -36,10 +36,10 @@ def list_tasks(programs: Iterable[str] = (), only: Iterable[str] = ()) -> list[T
         programs: Files of snippets/programs; all where there are none.
         only: Short names of targets; all where there are none.
     """
-    wanted, allowed = list(programs) or outputs.list_programs(), set(only) or set(targets.TARGETS)
+    chosen, allowed = list(programs) or expected_outputs.list_programs(), set(only) or set(targets.TARGETS)
     tasks = []
-    for program in wanted:
-        for member in outputs.list_members(program):
+    for program in chosen:
+        for member in expected_outputs.list_members(program):
             mark = hashlib.sha256(member.name.encode()).hexdigest()[:8]
             tasks += [
                 {
@@ -74,7 +74,6 @@ def measure(environment: Environment, tasks: list[Task], say: Callable[[str], No
             return left_out
         job = {
             "out": str(folder),
-            "flags": f"--xla_cpu_max_isa={targets.ISA}",
             "snippets": str(ROOT / "snippets"),
             "figures": adapted,
             "tasks": waiting,
@@ -128,5 +127,5 @@ def folder_at(environment: Environment) -> Path:
 
 def read(environment: Environment, task: Task) -> dict[str, Any]:
     """Return the result of one program."""
-    found: dict[str, Any] = json.loads(gzip.decompress((environment.folder / task["file"]).read_bytes()))
-    return found
+    result: dict[str, Any] = json.loads(gzip.decompress((environment.folder / task["file"]).read_bytes()))
+    return result

@@ -30,7 +30,7 @@ def find_message(library: Path, file: str, message: str) -> Any:  # noqa: ANN401
     Raises:
         KeyError: The library describes no such file, or the file no such message.
     """
-    files = {found.name: found for found in read_descriptors(library)}
+    files = {description.name: description for description in read_descriptors(library)}
     pool = descriptor_pool.DescriptorPool()
     added: set[str] = set()
 
@@ -48,11 +48,11 @@ def find_message(library: Path, file: str, message: str) -> Any:  # noqa: ANN401
 def read_descriptors(library: Path) -> Iterator[descriptor_pb2.FileDescriptorProto]:
     """Yield the descriptions of messages that a library holds."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for found in _START.finditer(data):
-            if found[1][0] != len(found[2]):
+        for match in _START.finditer(data):
+            if match[1][0] != len(match[2]):
                 continue
             try:
-                yield descriptor_pb2.FileDescriptorProto.FromString(data[found.start() : _end(data, found.start())])
+                yield descriptor_pb2.FileDescriptorProto.FromString(data[match.start() : _end(data, match.start())])
             except DecodeError:
                 continue
 

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -30,17 +31,18 @@ def main() -> None:
     os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
     os.chdir(job["root"])
     sys.path[:0] = [str(Path(job["root"]) / folder) for folder in ("snippets", "scripts")]
-    from xla_inspect.capture import targets
+    from xla_inspect import store
 
-    targets.SPECS = Path(job["figures"])
+    figures = Path(job["figures"])
+    # The release's own figures.
+    devices: Any = import_module("xla_inspect.targets.devices")
+    devices.read_spec = lambda target: (figures / f"{target}.txtpb").read_text(encoding="utf-8")
     settle()
     for page, out in job["pages"].items():
         print(json.dumps({"at": page}), flush=True)
         Path(job["at"]).write_text(json.dumps(page), encoding="utf-8")
-        found = run(Path(job["root"]) / page, page, Path(job["root"]))
-        unfinished = Path(out + ".tmp")
-        unfinished.write_text(json.dumps(found), encoding="utf-8")
-        unfinished.replace(out)
+        result = run(Path(job["root"]) / page, page, Path(job["root"]))
+        store.write(Path(out), json.dumps(result).encode())
         Path(job["at"]).unlink()
 
 
@@ -85,12 +87,12 @@ def settle() -> None:
 
 def run(path: Path, page: str, root: Path) -> dict[str, Any]:
     """Return how many pieces of each kind a page has, and those that failed."""
-    from livepage import standalone
-    from livepage.project import project
+    from livepage import render_one
+    from livepage.read import project
 
     started = time.monotonic()
     try:
-        standalone.render(path, root)
+        render_one.render(path, root)
     except Exception as error:  # noqa: BLE001 - a page that cannot be rendered at all is a result too
         return {"pieces": {}, "failed": [[1, "page", page, f"{type(error).__name__}: {error}"[:300]]], "seconds": 0}
     pieces: dict[str, int] = {}

@@ -12,16 +12,16 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from common import ROOT
 from releases import environments, figures
 from releases.environments import ReleaseError
-from xla_inspect.hlo.releases import Disagreement
+from xla_inspect.releases import Disagreement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from releases.environments import Environment
 
-ROOT = Path(__file__).resolve().parents[2]
 
 OF_JAX = re.compile(r"(?:jax|jaxlib|libtpu|jax-cuda|nvidia-)")
 """The packages that the release itself brings."""
@@ -53,19 +53,19 @@ def run(environment: Environment, say: Callable[[str], None], *, pages: tuple[st
     install(environment)
     store = environment.folder / "pages" / commit
     store.mkdir(parents=True, exist_ok=True)
-    given = environment.folder / "figures"
-    given.mkdir(exist_ok=True)
+    specs = environment.folder / "figures"
+    specs.mkdir(exist_ok=True)
     if "gpu" not in environment.missing:
         adapted, _ = figures.adapt(environments.find_plugin(environment))
         for name, text in adapted.items():
-            (given / f"{name}.txtpb").write_text(text, encoding="utf-8")
-    found = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
-    wanted = [page for page in pages or found if page != ABOUT_RELEASES]
-    results = {page: store / f"{hashlib.sha256(page.encode()).hexdigest()[:12]}.json" for page in wanted}
+            (specs / f"{name}.txtpb").write_text(text, encoding="utf-8")
+    known = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
+    chosen = [page for page in pages or known if page != ABOUT_RELEASES]
+    results = {page: store / f"{hashlib.sha256(page.encode()).hexdigest()[:12]}.json" for page in chosen}
     while waiting := {page: str(out) for page, out in results.items() if not out.exists()}:
         at = environment.folder / "at-page.json"
         at.unlink(missing_ok=True)
-        job = {"root": str(tree), "cache": str(environment.folder / "captures"), "figures": str(given)}
+        job = {"root": str(tree), "cache": str(environment.folder / "captures"), "figures": str(specs)}
         (environment.folder / "pages.json").write_text(
             json.dumps({**job, "pages": waiting, "at": str(at)}), encoding="utf-8"
         )
@@ -136,13 +136,15 @@ def install(environment: Environment) -> None:
         ReleaseError: It does not install.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    direct = [*project["project"]["dependencies"], *project["dependency-groups"]["docs"]]
-    wanted = [each for each in direct if isinstance(each, str) and not OF_JAX.match(each)]
+    direct = [*project["dependency-groups"]["package"], *project["dependency-groups"]["docs"]]
+    requirements = [
+        requirement for requirement in direct if isinstance(requirement, str) and not OF_JAX.match(requirement)
+    ]
     mark = environment.folder / "packages.json"
-    if mark.exists() and json.loads(mark.read_text(encoding="utf-8")) == wanted:
+    if mark.exists() and json.loads(mark.read_text(encoding="utf-8")) == requirements:
         return
-    kept = [f"{name}=={version}" for name, version in environment.versions.items()]
-    if said := environments.install(str(environment.python), [*wanted, *kept]):
-        message = f"what pages need does not install beside JAX {environment.version}: {environments.shorten(said)}"
+    pins = [f"{name}=={version}" for name, version in environment.versions.items()]
+    if refusal := environments.install(str(environment.python), [*requirements, *pins]):
+        message = f"what pages need does not install beside JAX {environment.version}: {environments.shorten(refusal)}"
         raise ReleaseError(message)
-    mark.write_text(json.dumps(wanted), encoding="utf-8")
+    mark.write_text(json.dumps(requirements), encoding="utf-8")

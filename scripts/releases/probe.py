@@ -1,9 +1,10 @@
-"""Compile programs under the JAX that is installed here and write down what came of it; needs nothing but JAX.
+"""Compile programs under the JAX that is installed here and write down what came of it; needs no package but JAX.
 
     python -m releases.probe JOB.json
 
 Run by the interpreter of each release's own environment. It uses public names of JAX that the releases of several
-years share, dumps, and the compiler's log; what it writes is read by the project's own environment.
+years share, dumps, and the compiler's log, and compiles with the settings of captures; what it writes is read by the
+project's own environment.
 """
 
 from __future__ import annotations
@@ -27,31 +28,11 @@ from releases.public_names import list_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# What JAX and the compilers find when they start, as captures have it, and the log that names each pass.
+# What JAX and the compilers find besides what captures let them find: a log that names each pass.
 ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
     "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
-    "JAX_NUM_CPU_DEVICES": "8",
-    "TPU_SKIP_MDS_QUERY": "1",
-    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
-    "TPU_WORKER_HOSTNAMES": "localhost",
-    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
     "TF_CPP_VMODULE": "hlo_pass_pipeline=1",
     "TF_CPP_MIN_LOG_LEVEL": "0",
-}
-
-# What makes the result independent of the machine, as captures have it.
-OPTIONS: Mapping[str, Mapping[str, str | int | bool]] = {
-    "cpu": {"xla_disable_hlo_passes": "cpu-parallel-task-assigner", "xla_cpu_prefer_vector_width": 256},
-    "gpu": {"xla_gpu_autotune_level": 0},
-    "tpu": {},
-}
-DUMPS: Mapping[str, str | int | bool] = {
-    "xla_dump_hlo_as_text": True,
-    "xla_dump_hlo_pass_re": ".*",
-    "xla_dump_hlo_module_re": ".*",
-    "xla_dump_compact_gte": False,
-    "xla_dump_module_metadata": True,
 }
 
 UNKNOWN_OPTION = re.compile(r"No such compile option: '([^']*)'")
@@ -61,10 +42,12 @@ def main() -> None:
     """Do the job of a file: compile what it lists and has no result yet, and write the public names of JAX."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     out = Path(job["out"])
-    for name, value in {**ENVIRONMENT, "TPU_LOG_DIR": str(out / "tpu_logs"), "XLA_FLAGS": job["flags"]}.items():
-        os.environ[name] = value
+    os.environ |= {**ENVIRONMENT, "TPU_LOG_DIR": str(out / "tpu_logs")}
     (out / "tpu_logs").mkdir(parents=True, exist_ok=True)
     sys.path.insert(0, job["snippets"])
+    # It sets the rest of the environment, and imports no JAX.
+    import xla_inspect  # noqa: F401
+
     names = out / "names.json"
     if not names.exists():
         write(names, list_names())
@@ -78,10 +61,10 @@ def main() -> None:
         (out / "at.json").write_text(json.dumps(task), encoding="utf-8")
         print(json.dumps({"at": task["file"]}), flush=True)
         try:
-            found = measure(task, devices)
+            outcome = measure(task, devices)
         except Exception as error:  # noqa: BLE001 - whatever a release says is what is reported
-            found = {"failed": describe(error)}
-        write(result, found)
+            outcome = {"failed": describe(error)}
+        write(result, outcome)
         (out / "at.json").unlink()
 
 
@@ -96,74 +79,60 @@ def check_libtpu() -> None:
 
 def write(path: Path, content: object) -> None:
     """Write JSON, compressed where the name says so, the whole or none."""
+    from xla_inspect import store
+
     data = json.dumps(content).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".tmp")
-    unfinished.write_bytes(gzip.compress(data, 3, mtime=0) if path.suffix == ".gz" else data)
-    unfinished.replace(path)
+    store.write(path, gzip.compress(data, 3, mtime=0) if path.suffix == ".gz" else data)
 
 
 def describe(error: BaseException) -> str:
     """Return the kind of an error and the first line of what it says, without what differs between machines."""
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    said = re.sub(r"(?:/[\w.@+-]+){2,}/", "", re.sub(r"0x[0-9a-f]+", "0x...", first))
-    return f"{type(error).__name__}: {said}"[:300].rstrip(": ")
+    text = re.sub(r"(?:/[\w.@+-]+){2,}/", "", re.sub(r"0x[0-9a-f]+", "0x...", first))
+    return f"{type(error).__name__}: {text}"[:300].rstrip(": ")
 
 
 class Devices:
     """The devices of targets, to compile for."""
 
     def __init__(self, figures: Mapping[str, str]) -> None:
-        """Keep the GPUs' figures, short name to text, in the form that this release takes."""
+        """Keep the figures of GPUs: short name to the form that this release takes."""
         self.figures = figures
-        self.found: dict[str, Sequence[Any]] = {}
+        self.known: dict[str, Sequence[Any]] = {}
 
     def find(self, target: str) -> Sequence[Any]:
         """Return the devices of a target, which may carry a topology: `h100:8`, `tpu-v5e:2x4`."""
         import jax
         from jax.experimental import topologies
 
-        if target not in self.found:
-            base, _, topology = target.partition(":")
-            if base == "cpu":
-                self.found[target] = jax.devices("cpu")[: int(topology or 1)]
-            elif base.startswith("tpu"):
-                grid = topology or ("2x2" if base in {"tpu-v5e", "tpu-v6e"} else "2x2x1")
-                name = f"{base.removeprefix('tpu-')}:{grid}"
-                self.found[target] = topologies.get_topology_desc(name, "tpu").devices
+        from xla_inspect import targets
+
+        if target not in self.known:
+            chosen = targets.find(target)
+            if chosen.kind == "cpu":
+                self.known[target] = jax.devices("cpu")[: int(chosen.topology or 1)]
             else:
-                described = {"target_config": self.figures[base], "topology": f"1x1x{topology or 1}"}
-                self.found[target] = topologies.get_topology_desc(base, "cuda", **described).devices
-        return self.found[target]
-
-
-def resolve(program: str, member: str) -> tuple[Any, tuple[Any, ...], Mapping[str, Any]]:
-    """Return function, example and further arguments of what a program's file calls a member."""
-    module = importlib.import_module(f"programs.{program}")
-    if program == "gallery":
-        piece = module.PROGRAMS[member]
-        return piece.function, piece.example, piece.arguments
-    if member in getattr(module, "LAYOUTS", {}):
-        return getattr(module, program), module.EXAMPLE, module.LAYOUTS[member]
-    arguments = getattr(module, "ARGUMENTS", {})
-    if not member:
-        return getattr(module, program), module.EXAMPLE, arguments
-    function, example = module.PROGRAMS[member]
-    return function, example, arguments
+                name, platform, options = targets.describe_topology(chosen, self.figures.get(chosen.base, ""))
+                self.known[target] = topologies.get_topology_desc(name, platform, **options).devices
+        return self.known[target]
 
 
 def measure(task: Mapping[str, str], devices: Devices) -> dict[str, Any]:
     """Trace, lower and compile one program for one target, and return what is to be known of it."""
     import jax
 
-    function, example, arguments = resolve(task["program"], task["member"])
-    found = devices.find(task["target"])
-    around = [jax.default_device(found[0])]
-    options = dict(arguments)
+    from xla_inspect.compilation import list_program_members
+
+    module = importlib.import_module(f"programs.{task['program']}")
+    program = list_program_members(module, task["program"])[task["member"]]
+    example = program.example
+    chosen = devices.find(task["target"])
+    around = [jax.default_device(chosen[0])]
+    options = dict(program.arguments)
     axes, specs = options.pop("mesh", None), options.pop("specs", None)
     if axes:
-        example, around = spread(example, axes, specs, found)
-    jitted = function if hasattr(function, "lower") else jax.jit(function, **options)
+        example, around = spread(example, axes, specs, chosen)
+    jitted: Any = program.function if hasattr(program.function, "lower") else jax.jit(program.function, **options)
     with around[0]:
         traced = jitted.trace(*example)
         lowered = traced.lower()
@@ -213,19 +182,21 @@ def spread(
 def logged(path: Path) -> Iterator[Path]:
     """Let the process's standard error, which compilers write to themselves, go to a file."""
     sys.stderr.flush()
-    kept, file = os.dup(2), os.open(path, os.O_CREAT | os.O_WRONLY)
+    stderr, file = os.dup(2), os.open(path, os.O_CREAT | os.O_WRONLY)
     os.dup2(file, 2)
     try:
         yield path
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(file)
 
 
 def compile_with_dumps(lowered: Any, kind: str, folder: Path) -> tuple[Any, list[str]]:  # noqa: ANN401 - JAX's own
     """Compile with dumps, without the options that this release does not know; return it and their names."""
-    asked = {**OPTIONS[kind], **DUMPS, "xla_dump_to": str(folder)}
+    from xla_inspect.compilation import PINNED, list_options
+
+    asked = {**PINNED[kind], **list_options(kind, folder)}
     dropped: list[str] = []
     while True:
         try:
@@ -244,16 +215,16 @@ def count_equations(jaxpr: Any) -> tuple[dict[str, int], dict[str, list[str]]]: 
     parameters: dict[str, set[str]] = {}
     waiting = [jaxpr]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, (tuple, list)):
-            waiting += found
-        elif hasattr(found, "eqns"):
-            for equation in found.eqns:
+        part = waiting.pop()
+        if isinstance(part, (tuple, list)):
+            waiting += part
+        elif hasattr(part, "eqns"):
+            for equation in part.eqns:
                 counted[equation.primitive.name] += 1
                 parameters.setdefault(equation.primitive.name, set()).update(equation.params)
                 waiting += equation.params.values()
-        elif hasattr(found, "jaxpr"):
-            waiting.append(found.jaxpr)
+        elif hasattr(part, "jaxpr"):
+            waiting.append(part.jaxpr)
     return dict(sorted(counted.items())), {name: sorted(keys) for name, keys in sorted(parameters.items())}
 
 
@@ -277,8 +248,8 @@ def list_operations(lowered: Any) -> dict[str, list[str]]:  # noqa: ANN401 - JAX
 
 def _name_attributes(attributes: Any) -> Iterator[str]:  # noqa: ANN401 - MLIR's own
     """Yield the names of an operation's attributes: iterating gives pairs, or names, by the release."""
-    for each in attributes:
-        yield each if isinstance(each, str) else str(each.name)
+    for attribute in attributes:
+        yield attribute if isinstance(attribute, str) else str(attribute.name)
 
 
 def read_memory(compiled: Any) -> dict[str, int] | None:  # noqa: ANN401 - JAX's own

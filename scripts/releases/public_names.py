@@ -33,9 +33,9 @@ def list_names() -> dict[str, list[str]]:
     """
     import jax
 
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     experimental = importlib.import_module("jax.experimental")
-    modules = [*MODULES, *(f"jax.experimental.{each.name}" for each in pkgutil.iter_modules(experimental.__path__))]
+    modules = [*MODULES, *(f"jax.experimental.{info.name}" for info in pkgutil.iter_modules(experimental.__path__))]
     for name in dict.fromkeys(modules):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -44,9 +44,9 @@ def list_names() -> dict[str, list[str]]:
                 tree = ast.parse(inspect.getsource(module))
             except Exception:  # noqa: BLE001, S112 - gone, or it wants a package that is not installed
                 continue
-        found[name] = sorted({each for each in list_defined(tree.body) if _is_public(module, each)})
-    found[""] = [jax.__version__]
-    return found
+        names[name] = sorted({defined for defined in list_defined(tree.body) if _is_public(module, defined)})
+    names[""] = [jax.__version__]
+    return names
 
 
 def _is_public(module: types.ModuleType, name: str) -> bool:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.drift import Drift
-from xla_inspect.report import drift as shown
-from xla_inspect.report import markdown
-from xla_inspect.report.titles import title
+from chapters import release_tables as shown
+from xla_inspect.releases import Drift
+from xla_inspect.report import markdown, title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from xla_inspect.hlo.releases import Disagreement, Release
+    from xla_inspect.releases import Disagreement, Release
 
 
 def compare_all(releases: Sequence[Release], bad: Mapping[str, str]) -> str:
@@ -34,20 +33,20 @@ def compare_all(releases: Sequence[Release], bad: Mapping[str, str]) -> str:
 
 def describe(step: Drift) -> str:
     """Return one step: what a reviewer needs first, the sentences of the site that became false."""
-    parts = [f"## JAX {step.old.jax} to {step.new.jax}\n", f"{shown.versions(step.new)}.\n"]
+    parts = [f"## {shown.name_update(step)}\n", f"{shown.list_versions(step.new)}.\n"]
     parts.append("".join(f"* {line}\n" for line in tell(step)))
     became = list_became_false(step)
     if step.new.pages:
         parts.append(f"### Sentences on the site that became false: {len(became)}\n")
         if became:
-            parts.append(shown.disagreements(became, place, tabulate, fold))
+            parts.append(shown.tabulate_disagreements(became, place, tabulate, fold))
     for heading, text in (
-        ("Launches", shown.launches(step, tabulate, fold)),
-        ("Passes", shown.passes(step, tabulate)),
-        ("Memory", shown.bytes_changed(step, tabulate, fold)),
-        ("Jaxpr and StableHLO", shown.forms(step, tabulate)),
-        ("Public names", shown.names_gone(step, tabulate, fold)),
-        ("Compiles under one of the two alone", shown.failures(step, tabulate)),
+        ("Launches", shown.tabulate_launches(step, tabulate, fold)),
+        ("Passes", shown.tabulate_passes(step, tabulate)),
+        ("Memory", shown.tabulate_bytes(step, tabulate, fold)),
+        ("Jaxpr and StableHLO", shown.tabulate_forms(step, tabulate)),
+        ("Public names", shown.tabulate_names(step, tabulate, fold)),
+        ("Compiles under one of the two alone", shown.tabulate_failures(step, tabulate)),
     ):
         if text:
             parts.append(f"### {heading}\n\n{text}")
@@ -68,13 +67,17 @@ def tell(step: Drift) -> list[str]:
 
 def list_became_false(step: Drift) -> tuple[Disagreement, ...]:
     """Return what of the pages does not hold under the newer release and did under the older."""
-    known = {(each.page, each.sentence) for each in step.old.disagreements}
-    return tuple(each for each in step.new.disagreements if (each.page, each.sentence) not in known)
+    known = {(disagreement.page, disagreement.sentence) for disagreement in step.old.disagreements}
+    return tuple(
+        disagreement
+        for disagreement in step.new.disagreements
+        if (disagreement.page, disagreement.sentence) not in known
+    )
 
 
-def place(found: Disagreement) -> str:
+def place(disagreement: Disagreement) -> str:
     """Return page and line."""
-    return f"`{found.page}:{found.line}`"
+    return f"`{disagreement.page}:{disagreement.line}`"
 
 
 def tabulate(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

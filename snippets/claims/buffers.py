@@ -6,11 +6,12 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from claims.evidence import count, expect, program
+from claims.evidence import expect, program
 from claims.finding import Finding, by_target, only
 from programs import disputed
 from xla_inspect import capture
-from xla_inspect.hlo.buffers import parse_buffers, parse_live_ranges, place
+from xla_inspect.analysis import parse_buffers, parse_live_ranges, place_buffers
+from xla_inspect.plural import plural
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
@@ -25,7 +26,7 @@ def memory_is_reused() -> Finding:
     def look(capture: Capture) -> tuple[bool, str]:
         shared = _shared(capture)
         most = max(map(len, shared), default=1)
-        return most > 1, f"{count(len(shared), 'place')} with several values one after the other, up to {most}"
+        return most > 1, f"{plural(len(shared), 'place')} with several values one after the other, up to {most}"
 
     return by_target(program("transformer_block"), look)
 
@@ -45,7 +46,7 @@ def disjoint_ranges_share() -> Finding:
 def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
     """Return the live ranges of the values in each place that several share, in order of their start."""
     places: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for row in place(parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)):
+    for row in place_buffers(parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)):
         if row.start is not None and row.end is not None and row.kind != "parameter" and row.size:
             places.setdefault((row.allocation, row.offset), []).append((row.start, row.end))
     return [sorted(ranges) for ranges in places.values() if len(ranges) > 1]
@@ -54,6 +55,7 @@ def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
 def reuse_is_aliasing() -> Finding:
     """Memory is reused, which is called aliasing."""
     alias = program("transformer_block")["cpu"]
+    expect(_donated().memory.aliased > 0, "an output lies in a parameter's memory where that is donated")
     return memory_is_reused().but(
         alias.memory.aliased > 0, f"aliasing is an output in a parameter's memory, here {alias.memory.aliased} bytes"
     )
@@ -67,10 +69,10 @@ def _donated() -> Capture:
 
 def outputs_alias_inputs() -> Finding:
     """An output takes an input's memory when that is safe."""
-    kept, given = program("disputed", "sin(x) * 2 + cos(x)")["cpu"], _donated()
-    good = given.memory.aliased == given.memory.outputs > 0
-    return only(good, f"donated: {given.memory.aliased:,} bytes aliased").but(
-        kept.memory.aliased > 0, f"not donated: {kept.memory.aliased} bytes, though the input is not read again"
+    plain, donated = program("disputed", "sin(x) * 2 + cos(x)")["cpu"], _donated()
+    good = donated.memory.aliased == donated.memory.outputs > 0
+    return only(good, f"donated: {donated.memory.aliased:,} bytes aliased").but(
+        plain.memory.aliased > 0, f"not donated: {plain.memory.aliased} bytes, though the input is not read again"
     )
 
 
@@ -103,7 +105,7 @@ def drawn_reuse(logical: int, physical: int) -> Finding:
     return only(good, f"{len(LIVE)} buffers are drawn, and {fewest_buffers()} are live at one step")
 
 
-def drawn_saving(said: int) -> Finding:
+def drawn_saving(claimed: int) -> Finding:
     """The drawing saves so many percent."""
     saved = 100 * (len(LIVE) - fewest_buffers()) / len(LIVE)
-    return only(round(saved) == said, f"{len(LIVE)} to {fewest_buffers()}, which is {saved:.0f} %")
+    return only(round(saved) == claimed, f"{len(LIVE)} to {fewest_buffers()}, which is {saved:.0f} %")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from claims.declared import CHAPTERS, FILE
 from claims.finding import Verdict, is_target
-from xla_inspect.report import markdown
-from xla_inspect.report.titles import title
+from xla_inspect.plural import plural
+from xla_inspect.report import figure, markdown, title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from claims.finding import Case
-    from claims.ledger import Entry, Ledger
+    from claims.ledger import ClaimLedger, Entry
 
 MARKS = {
     Verdict.TRUE: ("true", "\N{CHECK MARK}"),
@@ -36,7 +36,7 @@ _CASES = {
 }
 
 
-def picture(ledger: Ledger) -> str:
+def picture(ledger: ClaimLedger) -> str:
     """Return how many claims of each chapter have each verdict, as bars that lead to the chapters, as HTML."""
     chapters = ledger.chapters()
     longest = max(map(len, chapters.values()))
@@ -45,22 +45,19 @@ def picture(ledger: Ledger) -> str:
     for verdict, mark in MARKS.items():
         signs.setdefault(mark, []).append(str(verdict))
     key = " ".join(
-        f'<span class="{name}">{_stay(sign, " or ".join(said))}</span>' for (name, sign), said in signs.items()
+        f'<span class="{name}">{_stay(sign, " or ".join(verdicts))}</span>' for (name, sign), verdicts in signs.items()
     )
-    return (
-        f'<figure class="verdicts" markdown="0"><ol>{rows}</ol>'
-        f"<figcaption>Claims by chapter and verdict: {key}. "
-        "A dashed edge marks those that no check decided.</figcaption></figure>\n"
-    )
+    caption = f"Claims by chapter and verdict: {key}. A dashed edge marks those that no check decided."
+    return figure("verdicts", f"<ol>{rows}</ol>", caption)
 
 
 def _bar(name: str, entries: tuple[Entry, ...], longest: int) -> str:
     counts = Counter((MARKS[entry.verdict], entry.finding is not None) for entry in entries)
     order = list(dict.fromkeys(MARKS.values()))
-    found = sorted(counts.items(), key=lambda item: (order.index(item[0][0]), not item[0][1]))
+    segments = sorted(counts.items(), key=lambda item: (order.index(item[0][0]), not item[0][1]))
     parts = "".join(
         f'<span class="{_classes(mark, checked=checked)}" style="flex-grow:{number}">{_stay(sign, str(number))}</span>'
-        for ((mark, sign), checked), number in found
+        for ((mark, sign), checked), number in segments
     )
     bar = f'<span style="width:{100 * len(entries) / longest:.0f}%">{parts}</span>'
     return f'<li><a href="#{name}">{CHAPTERS[name]}</a><span>{bar}</span></li>'
@@ -80,13 +77,25 @@ def cards(entries: tuple[Entry, ...]) -> str:
     return "\n".join(map(_card, entries)) + "\n"
 
 
+def list_entries(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
+    """Return what a search finds of each claim: the id of its card, no title of its own, what it says and the truth."""
+    return [
+        (entry.claim.id, "", html.escape(f"{_state(entry)} {entry.claim.truth}".replace("`", ""), quote=False))
+        for entry in entries
+    ]
+
+
+def _state(entry: Entry) -> str:
+    return entry.claim.claim.format(*(f"{number:,}" for number in entry.claim.said))
+
+
 def _card(entry: Entry) -> str:
     claim = entry.claim
     mark, sign = MARKS[entry.verdict]
     parts = [
         _span("id", f"[{claim.id}](#{claim.id})"),
         _span(f"verdict {_classes(mark, checked=entry.finding is not None)}", f"{sign} {entry.verdict}"),
-        _span("claim", claim.claim.format(*(f"{number:,}" for number in claim.said))),
+        _span("claim", _state(entry)),
     ]
     if entry.gap:
         parts.append(f'<span class="gap">not run here: {markdown.escape(entry.gap)}</span>')
@@ -118,8 +127,8 @@ def _join(names: list[str]) -> str:
 
 def _case(name: str, case: Case) -> str:
     kind, sign = _CASES[case.holds]
-    said = f"<b>{html.escape(name)}:</b> " if name else ""
-    return _span(f"case {kind}", f"{sign} {said}{case.found}")
+    label = f"<b>{html.escape(name)}:</b> " if name else ""
+    return _span(f"case {kind}", f"{sign} {label}{case.found}")
 
 
 def _sources(entry: Entry) -> list[str]:
@@ -151,6 +160,6 @@ def checks() -> str:
         if path.stem not in _MACHINERY:
             source = markdown.fence(path.read_text(encoding="utf-8"), "text")
             folds.append(f'<div id="checks-{path.stem.replace("_", "-")}"></div>\n')
-            lines = markdown.count(len(source.splitlines()) - 2, "line")
+            lines = plural(len(source.splitlines()) - 2, "line")
             folds.append(markdown.fold(f"snippets/claims/{path.name}, {lines}", source))
     return "\n".join(folds)

@@ -82,18 +82,18 @@ def read(file: Path = FILE) -> tuple[Claim, ...]:
         ClaimError: A claim lacks something or holds something unknown; the message names its line.
     """
     text = file.read_text(encoding="utf-8")
-    lines = {found[1]: at for at, line in enumerate(text.splitlines(), 1) if (found := _HEADER.match(line))}
+    lines = {header[1]: at for at, line in enumerate(text.splitlines(), 1) if (header := _HEADER.match(line))}
     return tuple(_claim(name, fields, lines.get(name, 0)) for name, fields in tomllib.loads(text).items())
 
 
 def _claim(name: str, fields: dict[str, object], line: int) -> Claim:
-    said, where = fields.pop("said", []), fields.pop("where", [])
+    claimed, where = fields.pop("said", []), fields.pop("where", [])
     texts = {key: str(value) for key, value in fields.items()}
     if problem := _find_problem(texts):
         message = f"docs/data/{FILE.name}:{line}: {name}: {problem}"
         raise ClaimError(message)
     verdict = Verdict(texts.pop("verdict"))
-    numbers = tuple(int(str(number)) for number in said) if isinstance(said, list) else ()
+    numbers = tuple(int(str(number)) for number in claimed) if isinstance(claimed, list) else ()
     held = tuple(map(str, where)) if isinstance(where, list) else ()
     return Claim(id=name, verdict=verdict, said=numbers, where=held, line=line, **texts)
 
@@ -113,4 +113,4 @@ def _find_problem(texts: dict[str, str]) -> str:
             (verdict == Verdict.OUTDATED) != bool(texts.get("once"))
         ),
     }
-    return next((problem for problem, found in problems.items() if found), "")
+    return next((problem for problem, applies in problems.items() if applies), "")

@@ -17,18 +17,17 @@ import jax
 
 from programs import rewrites
 from xla_inspect import capture_all
-from xla_inspect.capture.cache import recall
-from xla_inspect.capture.capture import USUAL
-from xla_inspect.capture.targets import find_version
-from xla_inspect.hlo.rewrites import find_fate
-from xla_inspect.report.titles import title
+from xla_inspect.analysis import find_fate, list_kernels
+from xla_inspect.compilation import USUAL, list_program_members, recall_text
+from xla_inspect.plural import plural
+from xla_inspect.report import title
+from xla_inspect.targets import find_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from xla_inspect import Capture, Captures
-    from xla_inspect.hlo.record import Kernel
-    from xla_inspect.hlo.rewrites import Fate
+    from xla_inspect.analysis import Fate
 
 TRACED = "/jax/core/compile/jaxpr_trace_duration"
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -37,9 +36,8 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 @cache
 def program(name: str, member: str = "", targets: tuple[str, ...] = USUAL) -> Captures:
     """Return a program of `snippets/programs`, or a member of a family there, compiled for targets."""
-    module = importlib.import_module(f"programs.{name}")
-    function, example = module.PROGRAMS[member] if member else (getattr(module, name), module.EXAMPLE)
-    return capture_all(function, *example, targets=targets)
+    member_program = list_program_members(importlib.import_module(f"programs.{name}"), name)[member]
+    return capture_all(member_program.function, *member_program.example, targets=targets)
 
 
 @cache
@@ -61,16 +59,11 @@ def expect(holds: bool, what: str) -> None:  # noqa: FBT001 - a statement and it
         raise AssertionError(what)
 
 
-def kernels(capture: Capture) -> list[Kernel]:
-    """Return what a program launches, without the copies that run beside it or only begin or end."""
-    return [kernel for kernel in capture.kernels if not kernel.kind.endswith(("-start", "-done"))]
-
-
 def name_kernels(capture: Capture) -> str:
-    """Return what a program launches as in `2 kernels: kCustom, kLoop`."""
-    found = kernels(capture)
-    names = ", ".join(f"`{kernel.fusion_kind or kernel.kind}`" for kernel in found)
-    return f"{count(len(found), 'kernel')}: {names}"
+    """Return the kernels of a program as in `2 kernels: kCustom, kLoop`."""
+    kernels = list_kernels(capture)
+    names = ", ".join(f"`{kernel.kind}`" for kernel in kernels)
+    return f"{plural(len(kernels), 'kernel')}: {names}"
 
 
 def pass_names(capture: Capture) -> list[str]:
@@ -78,20 +71,15 @@ def pass_names(capture: Capture) -> list[str]:
     return [run.name for run in capture.runs]
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, as in `2 kernels`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def name_targets(targets: Mapping[str, object]) -> str:
     """Return targets by their titles, as in `CPU, TPU v5e`, or `none`."""
     return ", ".join(map(title, targets)) or "none"
 
 
-def is_about(number: int, said: int) -> bool:
+def is_about(number: int, claimed: int) -> bool:
     """Whether a number rounds to the round one that is said of it: to fives below 20, to tens from there on."""
-    step = 5 if said < 20 else 10  # noqa: PLR2004 - how people round
-    return step * round(number / step) == said
+    step = 5 if claimed < 20 else 10  # noqa: PLR2004 - how people round
+    return step * round(number / step) == claimed
 
 
 @dataclass
@@ -142,15 +130,15 @@ def run_python(code: str, **environment: str) -> str:
     """
     versions = {"jax": jax.__version__, "jaxlib": find_version("jaxlib"), "python": sys.version}
     content = {"python code": code, "environment": environment, "versions": versions}
-    return recall(content, lambda: run_code(code, **environment))
+    return recall_text(content, lambda: run_code(code, **environment))
 
 
 def run_code(code: str, **environment: str) -> str:
     """Do what `run_python` does, and keep nothing."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}}
+    inherited = {name: value for name, value in os.environ.items() if name not in {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}}
     done = subprocess.run(  # noqa: S603 - this Python, and code of this package
         [sys.executable, "-c", code],
-        env={**kept, **environment},
+        env={**inherited, **environment},
         check=False,
         text=True,
         stdout=subprocess.PIPE,

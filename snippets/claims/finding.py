@@ -52,9 +52,9 @@ class Finding:
     cases: Mapping[str, Case]
     reading: Case | None = None
 
-    def but(self, holds: bool, found: str) -> Finding:  # noqa: FBT001 - a statement and its truth
+    def but(self, holds: bool, evidence: str) -> Finding:  # noqa: FBT001 - a statement and its truth
         """Return the finding with whether what a reader takes from the claim holds as well."""
-        return replace(self, reading=Case(bool(holds), found))
+        return replace(self, reading=Case(bool(holds), evidence))
 
     def judge(self, *, once: bool) -> Verdict:
         """Return the verdict.
@@ -87,19 +87,19 @@ def is_target(case: str) -> bool:
     return case.partition(",")[0] in TARGETS
 
 
-def only(holds: bool, found: str = "") -> Finding:  # noqa: FBT001 - a statement and its truth
+def only(holds: bool, evidence: str = "") -> Finding:  # noqa: FBT001 - a statement and its truth
     """Return the finding of a check with one case."""
-    return Finding({"": Case(bool(holds), found)})
+    return Finding({"": Case(bool(holds), evidence)})
 
 
-def cases(found: Mapping[str, tuple[bool, str]]) -> Finding:
+def cases(outcomes: Mapping[str, tuple[bool, str]]) -> Finding:
     """Return the finding of a check with several cases: what is found in each."""
-    return Finding({name: Case(bool(holds), said) for name, (holds, said) in found.items()})
+    return Finding({name: Case(bool(holds), evidence) for name, (holds, evidence) in outcomes.items()})
 
 
-def answers(found: Mapping[str, str]) -> Finding:
+def answers(answer_by_case: Mapping[str, str]) -> Finding:
     """Return the finding for a claim that is a question: its answer in each case."""
-    return Finding({name: Case(None, answer) for name, answer in found.items()})
+    return Finding({name: Case(None, answer) for name, answer in answer_by_case.items()})
 
 
 def by_target(captures: Captures, look: Callable[[Capture], tuple[bool, str]]) -> Finding:

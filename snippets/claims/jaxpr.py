@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 
-from claims.evidence import count, program, watched
+from claims.evidence import expect, program, watched
 from claims.finding import Finding, by_target, only
 from programs import mlp
+from xla_inspect.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +41,8 @@ def xla_traces() -> Finding:
         stage = "compile"
         lowered.compile()
     during = runs.count("compile")
-    found = f"the function runs {count(runs.count('trace'), 'time')} while JAX traces, {during} while XLA compiles"
-    return only(during > 0 or before > 0 or not seen.compiled, found)
+    evidence = f"the function runs {plural(runs.count('trace'), 'time')} while JAX traces, {during} while XLA compiles"
+    return only(during > 0 or before > 0 or not seen.compiled, evidence)
 
 
 def literal_without_type() -> Finding:
@@ -52,13 +54,17 @@ def literal_without_type() -> Finding:
 
     lines = [line.strip() for line in str(jax.make_jaxpr(square)(VECTOR)).splitlines()]
     product = next(line for line in lines if "mul" in line).removeprefix("let ")
+    expect(product.replace("2.0:f32[]", "2.0") == "b:f32[10] = mul a 2.0", "the rest of the line is as it was")
     return only(product == "b:f32[10] = mul a 2.0", f"it prints `{product}`")
 
 
 def mlp_primitives() -> Finding:
     """The jaxpr of an MLP holds `dot_general`, `add` and `max`."""
-    found = list(dict.fromkeys(_primitives(mlp.mlp, *mlp.EXAMPLE)))
-    return only({"dot_general", "add", "max"} <= set(found), f"it holds `{'`, `'.join(found)}`")
+    held = _primitives(mlp.mlp, *mlp.EXAMPLE)
+    primitives = list(dict.fromkeys(held))
+    biases = sum(len(shape.shape) == 1 for shape in mlp.EXAMPLE)
+    expect(held.count("broadcast_in_dim") == biases, "there is a broadcast for each bias")
+    return only({"dot_general", "add", "max"} <= set(primitives), f"it holds `{'`, `'.join(primitives)}`")
 
 
 def _primitives(function: Callable[..., object], *example: object) -> list[str]:
@@ -67,7 +73,7 @@ def _primitives(function: Callable[..., object], *example: object) -> list[str]:
 
 
 def grad_and_vmap() -> Finding:
-    """`grad` adds primitives for the way back, `vmap` adds a dimension and no primitive."""
+    """`grad` adds primitives for the way back, `vmap` adds a dimension and no product."""
 
     def loss(*arguments: jax.Array) -> jax.Array:
         return mlp.mlp(*arguments).sum()
@@ -77,10 +83,13 @@ def grad_and_vmap() -> Finding:
     x, *weights = mlp.EXAMPLE
     batch = jax.ShapeDtypeStruct((5, *x.shape), x.dtype)
     mapped = jax.vmap(mlp.mlp, in_axes=(0, None, None, None, None))
-    many = _primitives(mapped, batch, *weights).count("dot_general")
+    wide = _primitives(mapped, batch, *weights)
+    many = wide.count("dot_general")
+    added = Counter(wide) - Counter(_primitives(mlp.mlp, *mlp.EXAMPLE))
+    expect(set(added) == {"broadcast_in_dim"}, f"vmap adds broadcasts and nothing else, and not {dict(added)}")
     wider = "f32[5,256,1024]" in str(jax.make_jaxpr(mapped)(batch, *weights))
-    found = f"{count(once, 'product')}; {back} under `grad`; {many} under `vmap`, with one dimension more"
-    return only(back > once == many and wider, found)
+    evidence = f"{plural(once, 'product')}; {back} under `grad`; {many} under `vmap`, with one dimension more"
+    return only(back > once == many and wider, evidence)
 
 
 def python_if() -> Finding:
@@ -109,7 +118,8 @@ def cond_compiles_to_conditional() -> Finding:
     def look(capture: Capture) -> tuple[bool, str]:
         number = capture.module.opcode_counts()["conditional"]
         selects = capture.module.opcode_counts()["select"]
-        return number > 0, count(number, "`conditional`") if number else f"{count(selects, '`select`')} instead"
+        expect(capture.stablehlo.count("stablehlo.multiply") > 1, "both branches are traced")
+        return number > 0, plural(number, "`conditional`") if number else f"{plural(selects, '`select`')} instead"
 
     return by_target(program("disputed", "cond"), look)
 
@@ -117,6 +127,7 @@ def cond_compiles_to_conditional() -> Finding:
 def pmap_is_current() -> Finding:
     """`pmap` is one of the transformations to learn, as `jit` and `vmap` are."""
     first = inspect.getdoc(jax.pmap) or ""
+    expect("shard_map" in first, "it says that jax.shard_map replaces it")
     sentence = re.sub(r":py:func:`([^`]+)`", r"`\1`", ". ".join(first.splitlines()[0].split(". ")))
     return only(not sentence.startswith("Old way"), f"its own documentation begins: {sentence}")
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import jax
+import jax.numpy as jnp
+
 from claims.evidence import expect, pass_names, program
 from claims.finding import Finding, by_target, cases
+from programs import product
+from xla_inspect import capture
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
 
 LABELS = re.compile(r"dim_labels=(\w+)_")
+MMA = re.compile(r"\b(?:wgmma\.mma_async|mma)\.sync\.[\w.]+")
+VOLUMES = (jax.ShapeDtypeStruct((2, 8, 8, 8, 16), jnp.float32), jax.ShapeDtypeStruct((3, 3, 3, 16, 16), jnp.float32))
 
 
 def layout_after_fusion() -> Finding:
@@ -38,6 +45,11 @@ def layouts_are_tiled() -> Finding:
 
 def to_channels_first() -> Finding:
     """Layout assignment turns NHWC convolutions into NCHW."""
+    last, first = (program("disputed", f"convolution {order}") for order in ("NHWC", "NCHW"))
+    from_nhwc = [_labels(last[target].after) for target in last.targets]
+    expect(from_nhwc == ["b01f"] * len(from_nhwc), "no target turns NHWC, at this size")
+    turned = [_labels(first[target].after) for target in first.targets]
+    expect(turned == ["b01f", "b01f", "bf01"], f"CPU and H100 turn NCHW and the TPU keeps it, and not {turned}")
 
     def look(capture: Capture) -> tuple[bool, str]:
         before, after = _labels(capture.before), _labels(capture.after)
@@ -51,10 +63,12 @@ def to_channels_first_on_gpu() -> Finding:
     last = program("disputed", "convolution NHWC")["h100"]
     first = program("disputed", "convolution NCHW", ("h100",))["h100"]
     expect(_labels(first.after).startswith("b01"), "the ledger says that NCHW becomes NHWC")
+    deep = capture(convolve_volumes, *VOLUMES, target="h100")
+    expect(_labels(deep.after) == "bf012", "over three dimensions the H100's compiler puts channels first")
     after = _labels(last.after)
-    found = f"NHWC, `{_labels(last.before)}`, {_went(_labels(last.before), after)}; "
-    found += f"NCHW, `{_labels(first.before)}`, {_went(_labels(first.before), _labels(first.after))}"
-    return cases({"h100": (after.startswith("bf"), found)})
+    evidence = f"NHWC, `{_labels(last.before)}`, {_went(_labels(last.before), after)}; "
+    evidence += f"NCHW, `{_labels(first.before)}`, {_went(_labels(first.before), _labels(first.after))}"
+    return cases({"h100": (after.startswith("bf"), evidence)})
 
 
 def _went(before: str, after: str) -> str:
@@ -63,22 +77,49 @@ def _went(before: str, after: str) -> str:
 
 def _labels(text: str) -> str:
     """Return the order of dimensions that the first convolution of a module gives its input."""
-    found = LABELS.search(text)
-    return found[1] if found else "no convolution"
+    label = LABELS.search(text)
+    return label[1] if label else "no convolution"
 
 
 def tensor_cores() -> Finding:
     """A product of float32 matrices runs on the tensor cores of an NVIDIA GPU."""
-    capture = program("product", targets=("h100",))["h100"]
-    code = "".join(piece.text for piece in capture.code if piece.language == "ptx")
-    found = sorted(set(re.findall(r"\b(?:wgmma\.mma_async|mma)\.sync\.[\w.]+", code)))
-    return cases({"h100": (bool(found), f"PTX holds `{found[0]}`" if found else "PTX holds no `mma`")})
+    one = program("product", targets=("h100",))["h100"]
+    code = "".join(piece.text for piece in one.code if piece.language == "ptx")
+    instructions = sorted(set(MMA.findall(code)))
+    expect(all("tf32" in name for name in instructions), "the inputs are taken as TF32")
+    by_vector = capture(jnp.matmul, product.EXAMPLE[0], vector(), target="h100")
+    without = not any(MMA.search(piece.text) for piece in by_vector.code if piece.language == "ptx")
+    expect(without, "a matrix times a vector does without tensor cores")
+    return cases(
+        {"h100": (bool(instructions), f"PTX holds `{instructions[0]}`" if instructions else "PTX holds no `mma`")}
+    )
 
 
 def systolic_array() -> Finding:
-    """On a TPU a product is mapped to the matrix unit."""
-    capture = program("product", targets=("tpu-v5e",))["tpu-v5e"]
-    counts = capture.module.opcode_counts()
-    by = next((step.name for step in capture.passes if "dot" not in step.module.opcode_counts()), "no pass")
-    good = counts["convolution"] == 1 and not counts["dot"]
-    return cases({"tpu-v5e": (good, f"the product becomes a `convolution`, by `{by}`")})
+    """On a TPU every product is mapped to the matrix unit."""
+    x, w = product.EXAMPLE
+    batch = [jax.ShapeDtypeStruct((4, *shape.shape), shape.dtype) for shape in (x, w)]
+    outcomes = {}
+    for name, example in {
+        "a matrix with a matrix": (x, w),
+        "a batch of them": batch,
+        "a matrix with a vector": (x, vector()),
+    }.items():
+        one = capture(jnp.matmul, *example, target="tpu-v5e")
+        opcodes = one.module.opcode_counts()
+        inner = [name for name in ("convolution", "dot", "multiply", "reduce") if opcodes[name]]
+        outcomes[name] = (inner == ["convolution"], f"becomes `{'` and `'.join(inner)}`")
+    expect(
+        outcomes["a matrix with a vector"][1] == "becomes `multiply` and `reduce`", "products of elements and their sum"
+    )
+    return cases(outcomes)
+
+
+def vector() -> jax.ShapeDtypeStruct:
+    """Return the shape of a vector that the left matrix of the product can be multiplied with."""
+    return jax.ShapeDtypeStruct((product.EXAMPLE[0].shape[1],), jnp.float32)
+
+
+def convolve_volumes(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    """A convolution over three dimensions, with channels last."""
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1, 1), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC"))

@@ -46,7 +46,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class ClaimLedger:
     """All claims, judged."""
 
     entries: tuple[Entry, ...]
@@ -69,10 +69,10 @@ class Ledger:
 
     def chapters(self) -> dict[str, tuple[Entry, ...]]:
         """Return the entries by chapter, in the order of the chapters."""
-        return {name: found for name in CHAPTERS if (found := self.chapter(name))}
+        return {name: entries for name in CHAPTERS if (entries := self.chapter(name))}
 
 
-def judge(claims: Iterable[Claim] | None = None) -> Ledger:
+def judge(claims: Iterable[Claim] | None = None) -> ClaimLedger:
     """Run the check of every claim, and return the claims with what was found.
 
     Args:
@@ -84,10 +84,10 @@ def judge(claims: Iterable[Claim] | None = None) -> Ledger:
     """
     entries = []
     wrong = []
-    found: dict[tuple[str, tuple[int, ...]], Finding] = {}
+    findings: dict[tuple[str, tuple[int, ...]], Finding] = {}
     for claim in read() if claims is None else claims:
         try:
-            entry = run(claim, found)
+            entry = run(claim, findings)
         except TargetUnavailableError as error:
             entry = Entry(claim, gap=error.reason)
         except Exception as error:  # noqa: BLE001 - whatever a check raises, the claim is not decided
@@ -100,31 +100,31 @@ def judge(claims: Iterable[Claim] | None = None) -> Ledger:
         entries.append(entry)
     if wrong:
         raise ClaimError("\n".join(wrong))
-    return Ledger(tuple(entries))
+    return ClaimLedger(tuple(entries))
 
 
-def run(claim: Claim, found: dict[tuple[str, tuple[int, ...]], Finding] | None = None) -> Entry:
+def run(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Finding] | None = None) -> Entry:
     """Run the check of a claim.
 
     Args:
         claim: The claim.
-        found: What checks have found already, by check and numbers; what this one finds is added.
+        findings: What checks have found already, by check and numbers; what this one finds is added.
     """
     if not claim.check:
         return Entry(claim)
-    found = {} if found is None else found
+    findings = {} if findings is None else findings
     key = (claim.check, claim.said)
-    if key not in found:
+    if key not in findings:
         module, _, function = claim.check.partition(".")
-        found[key] = getattr(importlib.import_module(f"claims.{module}"), function)(*claim.said)
-    return Entry(claim, found[key])
+        findings[key] = getattr(importlib.import_module(f"claims.{module}"), function)(*claim.said)
+    return Entry(claim, findings[key])
 
 
 def describe(entry: Entry) -> str:
     """Return in words what a check found."""
     if entry.finding is None:
         return "not checked"
-    found = [f"{name or 'found'}: {case.found} ({case.holds})" for name, case in entry.finding.cases.items()]
+    descriptions = [f"{name or 'found'}: {case.found} ({case.holds})" for name, case in entry.finding.cases.items()]
     if entry.finding.reading:
-        found.append(f"as read: {entry.finding.reading.found} ({entry.finding.reading.holds})")
-    return f"{entry.claim.check} found {entry.verdict}: {'; '.join(found)}"
+        descriptions.append(f"as read: {entry.finding.reading.found} ({entry.finding.reading.holds})")
+    return f"{entry.claim.check} found {entry.verdict}: {'; '.join(descriptions)}"

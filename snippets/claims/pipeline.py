@@ -8,22 +8,31 @@ import jax
 from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 
-from claims.evidence import is_about, kernels, name_kernels, pass_names, program
+from chapters import recorded_runs
+from claims.evidence import expect, is_about, name_kernels, pass_names, program
 from claims.finding import Finding, by_target, cases, only
-from xla_inspect.report.titles import title
+from programs.tpu_dumps import tpu_dumps
+from xla_inspect import targets
+from xla_inspect.analysis import list_kernels
+from xla_inspect.compilation import disassemble
+from xla_inspect.plural import plural
+from xla_inspect.report import title
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
 
 FUSING = ("fusion", "priority-fusion", "tpu_fusion")
-"""What the pass that makes most fusions is called on CPU, GPU and TPU."""
+"""What the pass that fuses loops is called on CPU, GPU and TPU."""
+
+DONATING = "optimize_input_output_buffer_alias"
+"""The pass that says which results may take the memory of donated arguments."""
 
 
 def compiles_for() -> Finding:
     """XLA compiles for CPU, GPU and TPU."""
 
     def look(capture: Capture) -> tuple[bool, str]:
-        return capture.module.is_scheduled and bool(kernels(capture)), name_kernels(capture)
+        return capture.module.is_scheduled and bool(list_kernels(capture)), name_kernels(capture)
 
     return by_target(program("layer"), look)
 
@@ -47,13 +56,29 @@ def hlo_comes_last() -> Finding:
 
 
 def backend_code() -> Finding:
-    """Each backend prints code of its own: LLVM IR, PTX, TPU code."""
-    wanted = {"cpu": "llvm", "h100": "ptx", "tpu-v5e": "tpu"}
+    """Each backend prints code of its own: LLVM IR, PTX and SASS, TPU code."""
+    captures = program("layer")
+    cpu, gpu = captures["cpu"], captures["h100"]
+    sass = disassemble(gpu)
+    files, bundles = tpu_instructions()
+    return cases(
+        {
+            "cpu": ("llvm" in _languages(cpu), _name(cpu)),
+            "h100": ("ptx" in _languages(gpu) and bool(sass), f"{_name(gpu)}; SASS of {plural(len(sass), 'kernel')}"),
+            "tpu-v5e": (bundles > 0, f"libtpu leaves {files} files for one small function, {bundles} of them bundles"),
+        }
+    )
 
-    def look(capture: Capture) -> tuple[bool, str]:
-        return wanted[capture.target] in _languages(capture), _name(capture)
 
-    return by_target(program("layer"), look)
+def tpu_instructions() -> tuple[int, int]:
+    """Return how many files libtpu leaves when it is asked for its low-level program, and how many list instructions.
+
+    Raises:
+        TargetUnavailableError: There is no libtpu.
+    """
+    targets.find("tpu-v5e").devices()
+    files, bundles, _ = recorded_runs.run(tpu_dumps)["LIBTPU_INIT_ARGS, with libtpu's flags"]
+    return files, bundles
 
 
 def llvm_everywhere() -> Finding:
@@ -62,6 +87,7 @@ def llvm_everywhere() -> Finding:
     def look(capture: Capture) -> tuple[bool, str]:
         return "llvm" in _languages(capture), _name(capture)
 
+    expect(tpu_instructions()[1] > 0, "the ledger says that libtpu has instructions of its own")
     return by_target(program("layer"), look)
 
 
@@ -69,22 +95,25 @@ def ptx_route() -> Finding:
     """On a GPU, LLVM IR becomes PTX, which is assembled."""
     capture = program("layer")["h100"]
     languages = _languages(capture)
-    assembled = capture.versions.get("nvidia-cuda-nvcc", "")
-    return cases({"h100": (bool({"llvm", "ptx"} <= languages and assembled), _name(capture))})
+    sass = disassemble(capture)
+    evidence = f"{_name(capture)}; `ptxas` assembles {plural(len(sass), 'kernel')}"
+    return cases({"h100": ({"llvm", "ptx"} <= languages and len(sass) == len(list_kernels(capture)), evidence)})
 
 
 def two_backends() -> Finding:
     """Code generation is LLVM to PTX for GPUs and LLVM to machine code for CPUs, and that is all."""
-    wanted = {"cpu": {"llvm", "asm"}, "h100": {"llvm", "ptx"}}
+    expected = {"cpu": {"llvm", "asm"}, "h100": {"llvm", "ptx"}}
     captures = program("layer")
-    found = cases(
+    finding = cases(
         {
             target: (languages <= _languages(captures[target]), _name(captures[target]))
-            for target, languages in wanted.items()
+            for target, languages in expected.items()
         }
     )
-    others = "triton" in _languages(captures["h100"]) or bool(captures["tpu-v5e"].kernels)
-    return found.but(not others, "the H100's product goes through Triton first, and the TPU has a compiler of its own")
+    others = "triton" in _languages(captures["h100"]) or bool(list_kernels(captures["tpu-v5e"]))
+    return finding.but(
+        not others, "the H100's product goes through Triton first, and the TPU has a compiler of its own"
+    )
 
 
 def _languages(capture: Capture) -> set[str]:
@@ -96,16 +125,23 @@ def _name(capture: Capture) -> str:
     return ", ".join(name for key, name in names.items() if key in _languages(capture))
 
 
-def number_of_passes(said: int) -> Finding:
+def number_of_passes(claimed: int) -> Finding:
     """There are about so many passes."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = pass_names(capture)
         changed = sum(run.changed for run in capture.runs)
-        found = f"{len(set(names))} different ones in {len(names)} runs, of which {changed} changed something"
-        return is_about(len(set(names)), said), found
+        evidence = f"{len(set(names))} different ones in {len(names)} runs, of which {changed} changed something"
+        return is_about(len(set(names)), claimed), evidence
 
-    return by_target(program("layer"), look)
+    captures = program("layer")
+    for target in captures.targets:
+        runs = captures[target].runs
+        names = {run.name for run in runs}
+        expect(target == "cpu" or len(names) > 1.5 * claimed, "H100 and TPU have far more")
+        expect(len(runs) > len(names), "many run more than once")
+        expect(sum(run.changed for run in runs) < len(runs) / 10, "few change anything")
+    return by_target(captures, look)
 
 
 def passes_are_shared() -> Finding:
@@ -115,6 +151,7 @@ def passes_are_shared() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = set(pass_names(capture))
+        expect(len(shared) < len(names) / 2, "it shares a small part with both others")
         return names == shared, f"{len(shared)} of its {len(names)} run on all three"
 
     return by_target(captures, look)
@@ -125,6 +162,7 @@ def passes_independent_of_hardware() -> Finding:
     captures = program("layer")
     names = [set(pass_names(captures[target])) for target in captures.targets]
     shared, every = set[str].intersection(*names), set[str].union(*names)
+    expect(len(shared) < len(every) / 2, "most names occur on one or two")
     return cases(
         {
             "passes that all three run": (bool(shared), f"{len(shared)} names"),
@@ -147,13 +185,17 @@ def same_optimizations() -> Finding:
 
 def usual_passes() -> Finding:
     """Common subexpressions, algebraic simplification and fusion are passes."""
+    last_fusing: list[str] = []
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = set(pass_names(capture))
         fusing = [name for name in FUSING if name in names]
+        last_fusing.append(fusing[-1] if fusing else "")
         return {"cse", "algsimp"} <= names and bool(fusing), f"`cse`, `algsimp`, `{fusing[-1] if fusing else 'none'}`"
 
-    return by_target(program("layer"), look)
+    finding = by_target(program("layer"), look)
+    expect(len(set(last_fusing)) == len(finding.cases), "the pass that fuses has another name on each target")
+    return finding
 
 
 def memory_planned_by_a_pass() -> Finding:
@@ -164,6 +206,8 @@ def memory_planned_by_a_pass() -> Finding:
 
     captures = program("layer")
     named = [run.name for capture in captures.values() for run in capture.runs if "buffer-assign" in run.name]
+    donating = [target for target in captures.targets if DONATING in pass_names(captures[target])]
+    expect(len(donating) == len(captures.targets), f"{DONATING} runs on each target")
     scheduled = all(capture.module.is_scheduled for capture in captures.values())
     return by_target(captures, look).but(
         bool(named) or not scheduled, "no pass has that name: buffers are assigned to the scheduled module"
@@ -176,5 +220,15 @@ def builds_on_mlir() -> Finding:
     with mlir.make_ir_context():
         module = ir.Module.parse(captures["cpu"].stablehlo)
         verified = module.operation.verify()
+        expect(_is_refused(captures["cpu"].before), "HLO is not MLIR")
     triton = any("tt." in code.text for code in captures["h100"].code if code.language == "triton")
     return only(verified and triton, "MLIR's own parser takes the StableHLO; the H100's Triton IR is MLIR too")
+
+
+def _is_refused(text: str) -> bool:
+    """Whether MLIR's parser refuses a text."""
+    try:
+        ir.Module.parse(text)
+    except ir.MLIRError:
+        return True
+    return False

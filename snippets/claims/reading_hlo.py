@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import jax
 from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
-from claims.evidence import count, expect, program
+from claims.evidence import expect, program
 from claims.finding import Finding, by_target, cases, only
+from claims.sharding import annotated
 from programs import gelu, layer
-from xla_inspect.hlo.fusions import list_fusions
+from xla_inspect.analysis import list_fusions
+from xla_inspect.plural import plural
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
@@ -48,9 +50,9 @@ ENTRY e {
   d = f32[4,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   ROOT r = f32[4,4] maximum(d, broadcast(constant(0)))
 }"""
-    plain = module.replace("broadcast(constant(0))", "d")
+    typed = module.replace("broadcast(constant(0))", "f32[4,4] broadcast(f32[] constant(0))")
     error = parser_error(module)
-    expect(not parser_error(plain), "the rest of the module must be right")
+    expect(not parser_error(typed), "with the types written out the parser takes the nested operands")
     return only(not error, f"the parser says: {error}")
 
 
@@ -84,13 +86,14 @@ def _runs(listing: str) -> Finding:
     try:
         exec(compile(listing, "listing", "exec"), {})  # noqa: S102 - the listings above
     except Exception as error:  # noqa: BLE001 - whatever it raises is the finding
-        return only(holds=False, found=f"`{type(error).__name__}: {str(error).partition(' (')[0]}`")
-    return only(holds=True, found="it runs")
+        return only(holds=False, evidence=f"`{type(error).__name__}: {str(error).partition(' (')[0]}`")
+    return only(holds=True, evidence="it runs")
 
 
 def as_text_is_hlo() -> Finding:
     """`lower(...).as_text()` is HLO."""
-    text = _lowered().as_text()
+    text, hlo = _lowered().as_text(), _lowered().as_text("hlo")
+    expect(not parser_error(hlo) and "is_scheduled" not in hlo, 'as_text("hlo") is HLO, and nothing is compiled yet')
     return only(not parser_error(text), f"it begins with `{text.split('{')[0].split('attributes')[0].strip()}`")
 
 
@@ -112,6 +115,7 @@ def compiled_text_is_optimized() -> Finding:
 def frontends_emit_hlo() -> Finding:
     """What JAX hands to XLA is HLO."""
     ir = str(_lowered().compiler_ir())
+    expect("chlo." in ir and "sdy." in annotated(), "CHLO and Shardy's dialect are in what JAX writes")
     return only("stablehlo." not in ir and not parser_error(ir), "JAX hands over StableHLO; XLA imports it")
 
 
@@ -128,7 +132,7 @@ def as_text_hlo_is_the_input() -> Finding:
         printed, received = text.count(" acos("), capture.before.count(" acos(")
         return (
             printed == received,
-            f"`acos` printed {count(printed, 'time')}, received {count(received, 'time')}",
+            f"`acos` printed {plural(printed, 'time')}, received {plural(received, 'time')}",
         )
 
     return by_target(program("disputed", "acos"), look)
@@ -139,9 +143,10 @@ def one_body() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         bodies = [set(fusion.opcodes) for fusion in list_fusions(capture.module)]
-        found = [body for body in bodies if body & PRODUCTS and {"add", "maximum"} <= body]
+        whole = [body for body in bodies if body & PRODUCTS and {"add", "maximum"} <= body]
         names = [sorted(body & (PRODUCTS | {"add", "maximum"})) for body in bodies]
-        return bool(found), f"bodies with {', '.join('`' + ' '.join(body) + '`' for body in names if body)}"
+        expect(not whole or "convolution" in whole[0], "where one body holds all, the product in it is a convolution")
+        return bool(whole), f"bodies with {', '.join('`' + ' '.join(body) + '`' for body in names if body)}"
 
     return by_target(program("layer"), look)
 
@@ -171,12 +176,12 @@ def boundaries_marked() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         number = len(list_fusions(capture.module))
-        return number > 0, count(number, "`fusion` instruction")
+        return number > 0, plural(number, "`fusion` instruction")
 
     cost = _compiled().cost_analysis() or {}
-    found = [key for key in cost if "fusion" in key.lower()]
+    properties = [key for key in cost if "fusion" in key.lower()]
     return by_target(program("layer"), look).but(
-        bool(found), f"none of the {len(cost)} properties of `cost_analysis()` is about fusion"
+        bool(properties), f"none of the {len(cost)} properties of `cost_analysis()` is about fusion"
     )
 
 

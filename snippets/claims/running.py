@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 import time
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ import jax
 import numpy as np
 from jax import lax
 
-from claims.evidence import Watched, clocked, count, watched
+from claims.evidence import Watched, clocked, expect, watched
 from claims.finding import Finding, only
+from xla_inspect.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,8 +58,8 @@ def eager_and_jitted() -> tuple[tuple[str, ...], tuple[str, ...]]:
 def eager_runs_each_operation() -> Finding:
     """Without `jit` each operation runs as a kernel of its own."""
     eager, jitted = eager_and_jitted()
-    found = f"modules `{'`, `'.join(eager)}`; under `jit` only `{', '.join(jitted)}`"
-    return only(len(eager) > len(jitted) == 1, found)
+    evidence = f"modules `{'`, `'.join(eager)}`; under `jit` only `{', '.join(jitted)}`"
+    return only(len(eager) > len(jitted) == 1, evidence)
 
 
 def disabled_jit_is_eager() -> Finding:
@@ -88,16 +90,16 @@ def _by_call() -> tuple[int, ...]:
 def compiles_each_time() -> Finding:
     """Another shape compiles anew, and so does each call."""
     once, again, still, other, back = _by_call()
-    found = f"the first call with a shape compiles {once}, with another shape {other}"
-    return only((once, other) == (1, 1), found).but(
+    evidence = f"the first call with a shape compiles {once}, with another shape {other}"
+    return only((once, other) == (1, 1), evidence).but(
         0 not in (again, still, back), f"later calls with a shape that was seen compile {again}, {still} and {back}"
     )
 
 
 def compiled_once_per_shape() -> Finding:
     """A compiled function is used again for the same shape, and another shape needs one compile."""
-    found = f"five calls, the fourth of another shape, compile {', '.join(map(str, _by_call()))}"
-    return only(_by_call() == (1, 0, 0, 1, 0), found)
+    evidence = f"five calls, the fourth of another shape, compile {', '.join(map(str, _by_call()))}"
+    return only(_by_call() == (1, 0, 0, 1, 0), evidence)
 
 
 def padding_avoids_compiles() -> Finding:
@@ -105,28 +107,28 @@ def padding_avoids_compiles() -> Finding:
     sizes = (3, 5)
     plain, padded = _double(), _double()
     arrays = [np.ones(size, np.float32) for size in sizes]
-    each = sum(len(_compiled(lambda x=x: plain(x))) for x in arrays)  # type: ignore[misc]  # the usual idiom
+    unpadded = sum(len(_compiled(lambda x=x: plain(x))) for x in arrays)  # type: ignore[misc]  # the usual idiom
     one = sum(len(_compiled(lambda x=x: padded(np.pad(x, (0, 8 - x.size))))) for x in arrays)  # type: ignore[misc]  # likewise
-    return only(one == 1 < each, f"{len(sizes)} sizes: {count(each, 'compile')}, padded to one: {one}")
+    return only(one == 1 < unpadded, f"{len(sizes)} sizes: {plural(unpadded, 'compile')}, padded to one: {one}")
 
 
 @cache
 def _first_and_later() -> tuple[Watched, float, Watched, float]:
-    """Return what a first call did and its seconds, and what five later ones did and the seconds of the shortest."""
+    """Return what a first call did and its seconds, and what five later ones did and the seconds of the middle one."""
     x, f = _vector(), jax.jit(lambda x: lax.mul(lax.tanh(x), lax.sin(x)))
     with watched() as first:
         slow = clocked(lambda: f(x))
     with watched() as later:
-        fast = min(clocked(lambda: f(x)) for _ in range(5))
+        fast = statistics.median(clocked(lambda: f(x)) for _ in range(5))
     return first, slow, later, fast
 
 
 def first_call_compiles() -> Finding:
     """The first call includes the compile, and later ones are faster."""
     first, slow, later, fast = _first_and_later()
-    found = f"compiles in the first call: {len(first.compiled)}, in the five after it: {len(later.compiled)}"
+    evidence = f"compiles in the first call: {len(first.compiled)}, in the five after it: {len(later.compiled)}"
     included = len(first.compiled) == 1 and 0 < first.compiling <= slow
-    return only(included and not later.compiled and fast < first.compiling, found)
+    return only(included and not later.compiled and fast < first.compiling, evidence)
 
 
 def first_call_traces_and_compiles() -> Finding:
@@ -149,5 +151,9 @@ def key_is_shape_and_type() -> Finding:
     double, x = _double(), _vector()
     same = [len(_compiled(lambda: double(x, np.float32(2)))) for _ in range(2)]
     weak = len(_compiled(lambda: double(x, 2.0)))
+    sharded = jax.device_put(x, jax.sharding.SingleDeviceSharding(jax.devices("cpu")[-1]))
+    moved = len(_compiled(lambda: double(sharded, np.float32(2))))
+    expect(moved == 1, "another sharding compiles anew")
+    expect(static_argument_recompiles().cases[""].holds is True, "another static argument compiles anew")
     again = only(same == [1, 0], "a second call with the same signature compiles nothing")
     return again.but(weak == 0, f"the number 2.0, of the same type but weakly so, compiles {weak} more")

@@ -9,13 +9,16 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec
 
+from claims.evidence import expect
 from claims.finding import Finding, only
+from programs import mlp, placed
+from xla_inspect import capture
 
 DEVICES = 4
 
 
 @cache
-def _lowered() -> str:
+def annotated() -> str:
     """Return a product over a mesh of four devices, lowered."""
     auto = (jax.sharding.AxisType.Auto,)
     mesh = jax.make_mesh((DEVICES,), ("rows",), auto, devices=jax.devices("cpu")[:DEVICES])
@@ -26,15 +29,27 @@ def _lowered() -> str:
 
 def shardy_makes_the_mesh() -> Finding:
     """Shardy chooses mesh and shardings by itself."""
-    found = re.findall(r"sdy\.mesh @\w+ = <(.*?)>", _lowered())
-    ours = found == [f'["rows"={DEVICES}]']
-    return only(not ours, f"the module holds the mesh that the program made: `{found[0] if found else 'none'}`")
+    meshes = re.findall(r"sdy\.mesh @\w+ = <(.*?)>", annotated())
+    ours = meshes == [f'["rows"={DEVICES}]']
+    _expect_partitioner()
+    return only(not ours, f"the module holds the mesh that the program made: `{meshes[0] if meshes else 'none'}`")
 
 
 def both_partitioners() -> Finding:
     """A module is partitioned from annotations, by GSPMD or Shardy."""
-    text = _lowered()
-    annotated = f"mhlo.num_partitions = {DEVICES}" in text and ("sdy.sharding" in text or "mhlo.sharding" in text)
-    return only(annotated, "one module is annotated for all devices").but(
+    text = annotated()
+    holds = f"mhlo.num_partitions = {DEVICES}" in text and ("sdy.sharding" in text or "mhlo.sharding" in text)
+    _expect_partitioner()
+    return only(holds, "one module is annotated for all devices").but(
         "mhlo.sharding" in text, "the annotations are Shardy's `sdy.sharding`, and none are GSPMD's `mhlo.sharding`"
     )
+
+
+def _expect_partitioner() -> None:
+    """Expect Shardy to say how values are cut, and the older partitioner's pass to cut them."""
+    sharded = capture(mlp.mlp, *mlp.EXAMPLE, target="cpu:8", mesh={"x": 8}, specs=placed.SPECS["tensor"])
+    changed = [run.name for run in sharded.runs if run.changed]
+    expect("shardy-xla" in changed, "Shardy carries the shardings to the other values")
+    expect("spmd-partitioning" in changed, "the older partitioner's pass cuts them")
+    older = [run.name for run in sharded.runs if run.name == "sharding-propagation"]
+    expect(not older, "the older partitioner propagates no shardings")

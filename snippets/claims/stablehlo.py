@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import export
 from jax._src.interpreters import mlir
+from jax.experimental import serialize_executable
 from jax.extend.backend import get_backend
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import _chlo_ops_gen, _stablehlo_ops_gen, stablehlo
@@ -37,20 +38,21 @@ def operations(dialect: str) -> frozenset[str]:
     """Return the operations of `stablehlo` or `chlo` in the installed jaxlib."""
     module = {"stablehlo": _stablehlo_ops_gen, "chlo": _chlo_ops_gen}[dialect]
     classes = (value for value in vars(module).values() if isinstance(value, type))
-    return frozenset(str(found.OPERATION_NAME) for found in classes if hasattr(found, "OPERATION_NAME"))
+    return frozenset(str(operation.OPERATION_NAME) for operation in classes if hasattr(operation, "OPERATION_NAME"))
 
 
-def number_of_operations(said: int) -> Finding:
+def number_of_operations(claimed: int) -> Finding:
     """StableHLO has about so many operations."""
     number = len(operations("stablehlo"))
-    return only(is_about(number, said), f"{number}, and {len(operations('chlo'))} of CHLO")
+    return only(is_about(number, claimed), f"{number}, and {len(operations('chlo'))} of CHLO")
 
 
 def has_erf() -> Finding:
     """GELU lowers to `stablehlo.erf`."""
     text = program("gelu")["cpu"].stablehlo
-    found = [name for name in ("stablehlo.erf", "chlo.erf") if name in text]
-    return only("stablehlo.erf" in operations("stablehlo"), f"there is no such operation; GELU holds `{found[0]}`")
+    spellings = [name for name in ("stablehlo.erf", "chlo.erf") if name in text]
+    expect(bool(program("gelu")["cpu"].unoptimized_module.opcode_counts()["erf"]), "it becomes an opcode of HLO")
+    return only("stablehlo.erf" in operations("stablehlo"), f"there is no such operation; GELU holds `{spellings[0]}`")
 
 
 def listing_is_valid() -> Finding:
@@ -59,7 +61,7 @@ def listing_is_valid() -> Finding:
         with mlir.make_ir_context():
             good = ir.Module.parse(LISTING).operation.verify()
     except ir.MLIRError as error:
-        return only(holds=False, found=str(error).splitlines()[0])
+        return only(holds=False, evidence=str(error).splitlines()[0])
     return only(good, "MLIR parses and verifies it")
 
 
@@ -76,12 +78,12 @@ def is_portable() -> Finding:
     return only(good, f"GELU is written for version 1.0.0 and read by {stablehlo.get_current_version()}")
 
 
-def across_major_versions(said: int) -> Finding:
+def across_major_versions(claimed: int) -> Finding:
     """Programs of an early version work in the next major one."""
-    found = is_portable().cases[""]
+    portability = is_portable().cases[""]
     current = stablehlo.get_current_version()
-    return only(bool(found.holds), found.found).but(
-        int(current.split(".")[0]) >= said,
+    return only(bool(portability.holds), portability.found).but(
+        int(current.split(".")[0]) >= claimed,
         f"the current version is {current}, the oldest readable {stablehlo.get_minimum_version()}",
     )
 
@@ -89,6 +91,7 @@ def across_major_versions(said: int) -> Finding:
 def is_compiled() -> Finding:
     """What is saved as StableHLO is a compiled program."""
     loaded = export.deserialize(_exported().serialize())
+    expect(callable(serialize_executable.serialize), "jax.experimental.serialize_executable saves a compiled program")
     x = jnp.ones((4, 8))
     with watched() as seen:
         jax.jit(loaded.call)(x).block_until_ready()
@@ -99,9 +102,9 @@ def converter_tools() -> Finding:
     """Tools named `jax2stablehlo` and `tf2stablehlo` make StableHLO."""
     names = ("jax2stablehlo", "tf2stablehlo")
     scripts = {point.name for point in importlib.metadata.entry_points(group="console_scripts")}
-    found = [name for name in names if importlib.util.find_spec(name) or name in scripts or shutil.which(name)]
+    installed = [name for name in names if importlib.util.find_spec(name) or name in scripts or shutil.which(name)]
     expect("stablehlo." in jax.jit(jnp.sin).lower(1.0).as_text(), "the ledger says that lowering gives StableHLO")
-    return only(len(found) == len(names), f"installed with JAX: {', '.join(found) or 'neither'}")
+    return only(len(installed) == len(names), f"installed with JAX: {', '.join(installed) or 'neither'}")
 
 
 def pjrt_is_pluggable() -> Finding:

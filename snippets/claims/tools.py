@@ -11,9 +11,10 @@ from pathlib import Path
 
 import jax
 
-from claims.evidence import run_python
+from claims.evidence import expect, run_python
 from claims.finding import Finding, cases, only
 from programs import layer
+from xla_inspect import targets
 
 DUMPED = """
 import os, tempfile, pathlib
@@ -27,14 +28,15 @@ print("files:", len(list(pathlib.Path(folder).iterdir())))
 
 
 def _dumped(before: str) -> int:
-    """Return how many files a program dumps that sets the flag after `before`."""
-    found = re.search(r"files: (\d+)", run_python(DUMPED.format(before=before), JAX_PLATFORMS="cpu"))
-    return int(found[1]) if found else -1
+    """Return how many files a program dumps that sets the flag after `before`; -1 where it said anything else."""
+    output = re.fullmatch(r"0\nfiles: (\d+)", run_python(DUMPED.format(before=before), JAX_PLATFORMS="cpu").strip())
+    return int(output[1]) if output else -1
 
 
 def flags_after_import() -> Finding:
     """XLA_FLAGS may be set after `import jax`."""
     early, late = _dumped(""), _dumped("jax.devices()")
+    expect(late == 0, "after a backend has started the flag is ignored without a word")
     return cases(
         {
             "before a backend has started": (early > 0, f"{early} files dumped"),
@@ -46,26 +48,32 @@ def flags_after_import() -> Finding:
 def flags_dump() -> Finding:
     """`--xla_dump_to` dumps to a folder."""
     number = _dumped("")
+    modules = [name for name in _files() if name.endswith("_optimizations.txt")]
+    expect(len(modules) > 1 and not any(name.endswith(".pb") for name in _files()), "the modules are dumped as text")
     return only(number > 0, f"{number} files for one small function")
 
 
 def set_exports() -> Finding:
     """`set NAME=value` before a command sets a variable for it."""
-    told = subprocess.run(  # noqa: S602 - a fixed line, and how the shell reads it is the question
-        "set XLA_FLAGS=--xla_dump_to=x; printenv XLA_FLAGS",  # noqa: S607 - likewise
-        shell=True,
-        check=False,
-        env={"PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    return only(bool(told), f"the command sees {told or 'no such variable'}")
+    values = {
+        command: subprocess.run(  # noqa: S602 - a fixed line, and how the shell reads it is the question
+            f"{command} XLA_FLAGS=--xla_dump_to=x; printenv XLA_FLAGS",
+            shell=True,
+            check=False,
+            env={"PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        for command in ("set", "export")
+    }
+    expect(bool(values["export"]), "`export` sets it")
+    return only(bool(values["set"]), f"the command sees {values['set'] or 'no such variable'}")
 
 
 @cache
-def _files(**options: bool) -> tuple[str, ...]:
-    """Return the names of the files that a compile for this CPU dumps."""
-    with tempfile.TemporaryDirectory() as folder:
+def _files(target: str = "cpu", **options: bool) -> tuple[str, ...]:
+    """Return the names of the files that a compile dumps."""
+    with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find(target).devices()[0]):
         jax.jit(layer.layer).lower(*layer.EXAMPLE).compile({"xla_dump_to": folder, **options})
         return tuple(sorted(path.name for path in Path(folder).iterdir()))
 
@@ -74,22 +82,28 @@ def dump_names() -> Finding:
     """Dumps are called `module_XXXX.before_optimizations.txt` and `module_XXXX.after_optimizations.txt`."""
     names = [name for name in _files() if name.endswith("_optimizations.txt")]
     plain = [name for name in names if re.fullmatch(r"module_\d{4}\.(?:before|after)_optimizations\.txt", name)]
-    shown = [re.sub(r"module_\d+", "module_NNNN", name) for name in names]
-    return only(bool(plain), f"`{'`, `'.join(shown)}`")
+    patterns = [re.sub(r"module_\d+", "module_NNNN", name) for name in names]
+    return only(bool(plain), f"`{'`, `'.join(patterns)}`")
 
 
 def cpu_pass_record() -> Finding:
     """A dump of a compile for the CPU holds a record of the passes."""
     names = _files(xla_dump_module_metadata=True)
-    found = [name for name in names if "metadata" in name]
-    return only(bool(found), f"of {len(names)} files none is one")
+    records = [name for name in names if "metadata" in name]
+    for target in ("h100", "tpu-v5e"):
+        target_records = [
+            name for name in _files(target, xla_dump_module_metadata=True) if name.endswith(".metadata.textproto")
+        ]
+        expect(len(target_records) == 1, f"a dump for {target} holds a record of the passes")
+    return only(bool(records), f"of {len(names)} files none is one")
 
 
 def gpu_extra() -> Finding:
     """The extra of JAX for NVIDIA GPUs is `cuda12`."""
     extras = importlib.metadata.metadata("jax").get_all("Provides-Extra") or []
-    found = [name for name in extras if re.fullmatch(r"cuda\d*", name)]
-    return only("cuda12" in found, f"there are `{'`, `'.join(found)}`")
+    cuda_extras = [name for name in extras if re.fullmatch(r"cuda\d*", name)]
+    expect({"cuda", "cuda13"} <= set(cuda_extras), "others name the next version, or leave the choice to JAX")
+    return only("cuda12" in cuda_extras, f"there are `{'`, `'.join(cuda_extras)}`")
 
 
 def python_version(major: int, minor: int) -> Finding:

@@ -5,16 +5,16 @@ Needs nothing but the standard library, and refuses a record that its script, as
 
 from __future__ import annotations
 
-import ast
-import hashlib
+import importlib.util
 import json
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import stamps
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 FOLDER = Path(__file__).resolve().parent
 SCRIPT, RECORD = "run.py", "record.json"
@@ -70,7 +70,7 @@ def read(peer: str, folder: Path = FOLDER) -> Record:
             f"run `scripts/peers {peer} --update` and look at what changed"
         )
         raise StaleRecordError(message)
-    if not is_whole(content):
+    if not stamps.is_whole(content):
         message = (
             f"{shown} was changed by hand: run `scripts/peers {peer} --update`, "
             f"and change snippets/peers/{peer}/{SCRIPT} for another record"
@@ -89,60 +89,31 @@ def read(peer: str, folder: Path = FOLDER) -> Record:
 
 def render(content: Mapping[str, Any]) -> str:
     """Return a record as its file holds it: one line of a text to a line, and a hash of the whole at the end."""
-    return json.dumps({**content, "record": _hash(content)}, indent=1, ensure_ascii=False) + "\n"
-
-
-def is_whole(content: Mapping[str, Any]) -> bool:
-    """Return whether a record, as its file holds it, is as it was written."""
-    rest = {name: value for name, value in content.items() if name != "record"}
-    return bool(content.get("record") == _hash(rest))
+    return stamps.seal(json.dumps(content, indent=1, ensure_ascii=False))
 
 
 def hash_script(folder: Path) -> str:
     """Return the hash of all that decides on a record: the files beside it, and what of `peers` these import."""
-    found = hashlib.sha256()
-    for path in sorted(list_sources(folder)):
-        found.update(path.relative_to(folder.parent).as_posix().encode() + b"\0")
-        found.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
-    return found.hexdigest()
+    found: str = closure.hash_files(list_sources(folder), folder.parent)
+    return found
 
 
 def list_sources(folder: Path) -> set[Path]:
     """Return the files of a compiler's folder but the record, and every module or package of `peers` they import."""
-    waiting, found = _list_folder(folder), set[Path]()
-    while waiting:
-        path = waiting.pop()
-        if path in found or path.name == Path(__file__).name:
-            continue
-        found.add(path)
-        if path.suffix == ".py":
-            for name in _imported(path.read_text(encoding="utf-8")):
-                module = folder.parent / name
-                waiting += _list_folder(module) if module.is_dir() else [module.with_suffix(".py")]
-    return found
+    places = {f"peers.{name}": place for name, place in closure.list_places(folder.parent).items()}
+    own = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files: Iterable[Path] = closure.find_files(own, places, whole=places)
+    return {path for path in files if path.name not in {RECORD, Path(__file__).name}}
 
 
-def _list_folder(folder: Path) -> list[Path]:
-    hidden = {RECORD, "__pycache__"}
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not hidden & set(path.parts)]
+def _load_closure() -> Any:  # noqa: ANN401 - a module
+    """Return `xla_inspect.closure` without its package, which would set the environment of the compiler that runs."""
+    spec = importlib.util.spec_from_file_location("closure", FOLDER.parent / "xla_inspect" / "closure.py")
+    assert spec is not None  # noqa: S101 - it is the path of a Python file
+    assert spec.loader is not None  # noqa: S101 - likewise
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-@cache
-def _imported(source: str) -> frozenset[str]:
-    """Return the names below `peers` that a source imports: `given` for `from peers.given import inputs`."""
-    return frozenset(_walk_imports(ast.parse(source)))
-
-
-def _walk_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(module="peers"):
-                yield from (alias.name for alias in node.names)
-            case ast.ImportFrom(module=str(module)) if module.startswith("peers."):
-                yield module.split(".")[1]
-            case ast.Import():
-                yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("peers."))
-
-
-def _hash(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+closure = _load_closure()

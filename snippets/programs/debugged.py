@@ -1,6 +1,7 @@
-"""A NaN inside a jitted function, and the error by which `jax_debug_nans` names the operation that made it."""
+"""A NaN inside a jitted function, and the error by which `jax_debug_nans` names the operation that made it, or none."""
 
 import logging
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 
@@ -14,21 +15,40 @@ def shifted_log(x: jax.Array) -> jax.Array:
     return jnp.log(x) + 1
 
 
+def root_of_difference(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
+    """Return sqrt(x * y - z)."""
+    return jnp.sqrt(x * y - z)
+
+
 def debugged() -> str:
     """Return the error that a negative number leads to."""
-    jax.config.update("jax_debug_nans", True)  # noqa: FBT003 - the option's value
+    return explain(lambda: shifted_log(jnp.float32(-1)))
+
+
+def made_by_the_compiler() -> dict[str, int | str]:
+    """Return how many NaN a function makes eagerly and under jit, and the error of the second."""
+    x, y = jnp.linspace(1, 2, 1000), jnp.linspace(3, 4, 1000)
+    z = x * y
+    eagerly = int(jnp.isnan(root_of_difference(x, y, z)).sum())
+    compiled = int(jnp.isnan(jax.jit(root_of_difference)(x, y, z)).sum())
+    error = explain(lambda: jax.jit(root_of_difference)(x, y, z))
+    return {"eagerly": eagerly, "under jit": compiled, "error": error}
+
+
+def explain(call: Callable[[], object]) -> str:
+    """Return what `jax_debug_nans` says of a call that returns a NaN."""
     # JAX also logs, and prints, that it runs the function again without jit.
     logging.disable(logging.WARNING)
     try:
-        with redirect_stdout(StringIO()):
-            shifted_log(jnp.float32(-1))
+        with redirect_stdout(StringIO()), jax.debug_nans(True):  # noqa: FBT003 - the option's value
+            jax.block_until_ready(call())
     except FloatingPointError as error:
         return str(error)
     finally:
         logging.disable(logging.NOTSET)
-        jax.config.update("jax_debug_nans", False)  # noqa: FBT003 - likewise
     return ""
 
 
 if __name__ == "__main__":
     print(debugged())
+    print(made_by_the_compiler())

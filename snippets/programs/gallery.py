@@ -25,6 +25,7 @@ from programs import (
     transformer_block,
     transformer_block_grad,
 )
+from xla_inspect.targets import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,28 +40,21 @@ class Piece:
         function: The function.
         example: The arguments it is compiled for.
         arguments: What else its capture is told: mesh, shardings, donated arguments.
-        devices: The topology for each kind of target, where it runs on more than one device.
+        devices: How many devices it runs on.
     """
 
     title: str
     function: Callable[..., Any]
     example: tuple[Any, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    devices: Mapping[str, str] = field(default_factory=dict)
+    devices: int = 1
 
     def name_targets(self, targets: Iterable[str]) -> tuple[str, ...]:
         """Return targets with the topology that the program runs on."""
-        return tuple(f"{name}:{self.devices[name]}" if name in self.devices else name for name in targets)
+        return tuple(place(name, self.devices) for name in targets)
 
 
 _IN_PARALLEL = {"mesh": {"x": 8}, "specs": train_step.SHARDINGS["data"], "donate_argnums": 0}
-# Eight devices of each; a chip of TPU v4 and TPU7x counts as two.
-_EIGHT = {
-    **dict.fromkeys(("cpu", "a100", "h100", "h200", "b200"), "8"),
-    **dict.fromkeys(("tpu-v5e", "tpu-v6e"), "2x4"),
-    **dict.fromkeys(("tpu-v4", "tpu7x"), "2x2x1"),
-    "tpu-v5p": "2x2x2",
-}
 
 PROGRAMS: Mapping[str, Piece] = {
     "layer": Piece("relu(x @ w + b)", layer.layer, layer.EXAMPLE),
@@ -86,7 +80,7 @@ PROGRAMS: Mapping[str, Piece] = {
     "cholesky": Piece("Cholesky solve", cholesky_solve.cholesky_solve, cholesky_solve.EXAMPLE),
     "random": Piece("Random normal", noise.noise, noise.EXAMPLE),
     "parallel": Piece(
-        "MLP step, data-parallel", train_step.train_step, train_step.EXAMPLE, arguments=_IN_PARALLEL, devices=_EIGHT
+        "MLP step, data-parallel", train_step.train_step, train_step.EXAMPLE, arguments=_IN_PARALLEL, devices=8
     ),
 }
 """What links call it -> the program."""

@@ -1,8 +1,9 @@
-"""How many files a compile for a TPU dumps, by the way in which it was asked to."""
+"""How many files a compile for a TPU dumps, by the way in which it was asked to, and how many hold instructions."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,8 +25,15 @@ options = {"xla_dump_to": folder} if way == "a compile option" else {}
 with jax.default_device(device):
     jax.jit(lambda x: x + 1).lower(1.0).compile(options)
 """
-BEFORE = {"XLA_FLAGS, before Python starts": "XLA_FLAGS", "LIBTPU_INIT_ARGS, before Python starts": "LIBTPU_INIT_ARGS"}
+# The variable to set before Python starts, and what to set it to.
+BEFORE = {
+    "XLA_FLAGS, before Python starts": ("XLA_FLAGS", "--xla_dump_to={}"),
+    "LIBTPU_INIT_ARGS, with XLA's flag": ("LIBTPU_INIT_ARGS", "--xla_dump_to={}"),
+    "LIBTPU_INIT_ARGS, with libtpu's flags": ("LIBTPU_INIT_ARGS", "--xla_jf_dump_to={} --xla_jf_dump_llo_text=true"),
+}
 WAYS = ("a compile option", *BEFORE, "XLA_FLAGS, once JAX has started")
+BUNDLES = re.compile(r"-\d+-final_bundles\.txt")
+"""What libtpu calls a file that lists the instructions of a part of the program, bundle by bundle."""
 QUIET = {
     "JAX_PLATFORMS": "cpu",
     "TPU_SKIP_MDS_QUERY": "1",
@@ -35,23 +43,26 @@ QUIET = {
 }
 
 
-def tpu_dumps() -> dict[str, tuple[int, str]]:
-    """Return, for each way, how many files were dumped, and the last line of the process if it failed."""
-    with tempfile.TemporaryDirectory() as name:
+def tpu_dumps() -> dict[str, tuple[int, int, str]]:
+    """Return, for each way, how many files it left, how many of these list instructions, and why it failed, if so."""
+    with tempfile.TemporaryDirectory() as parent:
         started = {}
         for number, way in enumerate(WAYS):
-            folder = Path(name) / str(number)
+            folder = Path(parent) / str(number)
             folder.mkdir()
             environment = {**os.environ, **QUIET, "XLA_FLAGS": ""}
             if way in BEFORE:
-                environment[BEFORE[way]] = f"--xla_dump_to={folder}"
+                name, flags = BEFORE[way]
+                environment[name] = flags.format(folder)
             command = [sys.executable, "-c", CHILD, way, str(folder)]
             process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)  # noqa: S603 - ours
             started[way] = folder, process
         found = {}
         for way, (folder, process) in started.items():
             said = process.communicate()[1].strip().splitlines()
-            found[way] = len(list(folder.iterdir())), said[-1] if process.returncode and said else ""
+            files = [path.name for path in folder.iterdir()]
+            bundles = sum(bool(BUNDLES.search(file)) for file in files)
+            found[way] = len(files), bundles, said[-1] if process.returncode and said else ""
         return found
 
 

@@ -4,8 +4,8 @@ import jax
 from jax.sharding import AxisType, NamedSharding
 
 from programs import reshard
-from xla_inspect import TargetUnavailableError, messages
-from xla_inspect.capture import targets
+from xla_inspect import TargetUnavailableError, targets
+from xla_inspect.compilation import collect_log
 
 
 def warned() -> dict[str, list[str]]:
@@ -19,7 +19,7 @@ def warned() -> dict[str, list[str]]:
         mesh = jax.make_mesh(tuple(reshard.MESH.values()), tuple(reshard.MESH), (AxisType.Auto,) * 2, devices=devices)
         rows = NamedSharding(mesh, reshard.ROWS)
         (example,) = (jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=rows) for leaf in reshard.EXAMPLE)
-        with messages.collected() as lines, jax.set_mesh(mesh):
+        with collect_log() as lines, jax.set_mesh(mesh):
             # A new function each time: one that was compiled would say nothing.
             jax.jit(lambda x: reshard.directly(x)).lower(example).compile()  # noqa: PLW0108 - a new one
         said[target] = [line.partition("] ")[2] for line in lines if "rematerialization" in line]

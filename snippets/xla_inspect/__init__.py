@@ -1,13 +1,13 @@
 """Compile one JAX program for CPU, NVIDIA GPU and TPU with no accelerator present, and read every stage.
 
 Importing this package imports no JAX. It does set the environment that JAX has to find when it is imported
-(see `xla_inspect.capture.targets`), so import it before JAX where JAX has not been imported yet.
+(see `xla_inspect.targets`), so import it before JAX where JAX has not been imported yet.
 """
 
-from xla_inspect.capture.capture import capture, capture_all
-from xla_inspect.capture.targets import TARGETS, Target, available
+from xla_inspect.captured import Capture, Captures
+from xla_inspect.compilation import capture, capture_all
 from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
-from xla_inspect.hlo.record import Capture, Captures
+from xla_inspect.targets import TARGETS, Target, available
 
 __all__ = [
     "TARGETS",

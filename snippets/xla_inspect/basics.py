@@ -7,16 +7,13 @@ import sys
 import tomllib
 from typing import TYPE_CHECKING
 
-from xla_inspect.practice import command
-from xla_inspect.practice.compilation import start_jax
-from xla_inspect.practice.phases import PHASES
-from xla_inspect.practice.session import Session
+from xla_inspect.practice import PHASES, Prompt, command, start_jax
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from xla_inspect.practice.terminal import Paper
+    from xla_inspect.practice import Paper
 
 PHASE = PHASES["basics"]
 
@@ -73,7 +70,8 @@ STEP = """
 slope = jax.jit(jax.grad(loss))
 jax.tree.map(jnp.shape, slope(params, x, y))
 def step(params):
-    return jax.tree.map(lambda p, g: p - 0.1 * g, params, slope(params, x, y))
+    change = lambda p, g: p - 0.1 * g
+    return jax.tree.map(change, params, slope(params, x, y))
 loss(params, x, y)
 loss(step(params), x, y)
 """
@@ -88,48 +86,48 @@ def show(paper: Paper, _: argparse.Namespace) -> int:
     """Print the phase."""
     command.open_phase(paper, PHASE)
     start_jax()
-    session = begin()
-    show_functions(paper, session)
-    show_pairs(paper, session)
-    show_model(paper, session)
+    prompt = begin()
+    show_functions(paper, prompt)
+    show_pairs(paper, prompt)
+    show_model(paper, prompt)
     command.close_phase(paper, PHASE)
-    return command.RIGHT
+    return command.DONE
 
 
-def begin() -> Session:
+def begin() -> Prompt:
     """Return a prompt at which JAX and the model are known."""
     import jax
     import jax.numpy as jnp
 
     from xla_inspect.practice import models
 
-    return Session(jax=jax, jnp=jnp, init=models.init, mlp=models.mlp, loss=models.loss)
+    return Prompt(jax=jax, jnp=jnp, init=models.init, mlp=models.mlp, loss=models.loss)
 
 
-def show_functions(paper: Paper, session: Session) -> None:
+def show_functions(paper: Paper, prompt: Prompt) -> None:
     """Print what arrays are, and what jit, grad and vmap do to simple functions."""
     paper.heading("1.1 Arrays: jax.numpy")
     paper.say("`jnp` follows NumPy's names and rules, with one difference that matters: an array never changes.")
-    paper.show(session.type(ARRAYS), "pycon")
+    paper.show(prompt.type(ARRAYS), "pycon")
     paper.heading("1.2 jit: compile a function")
     paper.say(
         "The first call runs the Python once, with tracers in place of arrays, and compiles what they record. Later "
         "calls with the same shapes and types run what was compiled, and no Python: watch which calls print."
     )
-    paper.show(session.type(JIT), "pycon")
+    paper.show(prompt.type(JIT), "pycon")
     paper.say("Another shape is another program, so the third call traces and compiles again.")
     paper.heading("1.3 grad: the derivative as a function")
     paper.say("`jax.grad` returns a function, which can be differentiated, jitted or mapped like any other.")
-    paper.show(session.type(GRAD), "pycon")
+    paper.show(prompt.type(GRAD), "pycon")
     paper.heading("1.4 vmap: one example becomes a batch")
     paper.say(
         "The function is written for one example. `vmap` pushes the batch dimension through every operation; there is "
         "no loop. What the function prints shows that it still sees one row."
     )
-    paper.show(session.type(VMAP), "pycon")
+    paper.show(prompt.type(VMAP), "pycon")
 
 
-def show_pairs(paper: Paper, session: Session) -> None:
+def show_pairs(paper: Paper, prompt: Prompt) -> None:
     """Print three things in PyTorch, as recorded, and in JAX, as run now."""
     recorded = tomllib.loads(command.TEXTS.joinpath("pairs.toml").read_text(encoding="utf-8"))
     paper.heading("1.5 JAX beside PyTorch")
@@ -137,12 +135,12 @@ def show_pairs(paper: Paper, session: Session) -> None:
     for number, pair in enumerate(recorded["pair"], start=1):
         paper.say(f"Pair {number}: {pair['title']}.")
         paper.show(f"# PyTorch\n{pair['torch'].strip()}", "pycon")
-        paper.show(f"# JAX\n{session.type(pair['jax'])}", "pycon")
+        paper.show(f"# JAX\n{prompt.type(pair['jax'])}", "pycon")
         paper.say(pair["said"])
         paper.say(pair["address"])
 
 
-def show_model(paper: Paper, session: Session) -> None:
+def show_model(paper: Paper, prompt: Prompt) -> None:
     """Print the model of the phases that follow, jitted and differentiated."""
     from xla_inspect.practice import models
 
@@ -151,11 +149,11 @@ def show_model(paper: Paper, session: Session) -> None:
         "No class, no state: parameters come in as an argument, and the result depends on nothing else. That is what "
         "lets a compiler take the function whole. The next phases follow this one through the compiler."
     )
-    source = "\n\n".join(inspect.getsource(each).rstrip() for each in (models.mlp, models.loss))
+    source = "\n\n".join(inspect.getsource(function).rstrip() for function in (models.mlp, models.loss))
     paper.show(source, "python")
-    paper.show(session.type(MODEL), "pycon")
+    paper.show(prompt.type(MODEL), "pycon")
     paper.say("The gradient has the structure of the parameters, so a step of training is one `tree.map`.")
-    paper.show(session.type(STEP), "pycon")
+    paper.show(prompt.type(STEP), "pycon")
 
 
 if __name__ == "__main__":

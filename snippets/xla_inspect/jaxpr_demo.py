@@ -6,19 +6,17 @@ import inspect
 import sys
 from typing import TYPE_CHECKING
 
-from xla_inspect.practice import command, tables
-from xla_inspect.practice.compilation import compile_for, require, start_jax
-from xla_inspect.practice.phases import PHASES
-from xla_inspect.report.quantity import amount, size
-from xla_inspect.report.titles import title
+from xla_inspect.analysis import list_kernels
+from xla_inspect.practice import PHASES, command, compile_for, require, start_jax, tables
+from xla_inspect.report import format_amount, format_bytes, title
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from xla_inspect.capture.targets import Target
-    from xla_inspect.hlo.record import Capture
-    from xla_inspect.practice.terminal import Paper
+    from xla_inspect.captured import Capture
+    from xla_inspect.practice import Paper
+    from xla_inspect.targets import Target
 
 PHASE, TRANSFORMS = PHASES["jaxpr"], PHASES["transforms"]
 
@@ -26,32 +24,39 @@ DESCRIPTION = """\
 Phases 2 and 5 of 5, 20 and 15 minutes: the jaxpr, which is what JAX writes down when it traces a function.
 
 Phase 2 shows the jaxpr of a two-layer model, names its primitives, and follows the data from the inputs to the result.
-Phase 5 shows what grad and vmap add to the jaxpr, and what each adds to the kernels that the target launches."""
+Phase 5, which --phase 5 shows, comes after the phases on HLO: what grad and vmap add to the jaxpr, and what each adds
+to the kernels that the target launches."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     parser = command.build_parser("jaxpr_demo", DESCRIPTION)
-    parser.add_argument("--phase", type=int, choices=(2, 5), help="show one of the two (default: both)")
+    # Phase 5 gives away what exercises of the phases between ask for.
+    parser.add_argument(
+        "--phase",
+        type=int,
+        choices=(PHASE.number, TRANSFORMS.number),
+        default=PHASE.number,
+        help="which of the two to show (default: %(default)s)",
+    )
     return command.run(parser, show, arguments)
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Print the phases that were asked for."""
+    """Print the phase that was asked for."""
     require(options.target)
-    if options.phase != TRANSFORMS.number:
+    if options.phase == PHASE.number:
         show_jaxpr(paper)
-    if options.phase != PHASE.number:
+    else:
         show_transforms(paper, options.target)
-    return command.RIGHT
+    return command.DONE
 
 
 def show_jaxpr(paper: Paper) -> None:
     """Print phase 2."""
     command.open_phase(paper, PHASE)
     start_jax()
-    from xla_inspect.practice import models
-    from xla_inspect.practice.equations import Equations, explain
+    from xla_inspect.practice import Equations, explain, models
 
     paper.heading("2.1 The program, and its jaxpr")
     paper.show(inspect.getsource(models.mlp), "python")
@@ -81,8 +86,7 @@ def show_jaxpr(paper: Paper) -> None:
 
 def _show_absent(paper: Paper) -> None:
     """Print what a jaxpr does not hold."""
-    from xla_inspect.practice import models
-    from xla_inspect.practice.equations import Equations
+    from xla_inspect.practice import Equations, models
 
     paper.heading("2.4 What is not in it")
 
@@ -109,8 +113,7 @@ def show_grad(paper: Paper, target: Target) -> None:
     """Print what `jax.grad` adds."""
     import jax
 
-    from xla_inspect.practice import models
-    from xla_inspect.practice.equations import Equations, compare_counts
+    from xla_inspect.practice import Equations, compare_counts, models
 
     gradient, example = jax.grad(models.loss), (models.PARAMS, models.X, models.Y)
     forward, both = Equations(models.loss, *example), Equations(gradient, *example)
@@ -135,7 +138,7 @@ def show_grad(paper: Paper, target: Target) -> None:
     loss, grad = compile_for(target, models.loss, *example), compile_for(target, gradient, *example)
     _compare(paper, {"loss": loss, "grad(loss)": grad})
     paper.say("The kernels of the gradient, in the order in which they are launched:")
-    paper.table(("kernel", "kind", "what is in it"), tables.list_kernels(grad))
+    paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(grad))
     shared = tables.list_shared(grad)
     if shared:
         paper.say(
@@ -149,8 +152,7 @@ def show_vmap(paper: Paper, target: Target) -> None:
     """Print what `jax.vmap` adds."""
     import jax
 
-    from xla_inspect.practice import models
-    from xla_inspect.practice.equations import Equations
+    from xla_inspect.practice import Equations, models
 
     example = (models.PARAMS, models.shape(models.INPUT))
     batched = (models.PARAMS, models.X)
@@ -173,14 +175,14 @@ def show_vmap(paper: Paper, target: Target) -> None:
             "written for a batch": compile_for(target, models.mlp, *batched),
         },
     )
-    each = jax.vmap(jax.grad(models.loss), in_axes=(None, 0, 0))
-    found = compile_for(target, each, models.PARAMS, models.X, models.Y)
+    gradient_per_example = jax.vmap(jax.grad(models.loss), in_axes=(None, 0, 0))
+    capture = compile_for(target, gradient_per_example, models.PARAMS, models.X, models.Y)
     paper.heading("5.5 Both: a gradient per example")
     paper.say(
         "`jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))` gives each example its own gradient. What was summed over "
-        f"the batch keeps it as a dimension instead, and {size(found.memory.outputs)} come out."
+        f"the batch keeps it as a dimension instead, and {format_bytes(capture.memory.outputs)} come out."
     )
-    paper.table(("kernel", "kind", "what is in it"), tables.list_kernels(found))
+    paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(capture))
 
 
 def _compare(paper: Paper, captures: dict[str, Capture]) -> None:
@@ -188,13 +190,13 @@ def _compare(paper: Paper, captures: dict[str, Capture]) -> None:
     rows = [
         (
             name,
-            len(tables.kernels(found)),
-            amount(found.cost.flops),
-            size(found.memory.arguments),
-            size(found.memory.outputs),
-            size(found.memory.temporaries),
+            len(list_kernels(capture)),
+            format_amount(capture.cost.flops),
+            format_bytes(capture.memory.arguments),
+            format_bytes(capture.memory.outputs),
+            format_bytes(capture.memory.temporaries),
         )
-        for name, found in captures.items()
+        for name, capture in captures.items()
     ]
     header = ("program", "kernels", "flops", "arguments", "results", "temporaries")
     paper.table(header, rows, numbers=range(1, len(header)))

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect import basics, hlo_dump, jaxpr_demo, optimization_compare
-from xla_inspect.practice import command, flags
-from xla_inspect.practice.compilation import require
-from xla_inspect.practice.phases import CHECKED, PHASES
+from xla_inspect.practice import (
+    ALL,
+    CHECKED,
+    EXERCISES,
+    FOLDER,
+    PHASES,
+    command,
+    flags,
+    name_file,
+    require,
+    run_marking,
+)
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from xla_inspect.practice.terminal import Paper
+    from xla_inspect.practice import Paper
 
 DESCRIPTION = """\
 The practice: five phases in which you inspect what a compiler makes of your program, on this CPU or for hardware that
@@ -22,19 +32,17 @@ is not here. Without --check it shows all phases in turn; each is also a command
 
 {commands}
 
-With --check it compiles what you wrote into the files of snippets/practice, and marks it by what the compiler says.
+With --check it compiles what you wrote into the files of the exercises, and marks it by what the compiler says.
 It ends with 0 where all is right, 1 where something is wrong, and 3 where something is not written yet."""
 
 COMMANDS = {
     "basics": "basics",
-    "jaxpr": "jaxpr_demo --phase 2",
+    "jaxpr": "jaxpr_demo",
     "hlo": "hlo_dump",
     "optimization": "optimization_compare",
     "transforms": "jaxpr_demo --phase 5",
 }
 """Which command shows each phase."""
-
-ALL = "all"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,9 +61,15 @@ def build_parser() -> argparse.ArgumentParser:
         "--check",
         nargs="?",
         const=ALL,
-        choices=(ALL, *CHECKED),
-        metavar="PHASE",
-        help=f"mark your exercises: all of them, or those of one of {', '.join(CHECKED)}",
+        metavar="NAME",
+        help=f"mark your exercises: all of them, those of one of {', '.join(CHECKED)}, or one, such as "
+        f"{EXERCISES[0].key} or its file",
+    )
+    parser.add_argument(
+        "--exercises",
+        type=Path,
+        metavar="DIR",
+        help=f"the folder of the exercises, with --check (default: {name_file(FOLDER)})",
     )
     parser.epilog = "\n\n".join(
         (
@@ -72,10 +86,8 @@ def build_parser() -> argparse.ArgumentParser:
 def show(paper: Paper, options: argparse.Namespace) -> int:
     """Mark exercises where that was asked for, else print all phases in turn."""
     if options.check:
-        from xla_inspect.practice import checking
-
         flags.check()
-        return checking.run(CHECKED if options.check == ALL else (options.check,))
+        return run_marking((options.check,), options.exercises)
     # Before the first phase, not after it.
     require(options.target)
     basics.show(paper, options)
@@ -87,7 +99,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
     optimization_compare.show(paper, options)
     _pause(paper, "transforms")
     jaxpr_demo.show_transforms(paper, options.target)
-    return command.RIGHT
+    return command.DONE
 
 
 def _pause(paper: Paper, name: str) -> None:

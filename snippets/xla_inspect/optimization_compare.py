@@ -7,17 +7,16 @@ import inspect
 import sys
 from typing import TYPE_CHECKING
 
-from xla_inspect.practice import command, tables
-from xla_inspect.practice.compilation import compile_for, require, start_jax
-from xla_inspect.practice.phases import PHASES
-from xla_inspect.report.titles import title
+from xla_inspect.analysis import list_kernels
+from xla_inspect.practice import PHASES, command, compile_for, require, start_jax, tables
+from xla_inspect.report import title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from xla_inspect.capture.targets import Target
-    from xla_inspect.hlo.record import Capture
-    from xla_inspect.practice.terminal import Paper
+    from xla_inspect.captured import Capture
+    from xla_inspect.practice import Paper
+    from xla_inspect.targets import Target
 
 PHASE = PHASES["optimization"]
 
@@ -73,18 +72,18 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
     paper.heading(f"4.1 The program, {title(options.target.name)}")
     paper.say("It is written as nobody should write it. Predict first: what of it will the compiler keep?")
     paper.show(inspect.getsource(models.wasteful), "python")
-    found = compile_for(options.target, models.wasteful, models.PARAMS, models.X)
-    show_counts(paper, found)
-    show_passes(paper, found)
-    show_decisions(paper, found)
+    capture = compile_for(options.target, models.wasteful, models.PARAMS, models.X)
+    show_counts(paper, capture)
+    show_passes(paper, capture)
+    show_decisions(paper, capture)
     show_predictions(paper, options.target, getattr(options, "predict", None))
     command.close_phase(paper, PHASE)
-    return command.RIGHT
+    return command.DONE
 
 
-def show_counts(paper: Paper, found: Capture) -> None:
+def show_counts(paper: Paper, capture: Capture) -> None:
     """Print operations by category before and after, and the kernels."""
-    before, after = found.unoptimized_module, found.module
+    before, after = capture.unoptimized_module, capture.module
     paper.heading("4.2 Operations before and after")
     rows: list[tuple[str, int, int, str]] = tables.categories(before, after)
     rows.append(("all", before.instruction_count(), after.instruction_count(), ""))
@@ -94,19 +93,19 @@ def show_counts(paper: Paper, found: Capture) -> None:
         "compute again. What costs is the number of kernels, and the memory that they read and write."
     )
     paper.heading("4.3 The kernels, and what is fused in each")
-    paper.table(("kernel", "kind", "what is in it"), tables.list_kernels(found))
+    paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(capture))
 
 
-def show_passes(paper: Paper, found: Capture) -> None:
+def show_passes(paper: Paper, capture: Capture) -> None:
     """Print which pass did what, and who removed each thing that was wasted."""
     paper.heading("4.4 Which pass did what")
     paper.say("Passes run in this order. Listed are those after which the text of the module differs.")
-    rows = [(name, left, did) for name, did, left in tables.list_passes(found)]
+    rows = [(name, left, did) for name, did, left in tables.list_passes(capture)]
     paper.table(("pass", "instructions", "what it did"), rows, numbers=(1,))
     paper.say("And who put an end to each waste:")
     fates, again = [], 0
     for written, opcodes, goal in WASTE:
-        by, left = tables.find_remover(found, opcodes, goal)
+        by, left = tables.find_remover(capture, opcodes, goal)
         fates.append((written, ", ".join(opcodes), left, by))
         again += left > goal
     paper.table(("written", "opcode", "in the end", "removed by"), fates, numbers=(2,))
@@ -117,10 +116,10 @@ def show_passes(paper: Paper, found: Capture) -> None:
         )
 
 
-def show_decisions(paper: Paper, found: Capture) -> None:
+def show_decisions(paper: Paper, capture: Capture) -> None:
     """Print the compiler's decisions."""
     paper.heading("4.5 The compiler's decisions")
-    for decision in tables.list_decisions(found):
+    for decision in tables.list_decisions(capture):
         paper.item(decision)
     paper.say("")
 
@@ -135,17 +134,17 @@ def show_predictions(paper: Paper, target: Target, guesses: tuple[int, int, int]
     )
     asked: list[str] = []
     for number, (name, (function, example)) in enumerate(models.PREDICTED.items()):
-        shapes = ", ".join(str(list(each.shape)) for each in example)
+        shapes = ", ".join(str(list(argument.shape)) for argument in example)
         paper.say(f"{name}, for {shapes}:")
         paper.show(inspect.getsource(function), "python")
         asked.append(str(guesses[number]) if guesses else command.ask(paper, f"Kernels of {name} (Enter to skip):"))
     paper.say(f"The answers, {title(target.name)}:")
     rows, right = [], 0
     for guess, (name, (function, example)) in zip(asked, models.PREDICTED.items(), strict=True):
-        found = compile_for(target, function, *example)
-        count = len(tables.kernels(found))
+        capture = compile_for(target, function, *example)
+        count = len(list_kernels(capture))
         right += guess == str(count)
-        rows.append((name, guess or "none", count, "; ".join(did for _, _, did in tables.list_kernels(found))))
+        rows.append((name, guess or "none", count, "; ".join(did for _, _, did in tables.describe_kernels(capture))))
     paper.table(("program", "your guess", "kernels", "what is in each"), rows, numbers=(2,))
     if any(asked):
         paper.verdict(f"{right} of {len(rows)} as you said.", good=right == len(rows))

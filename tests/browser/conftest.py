@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,7 +25,10 @@ from playwright.sync_api import sync_playwright
 from programs import layer as small
 from programs import transformer_block as large
 from xla_inspect import capture_all
-from xla_inspect.report.explorer import page as report
+from xla_inspect.report.explorer import write_report
+
+from . import node
+from .waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
     from xla_inspect import Captures
+
+    from .node import RunNode
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WIDE, PHONE = 1280, 390
@@ -67,6 +73,16 @@ class Site:
         return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.html"))
 
 
+POLICY = "Content Security Policy"
+CHAPTER = "pipeline/index.html"  # has everything that a page may have
+
+
+def lacks(page_path: str, found: object) -> bool:
+    """Return whether a page has nothing of what a test looks at, so that all of it is as it must be."""
+    assert found or page_path != CHAPTER, "nothing was found on the page that has everything"
+    return not found
+
+
 # Folds and tabs hide what they hold: open every fold, and show every pane of every tab set at once.
 REVEAL = """() => {
   for (const fold of document.querySelectorAll("details")) fold.open = true
@@ -90,7 +106,12 @@ class Show(Protocol):
     """Writes the explorer of captures into a file, and opens it in a window of its own."""
 
     def __call__(
-        self, captures: Captures, link: str = "", donated: Captures | None = None, **options: object
+        self,
+        captures: Captures,
+        link: str = "",
+        donated: Captures | None = None,
+        times: Path | None = None,
+        **options: object,
     ) -> Opened: ...
 
 
@@ -146,12 +167,25 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site
         build = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         if build.returncode:
             pytest.fail(f"mkdocs build --strict failed:\n{build.stderr[-4000:]}", pytrace=False)
+    with serve(folder) as served:
+        yield served
+
+
+@contextmanager
+def serve(folder: Path) -> Generator[Site]:
+    """Serve a built site on this machine."""
     served = Site(folder)
     with _Server(("127.0.0.1", 0), _handler(served)) as server:
         served.address = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield served
         server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def run_node(root: Path) -> RunNode:
+    """Run programs beside the pinned npm packages."""
+    return node.prepare(root)
 
 
 @pytest.fixture(scope="session")
@@ -175,19 +209,22 @@ def reveal() -> Revealer:
 
 @pytest.fixture
 def open_page(site: Site, browser: Browser) -> Generator[Opener]:
-    """Open pages, each in a context of its own that is closed after the test."""
+    """Open pages, each in a context of its own that is closed after the test; their policy must block nothing."""
     contexts: list[BrowserContext] = []
+    blocked: list[str] = []
 
     def open_page(path: str, **options: object) -> Page:
         context = browser.new_context(**{"viewport": {"width": WIDE, "height": 900}, **options})  # type: ignore[arg-type]
         contexts.append(context)
         page = context.new_page()
+        page.on("console", lambda message: POLICY in message.text and blocked.append(message.text))
         page.goto(f"{site.address}/{path}", wait_until="load")
         return page
 
     yield open_page
     for context in contexts:
         context.close()
+    assert blocked == []
 
 
 class _Server(ThreadingHTTPServer):
@@ -256,14 +293,15 @@ class Opened:
         file, _, line = place.rpartition(":")
         section = self.page.locator(".source .file", has=self.page.locator(".named", has_text=file))
         section.locator("li").nth(int(line) - 1).locator("button").click()
-        self.page.wait_for_function(
+        wait_until(
+            self.page,
             "place => document.querySelector('#explorer').shadowRoot.querySelector('.status b')?.textContent === place",
-            arg=place,
+            place,
         )
 
     def settle(self) -> None:
         """Wait until a long listing is drawn whole."""
-        self.page.wait_for_function("!globalThis.xlaExplorer.pending()")
+        wait_until(self.page, "!globalThis.xlaExplorer.pending()")
 
     def texts(self, selector: str) -> list[str]:
         """Return the text of each line of the view that a selector finds, without what only a screen reader says."""
@@ -279,9 +317,15 @@ def show(browser: Browser, tmp_path: Path) -> Generator[Show]:
     """Write the explorer of captures into a file, and open it in a window of its own."""
     opened = []
 
-    def show(captures: Captures, link: str = "", donated: Captures | None = None, **options: object) -> Opened:
+    def show(
+        captures: Captures,
+        link: str = "",
+        donated: Captures | None = None,
+        times: Path | None = None,
+        **options: object,
+    ) -> Opened:
         path = tmp_path / "report.html"
-        path.write_text(report.write(captures, donated), encoding="utf-8")
+        path.write_text(write_report(captures, donated, times), encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": WIDE, "height": 900}, **options})  # type: ignore[arg-type]
         opened.append(context)
         window = context.new_page()

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from .conftest import lacks
+from .waiting import wait_until
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -80,8 +83,8 @@ def walk(page: Page, *, steps: int) -> list[int | None]:
 def test_the_keyboard_chooses_a_tab(open_page: Opener, page_path: str) -> None:
     page = open_page(page_path)
     chosen = page.locator("article .tabbed-set:not(details .tabbed-set) > input:checked").first
-    if not chosen.count():
-        pytest.skip("no tabs on this page")
+    if lacks(page_path, chosen.count()):
+        return
     chosen.focus()
     page.keyboard.press("ArrowRight")
     tabs = page.locator("article .tabbed-set:not(details .tabbed-set)").first
@@ -94,11 +97,11 @@ def test_a_wide_listing_scrolls_by_keyboard(open_page: Opener, page_path: str) -
     wide = (
         "[...document.querySelectorAll('article pre')].find(e => e.checkVisibility() && e.scrollWidth > e.clientWidth)"
     )
-    if not page.evaluate(f"!!{wide}"):
-        pytest.skip("no listing on this page is wider than its box")
+    if lacks(page_path, page.evaluate(f"!!{wide}")):
+        return
     page.evaluate(f"{wide}.focus()")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.activeElement.scrollLeft > 0", timeout=2000)
+    wait_until(page, "document.activeElement.scrollLeft > 0")
 
 
 def test_the_first_stop_skips_to_the_text(open_page: Opener, page_path: str) -> None:

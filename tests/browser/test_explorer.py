@@ -9,12 +9,19 @@ import pytest
 
 from programs import buffers as memory
 from xla_inspect import Captures, capture_all
-from xla_inspect.hlo.buffers import find_peak, parse_buffers, parse_live_ranges, place
-from xla_inspect.hlo.trail import find_lines, follow
-from xla_inspect.report.listing import print_instruction
+from xla_inspect.analysis import (
+    find_lines,
+    find_peak,
+    follow_passes,
+    list_kernels,
+    parse_buffers,
+    parse_live_ranges,
+    place_buffers,
+)
+from xla_inspect.report import print_instruction
 
 if TYPE_CHECKING:
-    from xla_inspect.hlo.module import Instruction
+    from xla_inspect.hlo import Instruction
 
     from .conftest import Show
 
@@ -33,7 +40,7 @@ def test_a_line_of_python_lights_the_instructions_of_the_captures_own_map(
     show: Show, block: Captures, target: str
 ) -> None:
     found = block[target]
-    states = list(follow(found))
+    states = list(follow_passes(found))
     opened = show(block, f"x=report&target={target}&view=after")
     lines = [
         number for number, text in enumerate(found.source.splitlines(), 1) if "softmax" in text or "norm(x" in text
@@ -59,7 +66,7 @@ def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_compa
     passes = opened.page.get_by_role("listbox")
     passes.focus()
     before = None
-    for state in follow(layer[target]):
+    for state in follow_passes(layer[target]):
         if before is not None and state.change is not None:
             passes.press("ArrowDown")
             known, now = set(before.numbers.values()), set(state.numbers.values())
@@ -75,7 +82,7 @@ def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_compa
 
 
 def test_what_a_pass_removed_stands_where_it_stood(show: Show, layer: Captures) -> None:
-    states = list(follow(layer["h100"]))
+    states = list(follow_passes(layer["h100"]))
     number = next(number for number, state in enumerate(states) if state.name == "algsimp" and state.change.removed)
     before, after = states[number - 1].module.entry, states[number].module.entry
     opened = show(layer, f"x=report&target=h100&view=passes&pass={number}")
@@ -91,7 +98,7 @@ def test_the_boxes_at_the_dashed_line_add_up_to_the_peak(show: Show, block: Capt
     """The peak is that of live values, in the sizes of their allocations; the executable counts allocations."""
     found = block[target]
     opened = show(block, f"x=report&target={target}&view=buffers")
-    rows = place(parse_buffers(found.buffers), parse_live_ranges(found.live_ranges))
+    rows = place_buffers(parse_buffers(found.buffers), parse_live_ranges(found.live_ranges))
     _, most = find_peak(row for row in rows if row.kind != "thread-local" and row.start is not None)
     assert opened.page.locator(".most").inner_text() == f"{most:,}"
     crossing = """() => {
@@ -101,9 +108,17 @@ def test_the_boxes_at_the_dashed_line_add_up_to_the_peak(show: Show, block: Capt
         const { left, right } = box.getBoundingClientRect()
         return left <= x && x <= right
       })
-      return boxes.map((box) => Number(box.title.match(/, ([0-9,]+) bytes at/)[1].replaceAll(",", "")))
+      const rows = [...inside.querySelectorAll(".allocation")]
+      const number = (text) => Number(text.replaceAll(",", ""))
+      return boxes.map((box) => {
+        const [, size, offset] = box.title.match(/, ([0-9,]+) bytes at offset ([0-9,]+)/)
+        return [rows.indexOf(box.parentElement), number(offset), number(size)]
+      })
     }"""
-    assert sum(opened.page.evaluate(crossing)) == most
+    slots: dict[tuple[int, int], int] = {}
+    for allocation, offset, size in opened.page.evaluate(crossing):
+        slots[allocation, offset] = max(size, slots.get((allocation, offset), 0))
+    assert sum(slots.values()) == most
     said = opened.page.locator(".analysis").inner_text()
     numbers = [int(number.replace(",", "")) for number in re.findall(r"[0-9,]*[0-9]", said)]
     stats = found.memory
@@ -147,7 +162,7 @@ def test_the_boxes_of_the_graph_are_the_launches_and_open_to_what_they_hold(show
     found = block["h100"]
     opened = show(block, "x=report&target=h100&view=graph")
     names = opened.page.locator(".box summary b").all_inner_texts()
-    assert sorted(names) == sorted(kernel.name for kernel in found.kernels)
+    assert sorted(names) == sorted(kernel.name for kernel in list_kernels(found))
     first = opened.page.locator(".box").first
     first.locator("summary").click()
     fusion = found.module.entry.by_name[first.locator("summary b").inner_text()]

@@ -13,9 +13,10 @@ from axe_playwright_python.sync_playwright import Axe
 
 from programs import transformer_block_grad as trained
 from xla_inspect import Captures, capture, capture_all
-from xla_inspect.hlo.trail import follow
+from xla_inspect.analysis import follow_passes
 
 from .test_access import RULES, summary
+from .waiting import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -145,7 +146,7 @@ def test_a_step_is_quick_and_so_is_the_start(show: Show) -> None:
     }""")
     ranked = sorted(steps)
     print(f"{len(steps)} steps: half within {ranked[len(steps) // 2]:.1f} ms, the slowest {ranked[-1]:.1f} ms")  # noqa: T201 - likewise
-    assert len(steps) == len(list(follow(captures["h100"]))) - 1
+    assert len(steps) == len(list(follow_passes(captures["h100"]))) - 1
     assert ranked[len(steps) // 2] / 1000 < SLOW_STEP
 
 
@@ -200,7 +201,7 @@ def test_a_page_of_the_site_fetches_the_explorer_when_asked_and_says_so_when_it_
     assert page.locator('.choice.target input[value="h100"]').is_checked()
     page.unroute("**/explorer/*.json")
     page.get_by_role("button", name="Try again").click()
-    page.wait_for_function("location.hash.includes('target=cpu')")
+    wait_until(page, "location.hash.includes('target=cpu')")
     assert page.locator('.choice.target input[value="cpu"]').is_checked()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from xla_inspect.hlo.opcodes import OPCODES
+from xla_inspect.hlo import OPCODES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -10,8 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 
 from programs import transformer_block
 from xla_inspect import Captures, capture_all
-from xla_inspect.report import measured
-from xla_inspect.report.kernels import STATEMENT, list_kernels
+from xla_inspect.report import STATEMENT, hash_program, model_launches
+
+from .waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captur
     names = "(row) => row.querySelector('th').firstChild.textContent"
     rows = "[...root.querySelectorAll('.launches tbody tr')]"
     shown = evaluate(opened.page, f"return {rows}.map((row) => [({names})(row), ({lines})(row)])")
-    expected = [[each.launch.name, [line.number for line in each.lines]] for each in list_kernels(block[target])]
+    expected = [[each.launch.name, [line.number for line in each.lines]] for each in model_launches(block[target])]
     assert shown == expected
 
 
@@ -54,7 +55,7 @@ def test_a_dot_is_reached_and_pressed_with_the_keyboard_and_says_what_it_is(
     opened = show(block, f"x=report&target={target}&view=kernels")
     dots = opened.page.locator(".dot")
     dots.first.wait_for()
-    kernels = [each for each in list_kernels(block[target]) if each.intensity]
+    kernels = [each for each in model_launches(block[target]) if each.intensity]
     assert dots.count() == len(kernels)
     dots.first.focus()
     for number, each in enumerate(kernels):
@@ -66,7 +67,7 @@ def test_a_dot_is_reached_and_pressed_with_the_keyboard_and_says_what_it_is(
             opened.page.keyboard.press("ArrowRight")
     opened.page.keyboard.press("Enter")
     line = kernels[-1].lines[0]
-    opened.page.wait_for_function("location.hash.includes('line=')")
+    wait_until(opened.page, "location.hash.includes('line=')")
     assert opened.status.startswith(f"{line.file}:{line.number}: ")
     lit = [each for each in kernels if (line.file, line.number) in {(at.file, at.number) for at in each.lines}]
     assert opened.page.locator(".dot.lit").count() == len(lit)
@@ -79,7 +80,7 @@ def test_a_line_chosen_in_the_table_is_chosen_in_the_python_and_in_other_views(s
     opened = show(block, "x=report&target=h100&view=kernels")
     button = opened.page.locator(".launches .place").first
     button.click()
-    line = list_kernels(block["h100"])[0].lines[0]
+    line = model_launches(block["h100"])[0].lines[0]
     assert opened.page.locator(".source .line.lit").count() == 1
     assert opened.status.startswith(f"{line.file}:{line.number}: ")
     opened.choose("after")
@@ -98,27 +99,24 @@ def test_the_model_says_that_it_is_one_and_the_cpu_why_it_has_none(show: Show, b
     assert not {"At least", "Measured"} & set(headings)
 
 
-def test_what_was_measured_stands_beside_the_model(
-    show: Show, block: Captures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_measured_stands_beside_the_model(show: Show, block: Captures, tmp_path: Path) -> None:
     """The record is made up: it holds the first kernel, and one of another name."""
     found = block["h100"]
-    first = next(each for each in list_kernels(found) if each.intensity).launch.name
+    first = next(each for each in model_launches(found) if each.intensity).launch.name
     program = {
-        "stablehlo": measured.hash_program(found.stablehlo),
+        "stablehlo": hash_program(found.stablehlo),
         "kernels": [{"name": first, "us": 12.5}, {"name": "<b>other</b>", "us": 3}],
         "changed": {"custom-call cublas": 1, "fusion kLoop": -2},
     }
     record = {"date": "2026-11-20", "device": "made up", "versions": {"jax": "1"}, "programs": {"p": program}}
-    (tmp_path / measured.DATA).parent.mkdir(parents=True)
-    (tmp_path / measured.DATA).write_text(json.dumps({"h100": record}), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    opened = show(block, "x=report&target=h100&view=kernels")
+    times = tmp_path / "times.json"
+    times.write_text(json.dumps({"h100": record}), encoding="utf-8")
+    opened = show(block, "x=report&target=h100&view=kernels", times=times)
     opened.page.locator(".launches").wait_for()
     assert "Measured" in opened.page.locator(".launches thead th").all_inner_texts()
-    times = [text.replace("\u00a0", " ") for text in opened.page.locator('[data-name="Measured"]').all_inner_texts()]
-    assert sorted({*times}) == ["12.5 µs", "–"]  # noqa: RUF001 - as it is shown
-    assert times.count("12.5 µs") == opened.page.locator("circle.measured").count() == 1
+    shown = [text.replace("\u00a0", " ") for text in opened.page.locator('[data-name="Measured"]').all_inner_texts()]
+    assert sorted({*shown}) == ["12.5 µs", "–"]  # noqa: RUF001 - as it is shown
+    assert shown.count("12.5 µs") == opened.page.locator("circle.measured").count() == 1
     said = opened.page.locator(".model").nth(1).inner_text().replace("\u00a0", " ")
     assert said.startswith("Measured on 2026-11-20 on made up by jax 1")
     assert "+1 custom-call cublas, −2 fusion kLoop." in said  # noqa: RUF001 - as it is shown

@@ -9,6 +9,8 @@ import pytest
 from claims.declared import read
 from claims.finding import Verdict
 
+from .waiting import wait_until
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -62,9 +64,9 @@ def test_enter_goes_to_the_first_claim_and_escape_shows_all_again(page: Page) ->
 
 def test_a_claim_has_an_address_and_its_check_another(open_page: Opener) -> None:
     page = open_page(f"{PATH}#C15")
-    page.wait_for_function("Math.abs(document.getElementById('C15').getBoundingClientRect().top) < 120")
+    wait_until(page, "Math.abs(document.getElementById('C15').getBoundingClientRect().top) < 120")
     page.locator("#C15 .from a").last.click()
-    page.wait_for_function("Math.abs(document.getElementById('checks-fusion').getBoundingClientRect().top) < 120")
+    wait_until(page, "Math.abs(document.getElementById('checks-fusion').getBoundingClientRect().top) < 120")
 
 
 def test_a_verdict_is_said_in_words_and_not_by_colour_alone(page: Page) -> None:

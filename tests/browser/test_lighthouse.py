@@ -4,78 +4,76 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import pytest
+from .conftest import serve
 
 if TYPE_CHECKING:
-    from .conftest import Site
+    from pathlib import Path
 
-PINNED = Path(__file__).parent / "lighthouse"
-REQUIRED = os.environ.get("REQUIRE_BROWSER", "0") not in {"", "0"}
+    from .conftest import Site
+    from .node import RunNode
+
 CHAPTER = "pipeline/"
 FLAGS = "--headless=new --no-sandbox --disable-background-networking --disable-component-update --disable-quic"
 RUNS = int(os.environ.get("LIGHTHOUSE_RUNS", "1"))
 
 
-@pytest.fixture(scope="module")
-def lighthouse(root: Path) -> list[str]:
-    """The command that runs the pinned Lighthouse, installed into .cache/node on first use."""
-    here = Path(sys.executable).parent
-    node, npm = (shutil.which(name, path=f"{here}{os.pathsep}{os.environ.get('PATH', '')}") for name in ("node", "npm"))
-    if not (node and npm):
-        miss("neither node nor npm found: run `uv sync`, which installs them")
-    folder = root / ".cache" / "node"
-    command = folder / "node_modules" / "lighthouse" / "cli" / "index.js"
-    lock = (PINNED / "package-lock.json").read_bytes()
-    stamp = folder / "installed-lock.json"
-    if not stamp.exists() or stamp.read_bytes() != lock:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(PINNED / name, folder / name)
-        install = [str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False, env=with_node(here))
-        if done.returncode:
-            miss(f"Lighthouse could not be installed (is the npm registry reachable?): {done.stderr[-500:]}")
-        stamp.write_bytes(lock)
-    return [str(node), str(command)]
+def find_failures(run_node: RunNode, chromium: str, addresses: list[str]) -> dict[str, list[str]]:
+    """Return what has less than full marks at each address, speed left out."""
+    done = run_node("audit.mjs", chromium, *addresses)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, list[str]] = json.loads(done.stdout)
+    assert list(found) == addresses
+    return {address: failures for address, failures in found.items() if failures}
 
 
-def miss(reason: str) -> None:
-    """Skip, or fail where the browser tests are required."""
-    if REQUIRED:
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
+def test_every_page_has_full_marks(site: Site, chromium: str, run_node: RunNode) -> None:
+    """But the page that stands for missing ones, which search engines are not to list."""
+    found = find_failures(run_node, chromium, [f"{site.address}/{path}" for path in site.html if path != "404.html"])
+    assert found == {}
 
 
-def with_node(folder: Path) -> dict[str, str]:
-    """Return the environment with the project's own Node.js first."""
-    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"}
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><title>A page</title><link rel="icon" href="data:,"><meta name="description" content="A page.">
+<meta name="viewport" content="width=device-width,initial-scale=1"></head>
+<body><main><h1>A page</h1>{}</main></body></html>"""
+PLANTED = {
+    "404": "<p>There is no page here.</p>",
+    "fine": '<p>As <a href="fine.html">arrays in JAX</a> are.</p>',
+    "link-text": '<p>They differ. <a href="fine.html">More</a></p>',
+    "crawlable-anchors": '<p><a onclick="go()">The arrays</a></p>',
+    "image-alt": '<p><img src="data:," width="9" height="9"></p>',
+    "errors-in-console": "<script>missing()</script>",
+}
 
 
-def audit(command: list[str], address: str, chromium: str) -> dict[str, Any]:
+def test_what_lacks_marks_is_found(chromium: str, run_node: RunNode, tmp_path: Path) -> None:
+    for name, body in PLANTED.items():
+        (tmp_path / f"{name}.html").write_text(PAGE.format(body), encoding="utf-8")
+    with serve(tmp_path) as planted:
+        addresses = {f"{planted.address}/{name}.html": name for name in PLANTED}
+        found = find_failures(run_node, chromium, list(addresses))
+    names = {addresses[address]: [each.partition(":")[0] for each in failures] for address, failures in found.items()}
+    assert names == {name: [name] for name in PLANTED if name not in {"404", "fine"}}
+
+
+def audit(run_node: RunNode, address: str, chromium: str) -> dict[str, Any]:
     """Return Lighthouse's report on one page, as a phone sees it."""
     options = ["--output=json", "--output-path=stdout", "--quiet", f"--chrome-flags={FLAGS}"]
     categories = "--only-categories=performance,accessibility,best-practices,seo"
-    environment = {**with_node(Path(sys.executable).parent), "CHROME_PATH": chromium}
-    done = subprocess.run(
-        [*command, address, *options, categories], capture_output=True, text=True, check=False, env=environment
-    )
+    done = run_node("node_modules/lighthouse/cli/index.js", address, *options, categories, CHROME_PATH=chromium)
     assert done.returncode == 0, done.stderr[-2000:]
     report: dict[str, Any] = json.loads(done.stdout)
     return report
 
 
-def test_the_chapter_passes_lighthouse_on_a_phone(site: Site, chromium: str, lighthouse: list[str]) -> None:
+def test_the_chapter_passes_lighthouse_on_a_phone(site: Site, chromium: str, run_node: RunNode) -> None:
     """Speed is printed and not asserted, since it depends on what else the machine does: `scripts/bench page`."""
     speeds = []
     for _ in range(RUNS):
-        report = audit(lighthouse, f"{site.address}/{CHAPTER}", chromium)
+        report = audit(run_node, f"{site.address}/{CHAPTER}", chromium)
         scores = {name: round(100 * category["score"]) for name, category in report["categories"].items()}
         speeds.append(scores.pop("performance"))
         assert scores == {"accessibility": 100, "best-practices": 100, "seo": 100}, failed(report)

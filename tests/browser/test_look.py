@@ -6,7 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import TimeoutError, expect  # noqa: A004 - Playwright's own, which is no OSError
+from playwright.sync_api import expect
+
+from .conftest import lacks
+from .waiting import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -53,8 +56,8 @@ def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_page: 
     labels = page.locator("article .tabbed-set:not(details .tabbed-set) > .tabbed-labels > label")
     names = [name.strip() for name in labels.all_inner_texts()]
     shared = next((name for name in dict.fromkeys(names) if names.count(name) > 1 and names.index(name)), None)
-    if shared is None:
-        pytest.skip("no two sets of tabs on this page share a tab")
+    if lacks(page_path, shared) or shared is None:
+        return
     labels.nth(names.index(shared)).click()
     chosen = """name => [...document.querySelectorAll("article .tabbed-set")]
       .map(set => [...set.querySelectorAll(":scope > .tabbed-labels > label")]
@@ -106,8 +109,8 @@ def test_the_copy_button_copies_the_listing(open_page: Opener, page_path: str) -
     page = open_page(page_path)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     listing = page.locator("article .highlight:visible").first
-    if not listing.count():
-        pytest.skip("no listing on this page")
+    if lacks(page_path, listing.count()):
+        return
     listing.hover()
     listing.locator("> .copy").click()
     # The clipboard answers in its own time.
@@ -119,15 +122,27 @@ def test_the_copy_button_copies_the_listing(open_page: Opener, page_path: str) -
 def test_a_link_within_the_page_lands_at_its_section(open_page: Opener, page_path: str, width: int) -> None:
     page = open_page(page_path, viewport={"width": width, "height": 844})
     links = page.locator('article figure.stages >> nth=0 >> a[href^="#"]')
-    if not links.count():
-        pytest.skip("no drawing with links on this page")
+    if lacks(page_path, links.count()):
+        return
     missed = []
     for href in [link.get_attribute("href") or "" for link in links.all()]:
         page.goto(page.url.partition("#")[0])
         page.evaluate("document.fonts.ready")
         page.locator(f'article figure.stages a[href="{href}"]').first.click()
         try:
-            page.wait_for_function(LANDED, arg=[href[1:], LANDING], timeout=2000)
+            wait_until(page, LANDED, [href[1:], LANDING], seconds=2)
         except TimeoutError:
             missed.append(href)
     assert missed == []
+
+
+def test_on_a_phone_each_row_of_the_table_of_rewrites_is_filled(open_page: Opener) -> None:
+    page = open_page("simplification/", viewport={"width": PHONE, "height": 844})
+    filled = page.evaluate(
+        """[...document.querySelectorAll(".fates tbody tr")].map(row => {
+          const ends = [...row.cells].map(cell => Math.round(cell.getBoundingClientRect().right))
+          return ends.filter(end => end === Math.round(row.getBoundingClientRect().right)).length
+        })"""
+    )
+    assert len(filled) > 20
+    assert set(filled) == {3}  # its name, and what became of it in two element types

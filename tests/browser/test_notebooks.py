@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .conftest import Opener, Site
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-MOST_BYTES = 80 * 1024
+MOST_BYTES = 104 * 1024  # the notebook on HLO shows three targets, and its jaxpr beside each
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

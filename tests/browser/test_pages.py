@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .conftest import CHAPTER, POLICY, serve
+
 if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Page
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, ConsoleMessage, Page
 
     from .conftest import Opener, Revealer, Site
 
@@ -64,6 +68,42 @@ def test_a_page_asks_no_other_host_and_logs_no_error(site: Site, open_page: Open
     page.wait_for_load_state("networkidle")
     assert [url for url in elsewhere if not url.startswith((f"{site.address}/", "data:", "blob:"))] == []
     assert complaints == []
+
+
+ASK = """async elsewhere => {
+  const image = Object.assign(new Image(), { src: `${elsewhere}/image` })
+  const script = Object.assign(document.createElement("script"), { src: `${elsewhere}/script` })
+  const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: `${elsewhere}/style` })
+  const frame = Object.assign(document.createElement("iframe"), { src: `${elsewhere}/frame` })
+  document.body.append(image, script, style, frame)
+  await fetch(`${elsewhere}/fetch`, { mode: "no-cors" }).catch(() => null)
+  await new Promise(done => setTimeout(done, 300))
+}"""
+
+
+def test_nothing_that_a_page_came_to_hold_could_reach_another_host(
+    site: Site, browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "404.html").write_text("", encoding="utf-8")
+    blocked: list[str] = []
+    page = browser.new_page()
+    page.on("console", lambda message: POLICY in message.text and blocked.append(message.text))
+    page.goto(f"{site.address}/{CHAPTER}")
+    with serve(tmp_path) as elsewhere:
+        page.evaluate(ASK, elsewhere.address)
+        assert elsewhere.sent == []
+    page.close()
+    assert len(blocked) >= 5
+
+
+def test_a_page_that_is_opened_from_a_disk_has_its_looks(site: Site, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto((site.folder / CHAPTER).as_uri())
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate("[...document.styleSheets].filter(sheet => sheet.href).length") > 5
+    assert "Notebook Serif" in page.evaluate("getComputedStyle(document.querySelector('article')).fontFamily")
+    assert page.evaluate("document.querySelectorAll('.explorer button').length") > 0
+    page.close()
 
 
 def test_the_search_loads_when_somebody_searches_and_finds(site: Site, open_page: Opener) -> None:

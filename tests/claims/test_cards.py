@@ -7,7 +7,7 @@ from dataclasses import replace
 from claims import cards
 from claims.declared import read
 from claims.finding import Verdict, cases, only
-from claims.ledger import Entry, Ledger
+from claims.ledger import ClaimLedger, Entry
 
 CLAIM = {claim.id: claim for claim in read()}["C15"]
 ENTRY = Entry(CLAIM, cases({"cpu": (False, "2 kernels"), "h100": (False, "2 kernels"), "tpu-v5e": (True, "1 kernel")}))
@@ -45,7 +45,7 @@ def test_one_type_that_came_out_differently_is_named() -> None:
 
 def test_the_picture_counts_each_verdict_and_marks_what_no_check_decides() -> None:
     sourced = Entry(replace(CLAIM, check="", source="https://example.org/", verdict=Verdict.TRUE))
-    shown = cards.picture(Ledger((ENTRY, ENTRY, Entry(CLAIM, only(holds=True, found="seen")), sourced)))
+    shown = cards.picture(ClaimLedger((ENTRY, ENTRY, Entry(CLAIM, only(holds=True, evidence="seen")), sourced)))
     assert '<a href="#fusion">Fusion</a>' in shown
     assert '<span class="depends" style="flex-grow:2">' in shown
     assert '<span class="true" style="flex-grow:1">' in shown

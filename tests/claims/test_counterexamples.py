@@ -11,11 +11,11 @@ import jax
 import pytest
 from jaxlib import _hlo
 
-from claims import buffers, evidence, jaxpr, operations, reading_hlo, running, simplification, stablehlo, tools
+from claims import buffers, evidence, jaxpr, layout, operations, reading_hlo, running, simplification, stablehlo, tools
 from claims.declared import ClaimError, read
 from claims.ledger import judge
 from xla_inspect import capture_all
-from xla_inspect.hlo.record import Captures
+from xla_inspect.captured import Captures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,7 +72,8 @@ def no_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program does nothing."""
     for module in (evidence, simplification):
         monkeypatch.setattr(module, "capture_all", compile_nothing)
-    monkeypatch.setattr(buffers, "capture", lambda *_, **__: compile_nothing()["cpu"])
+    for module in (buffers, layout):
+        monkeypatch.setattr(module, "capture", lambda *_, **__: compile_nothing()["cpu"])
 
 
 def other_target(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +192,7 @@ def other_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stablehlo.stablehlo, "get_current_version", lambda: "2.0.0")
     monkeypatch.setattr(stablehlo.portable, "portable", lambda *_: "")
     monkeypatch.setattr(buffers, "LIVE", {"A": (1, 1), "B": (2, 3), "C": (2, 3)})
-    monkeypatch.setattr(reading_hlo, "_runs", lambda _: reading_hlo.only(holds=True, found="it runs"))
+    monkeypatch.setattr(reading_hlo, "_runs", lambda _: reading_hlo.only(holds=True, evidence="it runs"))
 
 
 class _Metadata(dict[str, str]):

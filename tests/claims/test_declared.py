@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import prose
 from claims.declared import CHAPTERS, FILE, ClaimError, read
 from claims.finding import Verdict
+from lint import typed_numbers
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CLAIMS = read()
@@ -49,7 +49,9 @@ def test_a_claim_is_declared_on_the_line_that_it_names() -> None:
 
 
 def test_no_number_is_typed_into_a_true_statement() -> None:
-    numbers = [found for claim in CLAIMS for found in prose.check_text(claim.truth, f"{claim.place} {claim.id}")]
+    numbers = [
+        found for claim in CLAIMS for found in typed_numbers.check_text(claim.truth, f"{claim.place} {claim.id}")
+    ]
     assert [str(found) for found in numbers] == []
 
 

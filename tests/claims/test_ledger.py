@@ -21,19 +21,19 @@ CHECKED = [claim for claim in DECLARED.values() if claim.check]
 
 
 @pytest.fixture(scope="module")
-def book(all_targets: None) -> ledger.Ledger:
+def book(all_targets: None) -> ledger.ClaimLedger:
     """Every claim, judged."""
     del all_targets
     return ledger.judge()
 
 
-def test_at_least_110_claims_are_decided_by_a_check_that_ran(book: ledger.Ledger) -> None:
+def test_at_least_110_claims_are_decided_by_a_check_that_ran(book: ledger.ClaimLedger) -> None:
     assert len(book.entries) == 157
     assert book.checked() >= 110
     assert book.checked() + book.unchecked() == 157
 
 
-def test_every_finding_says_what_was_found(book: ledger.Ledger) -> None:
+def test_every_finding_says_what_was_found(book: ledger.ClaimLedger) -> None:
     silent = [
         entry.claim.id
         for entry in book.entries
@@ -84,7 +84,7 @@ def test_a_claim_whose_target_is_missing_is_a_gap_and_no_failure(monkeypatch: py
     assert "depends on target" in shown
 
 
-def test_checks_come_out_alike_when_they_run_again_in_the_same_process(book: ledger.Ledger) -> None:
+def test_checks_come_out_alike_when_they_run_again_in_the_same_process(book: ledger.ClaimLedger) -> None:
     chosen = [claim for claim in CHECKED if claim.check.startswith(("running.", "tools.", "jaxpr."))]
     again = ledger.judge(chosen)
     before = {entry.claim.id: entry.verdict for entry in book.entries}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from livepage import standalone
+from livepage import render_one
 
 if TYPE_CHECKING:
     import pytest
@@ -48,7 +48,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @cache
 def render(page: Path) -> str:
     """Return a page's HTML."""
-    return standalone.render(page, ROOT)[0]
+    return render_one.render(page, ROOT)[0]
 
 
 def read_questions(text: str) -> list[str]:

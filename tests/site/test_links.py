@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from xla_inspect.practice.phases import PHASES
+from xla_inspect.practice import PHASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,4 +90,4 @@ def test_an_address_that_has_moved_is_found_with_its_line_and_the_new_one(old: s
 
 def test_links_are_read_in_pages_data_code_and_phases() -> None:
     linked = {place for place, text in read_texts() if JAX in text}
-    assert {"docs/jaxpr.md", "docs/data/claims.toml", "snippets/xla_inspect/report/lexers.py", "phase jaxpr"} <= linked
+    assert {"docs/jaxpr.md", "docs/data/claims.toml", "snippets/xla_inspect/lexers.py", "phase jaxpr"} <= linked

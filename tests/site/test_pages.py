@@ -6,18 +6,20 @@ import re
 from collections import Counter
 from html import unescape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from mkdocs.utils import meta
 
-import prose
-import style
-from livepage import percent, session, standalone
-from livepage.blocks import Kind
-from livepage.project import project
-from xla_inspect.practice.checking import find_exercises
-from xla_inspect.practice.notebook import ORDINALS, anchor, find_exercise
-from xla_inspect.practice.phases import CHECKED, PHASES
+from lint import style, typed_numbers
+from livepage import other_machine, render_one
+from livepage.notebooks import read_markdown, read_notebook
+from livepage.read import Kind, project
+from livepage.run import run_page
+from xla_inspect.practice import CHECKED, ORDINALS, PHASES, anchor, find_exercise, find_exercises
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUE, CHECK = Kind.VALUE, Kind.CHECK
@@ -36,7 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_a_page_holds_what_it_claims(page: Path) -> None:
     """Run a page; a failure is named by page and line, as in the build."""
-    html, failures = standalone.render(page, ROOT)
+    html, failures = render_one.render(page, ROOT)
     if failures:
         pytest.fail("\n".join(map(str, failures)), pytrace=False)
     source, outcomes = project.sources[page.relative_to(ROOT).as_posix()]
@@ -51,17 +53,35 @@ def test_a_page_holds_what_it_claims(page: Path) -> None:
 
 def test_a_page_that_runs_again_comes_to_the_same(page: Path) -> None:
     """As under `mkdocs serve` after an edit, in a process in which JAX remembers what it compiled."""
-    standalone.render(page, ROOT)
+    render_one.render(page, ROOT)
     source, outcomes = project.sources[page.relative_to(ROOT).as_posix()]
-    assert session.run(source) == outcomes
+    assert run_page(source) == outcomes
+
+
+@pytest.fixture(scope="module", autouse=True)
+def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
+    """A process in which it is another day, on a machine with other cores; a named page runs in both at once."""
+    with other_machine.Twin(ROOT, ["jax", "xla_inspect"]) as found:
+        for page in pages:
+            if page.suffix == ".md":
+                found.ask(page)
+        yield found
+
+
+def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere: other_machine.Twin) -> None:
+    """Time, dates, randomness, the order of sets and the number of cores are told by the line that shows them."""
+    render_one.render(page, ROOT)
+    source, outcomes = project.sources[page.relative_to(ROOT).as_posix()]
+    if differences := elsewhere.compare(page, source, outcomes):
+        pytest.fail("\n".join(differences), pytrace=False)
 
 
 def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:
     """Run a notebook, unless it is kept; every check, prediction and exercise of it is on its page."""
-    html, failures = standalone.render(notebook, ROOT)
+    html, failures = render_one.render(notebook, ROOT)
     if failures:
         pytest.fail("\n".join(map(str, failures)), pytrace=False)
-    cells = percent.read(notebook).cells
+    cells = read_notebook(notebook).cells
     claims = [str(cell.metadata["check"]) for cell in cells if "check" in cell.metadata]
     opened = [str(cell.metadata["open"]) for cell in cells if "open" in cell.metadata]
     folded = [str(cell.metadata["fold"]) for cell in cells if "fold" in cell.metadata]
@@ -81,7 +101,7 @@ def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:
 
 def test_every_exercise_stands_in_one_notebook() -> None:
     """In the order in which they are marked, in the notebook of its phase."""
-    phases = {path.stem: percent.read(path) for path in PAGES["notebook"]}
+    phases = {path.stem: read_notebook(path) for path in PAGES["notebook"]}
     shown = {
         name: [str(cell.metadata["exercise"]) for cell in found.cells if "exercise" in cell.metadata]
         for name, found in phases.items()
@@ -94,5 +114,5 @@ def test_every_exercise_stands_in_one_notebook() -> None:
 
 def test_the_prose_of_a_notebook_keeps_the_rules_of_pages(notebook: Path) -> None:
     """No typed number, one sentence a line, terms as in the glossary."""
-    name, text = notebook.relative_to(ROOT).as_posix(), percent.read_prose(notebook)
-    assert list(map(str, [*prose.check_text(text, name, ROOT), *style.check_text(text, name)])) == []
+    name, text = notebook.relative_to(ROOT).as_posix(), read_markdown(notebook)
+    assert list(map(str, [*typed_numbers.check_text(text, name, ROOT), *style.check_text(text, name)])) == []

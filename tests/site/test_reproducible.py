@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+AWKWARD = "ein Ordner - \u00fc & 'q' \"z\""
 COMMITTED = "2023-11-14T22:13:20+00:00"
 PREFIX = """
 import os, runpy, sys
@@ -24,12 +25,15 @@ runpy.run_module("mkdocs", run_name="__main__")
 
 @pytest.fixture(scope="module")
 def builds(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two clones of the project's files, each with its site: one core and two, other hash seeds, nothing cached."""
+    """Two clones of the project's files, each with its site: one core and two, other hash seeds, nothing cached.
+
+    The second lies in a folder whose name is hard to quote, in another time zone and locale.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=root, capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
-    folders = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second") / "deeper"
+    folders = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second") / AWKWARD
     running = []
     for cores, folder in enumerate(folders, 1):
         for name in listed:
@@ -42,6 +46,7 @@ def builds(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
             "PYTHONHASHSEED": str(cores),
             "XLA_INSPECT_CACHE": str(folder / "cache"),
             "TZ": "UTC" if cores == 1 else "Asia/Tokyo",
+            "LC_ALL": "C.UTF-8" if cores == 1 else "de_DE.UTF-8",
         }
         command = [sys.executable, "-c", PREFIX.format(cores=cores)]
         running.append(subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True))
@@ -80,9 +85,9 @@ def test_dates_and_names_are_those_of_the_commit(builds: tuple[Path, Path]) -> N
 
 
 def test_the_site_holds_no_path_of_the_machine_that_built_it(builds: tuple[Path, Path], root: Path) -> None:
-    folder = builds[0].parent
-    paths = [str(folder).encode(), str(root).encode(), str(Path.home()).encode() + b"/", str(sys.prefix).encode()]
-    files = [path for path in builds[0].rglob("*") if path.is_file()]
+    folders = [str(build.parent).encode() for build in builds]
+    paths = [*folders, str(root).encode(), str(Path.home()).encode() + b"/", str(sys.prefix).encode()]
+    files = [path for build in builds for path in build.rglob("*") if path.is_file()]
     assert [(path.name, found) for path in files for found in paths if found in path.read_bytes()] == []
 
 

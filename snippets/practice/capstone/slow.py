@@ -73,11 +73,13 @@ def read(layers: list[Layer], pieces: Sequence[np.ndarray]) -> jax.Array:
 
 
 if __name__ == "__main__":
-    from xla_inspect.practice.checking.measures import compiles
+    from xla_inspect.practice import compiles
 
     jax.config.update("jax_platforms", "cpu")
     text = [np.zeros((length, WIDTH), np.float32) for length in (64, 48, 33, 64, 17, 5)]
     weights = make_layers()
     with compiles() as lines:
         read(weights, text)
-    print("\n".join(lines))
+    pieces = [line.rpartition("float32")[2].rstrip(")") for line in lines if line.startswith("compiled step ")]
+    print("step is compiled", len(pieces), "times, for pieces of these shapes:")
+    print("\n".join(pieces))

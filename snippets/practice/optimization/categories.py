@@ -14,8 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from xla_inspect import capture
-from xla_inspect.hlo.module import Module
-from xla_inspect.hlo.opcodes import categorise
+from xla_inspect.hlo import Module, categorise
 
 
 def count(module: Module) -> dict[str, int]:

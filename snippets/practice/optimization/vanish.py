@@ -3,7 +3,8 @@
 `nothing(x)` returns `x`, f32[64,128], in a roundabout way: its jaxpr has at least six equations, of at least four
 different primitives. The optimized module computes nothing: `ENTRY` holds the parameter and a `copy` of it.
 
-Beware: the compiler keeps the rounding of floating-point numbers. `x + 1 - 1` is not `x` for it.
+Beware: the compiler neither reorders nor cancels additions of floating-point numbers, since each of them rounds.
+`x + 1 - 1` is not `x` for it.
 
 The check counts the equations, and lists what `ENTRY` launches. Once it is written,
 see for yourself:

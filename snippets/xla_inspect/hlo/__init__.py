@@ -1,1 +1,37 @@
-"""Reading what the compiler wrote: modules, opcodes, shapes, fusions, buffers and what a pass changed."""
+"""Text of HLO to a `Module`, and nothing else: every line is read or refused."""
+
+from xla_inspect.hlo.attributes import CLUTTER, CONFIGURATION, INCIDENTAL, NAME
+from xla_inspect.hlo.frame import Frame
+from xla_inspect.hlo.frame_tables import read_frames, split
+from xla_inspect.hlo.lines import read_instruction
+from xla_inspect.hlo.module import Computation, Instruction, Module
+from xla_inspect.hlo.opcodes import CATEGORIES, CATEGORY, IDLE, OPCODES, categorise, spell
+from xla_inspect.hlo.parser import parse_module
+from xla_inspect.hlo.shape import BITS, Layout, Shape, ShapeProblemError, parse_shape, read_shape
+
+__all__ = [
+    "BITS",
+    "CATEGORIES",
+    "CATEGORY",
+    "CLUTTER",
+    "CONFIGURATION",
+    "IDLE",
+    "INCIDENTAL",
+    "NAME",
+    "OPCODES",
+    "Computation",
+    "Frame",
+    "Instruction",
+    "Layout",
+    "Module",
+    "Shape",
+    "ShapeProblemError",
+    "categorise",
+    "parse_module",
+    "parse_shape",
+    "read_frames",
+    "read_instruction",
+    "read_shape",
+    "spell",
+    "split",
+]

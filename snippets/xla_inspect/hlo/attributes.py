@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-# Every repetition is possessive: a line that does not match fails in time linear in its length.
+CONFIGURATION = ("backend_config", "frontend_attributes")
+"""Attributes that say how an instruction is compiled; shown only when asked for."""
+
+INCIDENTAL = frozenset({"metadata", *CONFIGURATION, "sharding"})
+"""Attributes that say where an instruction comes from and how it is compiled, and nothing of what it computes."""
+
+CLUTTER = INCIDENTAL | {"calls", "cross_program_prefetch_index"}
+"""What hides the shapes where a listing has one line for each launch."""
+
 NAME = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
+"""A name, as a pattern whose repetition is possessive: what does not match fails in time linear in its length."""
+
 STRING = r'"(?:[^"\\]++|\\.)*+"'
 _KEY = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
 # Deeper values take the slower path in `lines.py`.

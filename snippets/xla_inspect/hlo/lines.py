@@ -195,10 +195,10 @@ def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | 
     position = closing + 1
     rest_end = len(text.rstrip())
     while position < rest_end:
-        found = attribute.match(text, position)
-        if found is None:
+        piece = attribute.match(text, position)
+        if piece is None:
             fail(f"expected {expect_attribute}, found {text[position : position + 30]!r}", line, text, position)
-        position = found.end()
+        position = piece.end()
     return (
         root,
         name,
@@ -216,14 +216,14 @@ def _closing(text: str, opening: int, line: int) -> int:
     pairs = {")": "(", "]": "[", "}": "{"}
     stack: list[tuple[str, int]] = []
     for match in _BRACKET.finditer(text, opening):
-        found = match.group()
-        if found == '"':
+        bracket = match.group()
+        if bracket == '"':
             fail("a string does not end on its line", line, text, match.start())
-        elif found in "([{":
-            stack.append((found, match.start()))
-        elif found in pairs:
-            if stack[-1][0] != pairs[found]:
-                fail(f"{found!r} does not close {stack[-1][0]!r}", line, text, match.start())
+        elif bracket in "([{":
+            stack.append((bracket, match.start()))
+        elif bracket in pairs:
+            if stack[-1][0] != pairs[bracket]:
+                fail(f"{bracket!r} does not close {stack[-1][0]!r}", line, text, match.start())
             stack.pop()
             if not stack:
                 return match.start()

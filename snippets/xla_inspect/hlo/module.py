@@ -160,8 +160,8 @@ class Computation:
     @cached_property
     def parameters(self) -> tuple[Instruction, ...]:
         """The parameters in the order of their numbers."""
-        found = [instruction for instruction in self.instructions if instruction.opcode == "parameter"]
-        return tuple(sorted(found, key=lambda parameter: parameter.parameter_number or 0))
+        parameters = [instruction for instruction in self.instructions if instruction.opcode == "parameter"]
+        return tuple(sorted(parameters, key=lambda parameter: parameter.parameter_number or 0))
 
     @cached_property
     def _users(self) -> Mapping[str, tuple[Instruction, ...]]:
@@ -169,7 +169,7 @@ class Computation:
         for instruction in self.instructions:
             for operand in instruction.operands:
                 users[operand][instruction] = None
-        return {name: tuple(found) for name, found in users.items()}
+        return {name: tuple(takers) for name, takers in users.items()}
 
     def users(self, name: str) -> tuple[Instruction, ...]:
         """The instructions that take this one as an operand, each once, in order.
@@ -239,10 +239,10 @@ class Module:
 
     @cached_property
     def _instructions(self) -> Mapping[str, list[Instruction]]:
-        found: dict[str, list[Instruction]] = {}
+        by_name: dict[str, list[Instruction]] = {}
         for instruction in self.walk():
-            found.setdefault(instruction.name, []).append(instruction)
-        return found
+            by_name.setdefault(instruction.name, []).append(instruction)
+        return by_name
 
     def computation(self, name: str) -> Computation:
         """The computation of that name.
@@ -261,12 +261,14 @@ class Module:
         Raises:
             HloLookupError: The module has none, or more than one (ask the computation then).
         """
-        found = self._instructions.get(name, [])
-        if len(found) != 1:
-            where = ", ".join(instruction.computation for instruction in found)
-            message = f"module {self.name} has {len(found)} instructions {name!r}" + (f", in {where}" if where else "")
+        instructions = self._instructions.get(name, [])
+        if len(instructions) != 1:
+            where = ", ".join(instruction.computation for instruction in instructions)
+            message = f"module {self.name} has {len(instructions)} instructions {name!r}" + (
+                f", in {where}" if where else ""
+            )
             raise HloLookupError(message)
-        return found[0]
+        return instructions[0]
 
     def walk(self) -> Iterator[Instruction]:
         """Every instruction of every computation, in the order of the text."""

@@ -50,10 +50,17 @@ _NAMES = {
 }
 
 CATEGORIES: tuple[str, ...] = tuple(_NAMES)
+"""The categories, in the order in which pages show them."""
+
 CATEGORY: dict[str, str] = {opcode: category for category, names in _NAMES.items() for opcode in names.split()}
+"""The category of each opcode."""
+
 OPCODES: frozenset[str] = frozenset(CATEGORY)
-# What an entry computation holds besides work: sources, packing and renaming.
+"""Every opcode."""
+
 IDLE: frozenset[str] = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
+"""What a computation holds besides work: sources, packing and renaming."""
+
 _ASYNC = ("-start", "-update", "-done")
 
 # Members of jaxlib's enumeration that HLO text spells otherwise (`HLO_OPCODE_LIST` in xla/hlo/ir/hlo_opcode.h).

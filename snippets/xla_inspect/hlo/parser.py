@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.errors import HloSyntaxError
 from xla_inspect.hlo.attributes import ATTRIBUTE, split_attributes
+from xla_inspect.hlo.frame_tables import TABLES, Tables
 from xla_inspect.hlo.lines import Header, fail, read_closing, read_header, read_instruction
 from xla_inspect.hlo.module import Computation, Instruction, Module
 from xla_inspect.hlo.shape import MAX_DEPTH
-from xla_inspect.hlo.tables import TABLES, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ _MODULE_NAME = re.compile(r"HloModule ([^\s,]++)", re.ASCII)
 _MODULE_ATTRIBUTE = re.compile(rf", {ATTRIBUTE}", re.ASCII)
 
 
-def parse(text: str) -> Module:
+def parse_module(text: str) -> Module:
     """Read a module from HLO text as XLA prints it, with or without `%`, operand shapes and stack-frame tables.
 
     Every line is understood in full or refused: nothing is skipped, and the time taken grows in proportion to the
@@ -134,16 +134,18 @@ class _Reader:
         while text.endswith(("=", "={")):
             attribute = text.rpartition(", ")[2].partition("=")[0]
             if text.endswith("={"):
-                found: list[str] = []
+                computations: list[str] = []
                 rest = ","
                 while rest == ",":
-                    index, rest = self._nested(index + 1, f"{computation}.{name}.{attribute}.{len(found)}", depth)
-                    found.append(f"%{computation}.{name}.{attribute}.{len(found)}")
+                    index, rest = self._nested(
+                        index + 1, f"{computation}.{name}.{attribute}.{len(computations)}", depth
+                    )
+                    computations.append(f"%{computation}.{name}.{attribute}.{len(computations)}")
                 index += 1
                 end = self._lines[index].strip() if index < len(self._lines) and not rest else ""
                 if not end.startswith("}"):
                     fail("expected '}' after the computations", min(index, len(self._lines) - 1) + 1, "", 0)
-                text += f"{', '.join(found)}{end}"
+                text += f"{', '.join(computations)}{end}"
             else:
                 index, rest = self._nested(index + 1, f"{computation}.{name}.{attribute}", depth)
                 text += f"%{computation}.{name}.{attribute}{rest}"

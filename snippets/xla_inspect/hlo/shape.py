@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from xla_inspect.errors import HloSyntaxError
 
-# Bits of one element, from xla/primitive_util.h; types without storage have none.
 BITS = {
     "token": 0,
     "opaque": 0,
@@ -24,6 +23,7 @@ BITS = {
     "f6e2m3fn": 6,
     "f6e3m2fn": 6,
 }
+"""Bits of one element, from xla/primitive_util.h; types without storage have none."""
 # A TPU's scalar memory, whose buffers are not tiled.
 SCALAR_MEMORY = 2
 # Deeper nesting is refused: the reader recurses once per level.

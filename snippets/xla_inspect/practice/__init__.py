@@ -4,8 +4,118 @@ The commands are `python -m xla_inspect.basics`, `.jaxpr_demo`, `.hlo_dump`, `.o
 What they share lies here:
 
 * `phases` names the phases, `models` holds the programs that they show, and `texts` what help and pages both say;
-* `compilation` compiles, for the targets of `device`, under the reader's `flags`, and `progress` tells of it meanwhile;
-* `tables` says in rows what a capture holds, `equations` what a jaxpr holds, and `dumped` what a dump folder holds;
-* `terminal` prints, `session` shows Python as it is typed, and `command` parses arguments and ends in order;
-* `checking` marks the reader's exercises, and `notebook` shows all this in the notebooks.
+* `compiler` compiles, for the targets of `device`, under the reader's `flags`, and `progress` tells of it meanwhile;
+* `tables` says in rows what a capture holds, `equations` what a jaxpr holds, `jaxpr_to_hlo` what of the one came of
+  the other, and `dump_folder` what such a folder holds;
+* `terminal` prints, `prompt` shows Python as it is typed, and `command` parses arguments and ends in order;
+* `marking` marks the reader's exercises, and in notebooks `notebook` shows all this and `cell_magic` marks a cell.
 """
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+from xla_inspect.practice import command, dump_folder, flags, jaxpr_to_hlo, notebook, tables
+from xla_inspect.practice.compiler import compile_for, dump, require, start_jax
+from xla_inspect.practice.marking.exercises import ALL, EXERCISES, FOLDER, LEVELS, find_exercises, name_file
+from xla_inspect.practice.marking.marker import run_marking
+from xla_inspect.practice.notebook import (
+    ORDINALS,
+    across,
+    anchor,
+    entries,
+    exercise,
+    find_exercise,
+    listing,
+    pairs,
+    references,
+    sentences,
+    table,
+    tell_references,
+)
+from xla_inspect.practice.phases import CHECKED, PHASES
+from xla_inspect.practice.prompt import Prompt
+from xla_inspect.practice.tables import (
+    categories,
+    describe_kernels,
+    list_constants,
+    list_decisions,
+    list_layouts,
+    list_passes,
+)
+from xla_inspect.practice.terminal import Paper
+
+if TYPE_CHECKING:
+    from xla_inspect.practice import models
+    from xla_inspect.practice.equations import Equations, compare_counts, explain
+    from xla_inspect.practice.marking.probes import bytes_moved, compiles, count_kernels, count_launches
+    from xla_inspect.practice.models import PARAMS, PREDICTED, X, Y, classify, init, loss, mlp, shape, wasteful
+
+
+__all__ = [
+    "ALL",
+    "CHECKED",
+    "EXERCISES",
+    "FOLDER",
+    "LEVELS",
+    "ORDINALS",
+    "PARAMS",
+    "PHASES",
+    "PREDICTED",
+    "Equations",
+    "Paper",
+    "Prompt",
+    "X",
+    "Y",
+    "across",
+    "anchor",
+    "bytes_moved",
+    "categories",
+    "classify",
+    "command",
+    "compare_counts",
+    "compile_for",
+    "compiles",
+    "count_kernels",
+    "count_launches",
+    "describe_kernels",
+    "dump",
+    "dump_folder",
+    "entries",
+    "exercise",
+    "explain",
+    "find_exercise",
+    "find_exercises",
+    "flags",
+    "init",
+    "jaxpr_to_hlo",
+    "list_constants",
+    "list_decisions",
+    "list_layouts",
+    "list_passes",
+    "listing",
+    "loss",
+    "mlp",
+    "models",
+    "name_file",
+    "notebook",
+    "pairs",
+    "references",
+    "require",
+    "run_marking",
+    "sentences",
+    "shape",
+    "start_jax",
+    "table",
+    "tables",
+    "tell_references",
+    "wasteful",
+]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "equations": ("Equations", "compare_counts", "explain"),
+        "marking.probes": ("bytes_moved", "compiles", "count_kernels", "count_launches"),
+        "models": ("PARAMS", "PREDICTED", "X", "Y", "classify", "init", "loss", "mlp", "shape", "wasteful"),
+    },
+)

@@ -13,19 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
+from xla_inspect.installation import CHECKOUT
 from xla_inspect.practice import device, flags
+from xla_inspect.practice.marking.exercises import LEVELS, check_line, find_exercises, name_file
 from xla_inspect.practice.terminal import WIDTH, Paper, open_paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from xla_inspect.capture.targets import Target
     from xla_inspect.practice.phases import Phase
+    from xla_inspect.targets import Target
 
-RIGHT, WRONG, USAGE, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 141, 130
+DONE, FAILED, USAGE, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 141, 130
 """How a command ends; the last two are what a shell says of a program that a signal ended."""
 
 TEXTS = Path(__file__).parent / "texts"
+
+_WITH_UV = re.compile(r"\buv run (?:--with \S+ )?")
 
 
 def build_parser(module: str, description: str, *, target: bool = True) -> argparse.ArgumentParser:
@@ -92,7 +96,7 @@ def run(
         sys.stdout.flush()
     except InspectError as error:
         complain(parser.prog, str(error))
-        return WRONG
+        return FAILED
     except BrokenPipeError:
         # Who read has enough, as `head` has. What is still to be written goes nowhere.
         _abandon_output()
@@ -102,7 +106,7 @@ def run(
         with contextlib.suppress(OSError):
             complain(parser.prog, f"{error.filename or 'the output'}: {error.strerror or error}")
         _abandon_output()
-        return WRONG
+        return FAILED
     except KeyboardInterrupt:
         complain(parser.prog, "interrupted")
         return INTERRUPTED
@@ -135,10 +139,21 @@ def open_phase(paper: Paper, phase: Phase) -> None:
 
 
 def close_phase(paper: Paper, phase: Phase) -> None:
-    """Print how to have the exercises of a phase marked, and where to read on."""
+    """Print the exercises of a phase and how to have them marked, and where to read on."""
     paper.heading("Your turn")
-    paper.say("The exercises of this phase lie in snippets/practice. This marks them, by what the compiler says:")
-    paper.show(f"uv run python -m xla_inspect.main --check {phase.name}")
+    listed = find_exercises(phase.name)
+    if all(exercise.file.is_file() for exercise in listed):
+        paper.say(f"Each of these files says what to write, and where; its level is from 1 to {LEVELS}.")
+        rows = [
+            (name_file(exercise.file), exercise.minutes, exercise.level, exercise.title.rstrip("."))
+            for exercise in listed
+        ]
+        paper.table(("file", "about min", "level", "what to do"), rows, numbers=(1, 2))
+        paper.say("This marks them all, by what the compiler says, and one of them where it is named:")
+        names = (phase.name, listed[0].key)
+        paper.show(check_line(*names))
+    else:
+        paper.say("The exercises come with the project's repository: clone it, and run this there.")
     paper.links({reference.title: reference.address for reference in phase.references})
 
 
@@ -155,7 +170,8 @@ def ask(paper: Paper, question: str) -> str:
 
 def read_text(name: str) -> str:
     """Return one of the texts that the help and the pages share, in Markdown."""
-    return (TEXTS / f"{name}.md").read_text(encoding="utf-8").strip()
+    text = (TEXTS / f"{name}.md").read_text(encoding="utf-8").strip()
+    return text if CHECKOUT else _WITH_UV.sub("", text)
 
 
 def plain(markdown: str) -> str:

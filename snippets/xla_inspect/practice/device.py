@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from xla_inspect.capture import targets
-from xla_inspect.capture.targets import Target
+from xla_inspect import targets
 from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.targets import Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,8 +55,8 @@ class Device(Target):
         try:
             return jax.devices("cuda")
         except RuntimeError as error:
-            said = str(error).strip().split("\n")[0]
-            raise TargetUnavailableError(self.name, f"JAX finds none ({said}); {_HOW}") from error
+            cause = str(error).strip().split("\n")[0]
+            raise TargetUnavailableError(self.name, f"JAX finds none ({cause}); {_HOW}") from error
 
 
 def find(name: str) -> Target:
@@ -65,4 +65,7 @@ def find(name: str) -> Target:
     Raises:
         InspectError: There is no such target; the message lists those that there are.
     """
-    return Device(NAME, "gpu", "the GPU of this machine", "1") if name == NAME else targets.find(name)
+    if name != NAME:
+        return targets.find(name)
+    entry = targets.find_entry(NAME)
+    return Device(NAME, entry.kind, entry.device, entry.topology)

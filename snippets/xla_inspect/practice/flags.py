@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from xla_inspect.capture import private, targets
+from xla_inspect import jax_private, targets
 from xla_inspect.errors import InspectError
 
 VARIABLE = "XLA_FLAGS"
@@ -43,10 +43,10 @@ def given() -> dict[str, str]:
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return {}
-    found = {name: value.strip("\"'") for name, value in _FLAG.findall(text)}
-    if found.get("xla_cpu_max_isa") == targets.name_isa():
-        del found["xla_cpu_max_isa"]
-    return found
+    flags = {name: value.strip("\"'") for name, value in _FLAG.findall(text)}
+    if flags.get("xla_cpu_max_isa") == targets.name_isa():
+        del flags["xla_cpu_max_isa"]
+    return flags
 
 
 def dump_folder() -> str:
@@ -67,7 +67,7 @@ def check() -> None:
     witness = _run(_WITNESS)
     if complaint := _find_complaint(witness.stderr.decode(errors="replace")):
         raise InspectError(complaint)
-    if witness.returncode == 0 and private.backends_started() and witness.stdout != read_now():
+    if witness.returncode == 0 and jax_private.backends_started() and witness.stdout != read_now():
         message = (
             f"{VARIABLE} was set too late: XLA read it when JAX started, and does not read it again. "
             "Set it before Python starts; in a notebook restart the kernel, and set os.environ before JAX is imported"
@@ -77,7 +77,7 @@ def check() -> None:
 
 def read_now() -> bytes:
     """Return XLA's options as this process has read them from the environment; they cannot change any more then."""
-    return private.read_options()
+    return jax_private.read_options()
 
 
 def _names_file() -> bool:
@@ -90,21 +90,21 @@ def _run(program: str, **changed: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT, check=False)  # noqa: S603 - ours
 
 
-def _find_complaint(said: str) -> str:
+def _find_complaint(output: str) -> str:
     """Return what is wrong with the flags and what to do, from what XLA wrote before it ended the process."""
-    if unknown := _UNKNOWN.search(said):
+    if unknown := _UNKNOWN.search(output):
         named = dict(_FLAG.findall(unknown[1]))
         listed = ", ".join(f"--{name}" for name in named) or unknown[1].strip()
         return f"{VARIABLE} has what this XLA does not know: {listed}{_suggest(named)}"
-    if value := _VALUE.search(said):
+    if value := _VALUE.search(output):
         kind = "see its type in XLA's xla.proto"
         return f"{VARIABLE} gives --{value[2]} the value {value[1]!r}, which XLA cannot read; {kind}"
-    if file := _FILE.search(said):
+    if file := _FILE.search(output):
         return (
             f"{VARIABLE} is {file[1]!r}: what does not start with a dash is the name of a file of flags, "
             f"and there is no such file. Flags start with two dashes, as in {VARIABLE}=--xla_dump_to=dump"
         )
-    if "Flag parsing failed" in said:
+    if "Flag parsing failed" in output:
         text = os.environ.get(VARIABLE, "")
         return f"XLA cannot read {VARIABLE}={text!r}; write flags as --name=value, with spaces between them"
     return ""

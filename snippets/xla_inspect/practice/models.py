@@ -42,7 +42,7 @@ def init(seed: int = 0) -> Params:
 
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Apply two layers with a relu between them, f32[32,64] -> f32[32,16]."""
+    """Apply two layers, a relu between them: f32[32,64] -> f32[32,16]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return hidden @ params.w2 + params.b2
 
@@ -58,7 +58,7 @@ def classify(params: Params, pixels: jax.Array) -> jax.Array:
 
 
 def wasteful(params: Params, x: jax.Array) -> jax.Array:
-    """Return probabilities of classes, written as nobody should write it."""
+    """Return class probabilities, written as nobody should write it."""
     x = x.T.T
     hidden = jnp.maximum((x - 0.0) @ params.w1 + params.b1 + 0.0, 0.0)
     scores = jnp.negative(jnp.negative(hidden @ params.w2 + params.b2))
@@ -86,7 +86,7 @@ def center(x: jax.Array) -> jax.Array:
 
 
 def gated(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return x @ v, of which a second product of x lets pass more or less."""
+    """Return x @ v, of which x @ w lets pass more or less."""
     return jax.nn.sigmoid(x @ w) * (x @ v)
 
 
@@ -96,6 +96,8 @@ def shape(*dimensions: int) -> jax.ShapeDtypeStruct:
 
 
 PARAMS = Params(shape(INPUT, HIDDEN), shape(HIDDEN), shape(HIDDEN, OUTPUT), shape(OUTPUT))  # type: ignore[arg-type]  # shapes serve as arrays
+"""Shapes of the parameters."""
+
 X, Y = shape(BATCH, INPUT), shape(BATCH, OUTPUT)
 """Shapes of a batch, of what goes in and of what should come out."""
 

@@ -13,30 +13,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
-from xla_inspect.practice.checking.exercises import EXERCISES
-from xla_inspect.practice.checking.finding import RIGHT, Finding
+from xla_inspect.hlo import CLUTTER
+from xla_inspect.plural import plural
+from xla_inspect.practice.marking.exercises import EXERCISES, LEVELS, check_line
+from xla_inspect.practice.marking.verdict import RIGHT, read_remark
 from xla_inspect.practice.phases import PHASES
-from xla_inspect.report import markdown
-from xla_inspect.report.listing import NOISE, print_computation
-from xla_inspect.report.titles import title
+from xla_inspect.report import markdown, print_computation, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from xla_inspect.hlo.record import Capture, Captures
-    from xla_inspect.practice.checking.exercises import Exercise
+    from xla_inspect.captured import Capture, Captures
+    from xla_inspect.practice.marking.exercises import Exercise
+    from xla_inspect.practice.marking.verdict import Remark
 
 # What a type checker is told, and no reader.
 _IGNORED = re.compile(r"  # (?:type: ignore|noqa).*$")
 
-# What a reader of layouts and shapes passes over.
-UNREAD = NOISE | {"calls", "cross_program_prefetch_index"}
-
 ORDINALS = ("First", "Second", "Third")
+"""What hints are called, in order."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class CellMarkdown:
     """A piece of Markdown that is the value of a cell.
 
     Attributes:
@@ -50,17 +49,17 @@ class Shown:
         return self.text
 
 
-def listing(text: str, language: str = "hlo") -> Shown:
+def listing(text: str, language: str = "hlo") -> CellMarkdown:
     """Return a listing in the colours of a language.
 
     Args:
         text: What to show, as it is.
         language: The name of its lexer, such as `hlo` or `jaxpr`.
     """
-    return Shown(markdown.fence(text, language))
+    return CellMarkdown(markdown.fence(text, language))
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Shown:
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> CellMarkdown:
     """Return a table.
 
     Args:
@@ -69,7 +68,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Shown:
     """
     cells = [[cell if isinstance(cell, int) else _break(str(cell)) for cell in row] for row in rows]
     numbers = [at for at in range(len(header)) if cells and all(isinstance(row[at], int) for row in cells)]
-    return Shown(markdown.table([markdown.escape(name) for name in header], cells, numbers=numbers))
+    return CellMarkdown(markdown.table([markdown.escape(name) for name in header], cells, numbers=numbers))
 
 
 def _break(text: str) -> str:
@@ -77,12 +76,12 @@ def _break(text: str) -> str:
     return markdown.escape(text).replace("&#95;", "&#95;<wbr>")
 
 
-def sentences(lines: Iterable[str]) -> Shown:
+def sentences(lines: Iterable[str]) -> CellMarkdown:
     """Return lines of plain text as a list."""
-    return Shown("".join(f"* {markdown.escape(line)}\n" for line in lines))
+    return CellMarkdown("".join(f"* {markdown.escape(line)}\n" for line in lines))
 
 
-def across(captures: Captures, view: Callable[[Capture], object], header: str) -> Shown:
+def across(captures: Captures, view: Callable[[Capture], object], header: str) -> CellMarkdown:
     """Return a table of one value per target; a target that this machine cannot compile for says why.
 
     Args:
@@ -90,21 +89,21 @@ def across(captures: Captures, view: Callable[[Capture], object], header: str) -
         view: What to show of each.
         header: What it is called.
     """
-    rows = [(title(name), view(found)) for name, found in captures.items()]
-    return Shown("\n".join([table(["compiled for", header], rows).text, *_list_gaps(captures)]))
+    rows = [(title(name), view(capture)) for name, capture in captures.items()]
+    return CellMarkdown("\n".join([table(["compiled for", header], rows).text, *_list_gaps(captures)]))
 
 
-def entries(captures: Captures) -> Shown:
+def entries(captures: Captures) -> CellMarkdown:
     """Return what each target runs: its ENTRY, without metadata; a target that is missing says why.
 
     Args:
         captures: The captures of one program.
     """
     parts = [
-        markdown.fence(f"// {title(name)}\n{print_computation(found.module.entry, UNREAD)}", "hlo")
-        for name, found in captures.items()
+        markdown.fence(f"// {title(name)}\n{print_computation(capture.module.entry, CLUTTER)}", "hlo")
+        for name, capture in captures.items()
     ]
-    return Shown("\n".join([*parts, *_list_gaps(captures)]))
+    return CellMarkdown("\n".join([*parts, *_list_gaps(captures)]))
 
 
 def _list_gaps(captures: Captures) -> list[str]:
@@ -120,11 +119,11 @@ def find_exercise(key: str) -> Exercise:
     Raises:
         InspectError: There is none; the message names those there are.
     """
-    found = {each.key: each for each in EXERCISES}
-    if key not in found:
-        message = f"no exercise {key!r}; there are {', '.join(found)}"
+    by_key = {exercise.key: exercise for exercise in EXERCISES}
+    if key not in by_key:
+        message = f"no exercise {key!r}; there are {', '.join(by_key)}"
         raise InspectError(message)
-    return found[key]
+    return by_key[key]
 
 
 @dataclass(frozen=True)
@@ -146,26 +145,27 @@ def list_pairs() -> list[Pair]:
     """Return what is done in PyTorch and in JAX, side by side."""
     recorded = tomllib.loads((Path(__file__).parent / "texts" / "pairs.toml").read_text(encoding="utf-8"))
     pairs = []
-    for each in recorded["pair"]:
-        title = f"**{each['title'].capitalize()}.** PyTorch ({recorded['version']}, as recorded):"
-        shown = markdown.fence(each["torch"].strip(), "pycon")
-        pairs.append(Pair(f"{title}\n\n{shown}", each["jax"].strip(), f"{each['said']} [More]({each['address']})."))
+    for entry in recorded["pair"]:
+        title = f"**{entry['title'].capitalize()}.** PyTorch ({recorded['version']}, as recorded):"
+        torch_code = markdown.fence(entry["torch"].strip(), "pycon")
+        explanation = f"{entry['said']} More: [{entry['about']}]({entry['address']})."
+        pairs.append(Pair(f"{title}\n\n{torch_code}", entry["jax"].strip(), explanation))
     return pairs
 
 
-def pairs() -> Shown:
+def pairs() -> CellMarkdown:
     """Return what is done in PyTorch, as recorded, and in JAX, run now."""
     import jax
     import jax.numpy as jnp
 
-    from xla_inspect.practice.session import Session
+    from xla_inspect.practice.prompt import Prompt
 
-    session = Session(jax=jax, jnp=jnp)
-    found = [
-        f"{pair.text}\n\nJAX, run now:\n\n{markdown.fence(session.type(pair.jax), 'pycon')}\n\n{pair.said}"
+    prompt = Prompt(jax=jax, jnp=jnp)
+    sections = [
+        f"{pair.text}\n\nJAX, run now:\n\n{markdown.fence(prompt.type(pair.jax), 'pycon')}\n\n{pair.said}"
         for pair in list_pairs()
     ]
-    return Shown("\n\n".join(found))
+    return CellMarkdown("\n\n".join(sections))
 
 
 def exercise(key: str) -> None:
@@ -179,48 +179,56 @@ def exercise(key: str) -> None:
     """
     from IPython.display import display
 
-    from xla_inspect.practice.checking import worker
+    from xla_inspect.practice.marking import sandbox_worker
 
-    each = find_exercise(key)
-    solved = replace(each, folder=each.folder / "solutions")
-    marked = worker.mark(solved)
+    task = find_exercise(key)
+    solved = replace(task, folder=task.folder / "solutions", originals=task.folder)
+    marked = sandbox_worker.examine(solved)
     if marked["verdict"] != RIGHT:
-        message = f"the solution of {key} is {marked['verdict']}: {marked['findings']}"
+        message = f"the solution of {key} is {marked['verdict']}: {marked['remarks']}"
         raise InspectError(message)
-    found = [Finding(**{**finding, "lines": tuple(finding["lines"])}) for finding in marked["findings"]]
-    where = f"snippets/practice/{each.phase}/{each.name}.py"
+    remarks = [read_remark(remark) for remark in marked["remarks"]]
+    where = f"snippets/practice/{task.phase}/{task.name}.py"
     parts = [
-        f"### {each.title.rstrip('.')} {{ #{anchor(each)} }}",
-        each.task,
-        markdown.fence(starter(each), "python", title=where),
-        f"To have it marked: `uv run python -m xla_inspect.main --check {each.phase}`.",
+        f"### {task.title.rstrip('.')} {{ #{anchor(task)} }}",
+        task.task,
+        markdown.fence(starter(task), "python", title=where),
+        f"{tell_effort(task)} To have it marked: `{check_line(task.key)}`.",
         *(
             markdown.fold(f"{number} hint", hint, kind="question")
-            for number, hint in zip(ORDINALS, each.hints, strict=True)
+            for number, hint in zip(ORDINALS, task.hints, strict=True)
         ),
-        markdown.fold("A solution, and what the check finds in it", tell_solution(each, found), kind="question"),
+        markdown.fold("A solution, and what the check finds in it", tell_solution(task, remarks), kind="question"),
     ]
-    display(Shown("\n\n".join(parts)))  # type: ignore[no-untyped-call]  # IPython's
+    display(CellMarkdown("\n\n".join(parts)))  # type: ignore[no-untyped-call]  # IPython's
 
 
-def anchor(each: Exercise) -> str:
+def tell_effort(exercise: Exercise) -> str:
+    """Return how long an exercise takes and how difficult it is, in a sentence."""
+    return f"About {plural(exercise.minutes, 'minute')}, level {exercise.level} of {LEVELS}."
+
+
+def anchor(exercise: Exercise) -> str:
     """Return the id of an exercise on its page."""
-    return f"exercise-{each.name.replace('_', '-')}"
+    return f"exercise-{exercise.name.replace('_', '-')}"
 
 
-def tell_solution(each: Exercise, found: Iterable[Finding] = ()) -> str:
+def tell_solution(exercise: Exercise, remarks: Iterable[Remark] = ()) -> str:
     """Return a solution in Markdown, and what the check finds in it."""
-    said = [
-        "\n".join((f"* {finding.text}", *([f"\n{_fence_lines(finding)}"] if finding.lines else [])))
-        for finding in found
+    remark_items = [
+        "\n".join((f"* {remark.text}", *([f"\n{_fence_lines(remark)}"] if remark.lines else []))) for remark in remarks
     ]
-    return "\n".join([markdown.fence(written(each), "python"), *said])
+    return "\n".join([markdown.fence(extract_solution(exercise), "python"), *remark_items])
 
 
-def written(each: Exercise) -> str:
+def extract_solution(exercise: Exercise) -> str:
     """Return the parts of a solution that differ from the file of the exercise: what was written."""
-    given = {part for part, _ in _split(starter(each))}
-    parts = [(part, is_short) for part, is_short in _split(without_docstring(each.solution_text)) if part not in given]
+    starter_parts = {part for part, _ in _split(starter(exercise))}
+    parts = [
+        (part, is_short)
+        for part, is_short in _split(without_docstring(exercise.solution_text))
+        if part not in starter_parts
+    ]
     text = "".join(f"{part}\n" if is_short else f"\n\n{part}\n" for part, is_short in parts)
     return text.strip() + "\n"
 
@@ -234,14 +242,14 @@ def _split(text: str) -> Iterator[tuple[str, bool]]:
         yield part, not isinstance(node, ast.FunctionDef | ast.ClassDef)
 
 
-def _fence_lines(finding: Finding) -> str:
-    """Return the lines of a finding as a listing inside an item of a list."""
-    return markdown.indent(markdown.fence("\n".join(finding.lines), finding.language))
+def _fence_lines(remark: Remark) -> str:
+    """Return the lines of a remark as a listing inside an item of a list."""
+    return markdown.indent(markdown.fence("\n".join(remark.lines), remark.language))
 
 
-def starter(each: Exercise) -> str:
+def starter(exercise: Exercise) -> str:
     """Return the file of an exercise without its task and its hints, which stand beside it on the page."""
-    tree, lines = ast.parse(each.text), each.text.split("\n")
+    tree, lines = ast.parse(exercise.text), exercise.text.split("\n")
     gone = [node for node in tree.body if _is_hints(node)]
     dropped = {at for node in gone for at in range(node.lineno - 1, (node.end_lineno or node.lineno))}
     return without_docstring("\n".join(line for at, line in enumerate(lines) if at not in dropped))
@@ -259,15 +267,15 @@ def _is_hints(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and any(isinstance(it, ast.Name) and it.id == "HINTS" for it in node.targets)
 
 
-def references(phase: str) -> Shown:
+def references(phase: str) -> CellMarkdown:
     """Return where to read on after a phase.
 
     Args:
         phase: Its name, such as `basics`.
     """
-    return Shown(tell_references(phase))
+    return CellMarkdown(tell_references(phase))
 
 
 def tell_references(phase: str) -> str:
     """Return where to read on after a phase, as a list in Markdown."""
-    return "\n".join(f"* [{each.title}]({each.address})" for each in PHASES[phase].references) + "\n"
+    return "\n".join(f"* [{reference.title}]({reference.address})" for reference in PHASES[phase].references) + "\n"

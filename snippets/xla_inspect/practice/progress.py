@@ -7,6 +7,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from xla_inspect.practice.terminal import takes_escapes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -15,14 +17,14 @@ _LOGGER = logging.getLogger("xla_inspect")
 
 @contextmanager
 def doing(what: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Say what is being done; in a terminal the line goes away when it is done.
+    """Say what is being done; in a terminal that can take a line away it goes away when it is done.
 
     Args:
         what: As in `starting JAX`.
         stream: Where to, by default the standard error.
     """
     stream = sys.stderr if stream is None else stream
-    if stream.isatty():
+    if takes_escapes(stream):
         stream.write(f"{what} ...")
         stream.flush()
         try:
@@ -40,7 +42,7 @@ def doing(what: str, stream: TextIO | None = None) -> Iterator[None]:
 def compiling(stream: TextIO | None = None) -> Iterator[None]:
     """Say what is compiled meanwhile; what the cache has is not compiled, and not said."""
     stream = sys.stderr if stream is None else stream
-    handler = _Line(stream)
+    handler = _StatusLine(stream)
     level = _LOGGER.level
     _LOGGER.addHandler(handler)
     _LOGGER.setLevel(logging.INFO)
@@ -52,7 +54,7 @@ def compiling(stream: TextIO | None = None) -> Iterator[None]:
         handler.finish()
 
 
-class _Line(logging.Handler):
+class _StatusLine(logging.Handler):
     """Shows the last message on one line of a terminal, and each on a line of its own elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -64,7 +66,7 @@ class _Line(logging.Handler):
         """Show a message."""
         if record.levelno > logging.INFO:
             return
-        terminal = self._stream.isatty()
+        terminal = takes_escapes(self._stream)
         self._stream.write(f"\r\x1b[K{record.getMessage()} ..." if terminal else f"{record.getMessage()} ...\n")
         self._stream.flush()
         self._open = terminal

@@ -5,33 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.changes import compare
-from xla_inspect.hlo.fusions import fused_computations, list_fusions
-from xla_inspect.hlo.launches import list_launches
-from xla_inspect.hlo.opcodes import CATEGORIES, IDLE, categorise
-from xla_inspect.hlo.rewrites import count_executed, count_operations
-from xla_inspect.hlo.traffic import main_memory_bytes
-from xla_inspect.report.quantity import size
+from xla_inspect.analysis import (
+    compare_modules,
+    count_executed,
+    count_operations,
+    fused_computations,
+    list_fusions,
+    list_kernels,
+    list_launches,
+    main_memory_bytes,
+)
+from xla_inspect.hlo import CATEGORIES, IDLE, categorise
+from xla_inspect.report import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from xla_inspect.hlo.launches import Launch
-    from xla_inspect.hlo.module import Computation, Instruction, Module
-    from xla_inspect.hlo.record import Capture
+    from xla_inspect.analysis import Launch
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Computation, Instruction, Module
 
 SHOWN = 60
 """Characters that a literal may take."""
-
-
-def kernels(capture: Capture) -> tuple[Launch, ...]:
-    """Return what a program launches, in order, without the copies that a TPU makes beside its kernels."""
-    return tuple(found for found in list_launches(capture) if not is_copy(found))
-
-
-def is_copy(launch: Launch) -> bool:
-    """Return whether a launch only fetches a value to where it will be needed, while others run."""
-    return launch.instruction is not None and launch.instruction.opcode.endswith("-start")
 
 
 def count_categories(module: Module) -> Counter[str]:
@@ -56,11 +51,11 @@ def categories(before: Module, after: Module) -> list[tuple[str, int, int, str]]
     return rows
 
 
-def list_kernels(capture: Capture) -> list[tuple[str, str, str]]:
+def describe_kernels(capture: Capture) -> list[tuple[str, str, str]]:
     """Return a row per kernel: its name, its kind with what emits it, and what it does."""
     fusions = {fusion.name: fusion for fusion in list_fusions(capture.module)}
     rows = []
-    for launch in kernels(capture):
+    for launch in list_kernels(capture):
         fusion = fusions.get(launch.name)
         if fusion is not None:
             kind = f"{fusion.kind} {fusion.custom_kind or ''}".strip()
@@ -72,8 +67,6 @@ def list_kernels(capture: Capture) -> list[tuple[str, str, str]]:
 
 def _name_work(launch: Launch) -> str:
     """Return what a launch without a fusion does: its opcode, and the library function that it calls."""
-    if launch.instruction is None:
-        return launch.name
     return " ".join(filter(None, (launch.instruction.opcode, launch.instruction.custom_call_target)))
 
 
@@ -87,7 +80,7 @@ def list_shared(capture: Capture) -> list[tuple[str, str, str]]:
     """Return a row per kernel whose result several kernels read: its name, its result's shape, and who reads it."""
     entry = capture.module.entry
     rows = []
-    for launch in kernels(capture):
+    for launch in list_kernels(capture):
         if launch.name not in entry.by_name:
             # It runs inside a loop or a branch.
             continue
@@ -109,9 +102,13 @@ def _list_readers(entry: Computation, name: str) -> Iterator[str]:
 def list_layouts(capture: Capture) -> list[tuple[str, str, str]]:
     """Return a row per instruction of ENTRY whose result is an array: its name, its shape, and its layout."""
     return [
-        (found.name, found.shape.plain, str(found.shape).removeprefix(found.shape.plain) or "none")
-        for found in capture.module.entry
-        if not found.shape.elements and found.opcode not in IDLE - {"parameter", "bitcast"}
+        (
+            instruction.name,
+            instruction.shape.plain,
+            str(instruction.shape).removeprefix(instruction.shape.plain) or "none",
+        )
+        for instruction in capture.module.entry
+        if not instruction.shape.elements and instruction.opcode not in IDLE - {"parameter", "bitcast"}
     ]
 
 
@@ -120,9 +117,9 @@ def list_constants(module: Module) -> list[tuple[str, str, str]]:
     inside = fused_computations(module)
     callers = {called: caller for caller in module.walk() for called in caller.called}
     return [
-        (shorten(found.literal or ""), found.shape.plain, _place(found, inside, callers, module))
-        for found in module.walk()
-        if found.opcode == "constant"
+        (shorten(constant.literal or ""), constant.shape.plain, _place(constant, inside, callers, module))
+        for constant in module.walk()
+        if constant.opcode == "constant"
     ]
 
 
@@ -132,8 +129,8 @@ def shorten(literal: str) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
-def _place(found: Instruction, inside: frozenset[str], callers: dict[str, Instruction], module: Module) -> str:
-    name = found.computation
+def _place(constant: Instruction, inside: frozenset[str], callers: dict[str, Instruction], module: Module) -> str:
+    name = constant.computation
     if name == module.entry.name:
         return "ENTRY"
     while name in inside and name in callers and callers[name].computation in inside:
@@ -146,7 +143,7 @@ def list_passes(capture: Capture) -> list[tuple[str, str, int]]:
     rows = []
     before = capture.unoptimized_module
     for step in capture.passes:
-        change = compare(before, step.module)
+        change = compare_modules(before, step.module)
         before = step.module
         if change.is_visible:
             rows.append((name_pass(step.name, step.pipeline), change.summary, step.module.instruction_count()))
@@ -182,10 +179,10 @@ def find_remover(capture: Capture, opcodes: Collection[str], goal: int) -> tuple
 def list_decisions(capture: Capture) -> list[str]:
     """Return what the compiler decided, a sentence each, counted from what it left."""
     before, after = capture.unoptimized_module, capture.module
-    work = sum(found.opcode not in IDLE for found in before.walk())
-    launched = kernels(capture)
+    work = sum(instruction.opcode not in IDLE for instruction in before.walk())
+    launched = list_kernels(capture)
     fusions = {fusion.name: fusion for fusion in list_fusions(after)}
-    found = [
+    decisions = [
         f"{_number(work, 'operation')} that compute or move data became {_number(len(launched), 'kernel')}.",
         f"Of {_number(len(capture.runs), 'run')} of passes, {len(list_passes(capture))} changed what the text shows.",
     ]
@@ -193,25 +190,25 @@ def list_decisions(capture: Capture) -> list[str]:
         fusions[launch.name].custom_kind or fusions[launch.name].kind for launch in launched if launch.name in fusions
     )
     if emitters:
-        said = ", ".join(f"{count} x {name}" for name, count in emitters.most_common())
+        emitted = ", ".join(f"{count} x {name}" for name, count in emitters.most_common())
         alone = len(launched) - emitters.total()
-        found.append(f"Fusions by how they are emitted: {said}; {_number(alone, 'kernel')} without a fusion.")
-    products = [found.name for found in after.walk() if found.opcode in {"dot", "convolution"}]
+        decisions.append(f"Fusions by how they are emitted: {emitted}; {_number(alone, 'kernel')} without a fusion.")
+    products = [product.name for product in after.walk() if product.opcode in {"dot", "convolution"}]
     if products:
-        opcodes = sorted({found.opcode for found in after.walk() if found.opcode in {"dot", "convolution"}})
-        found.append(f"Matrix products: {len(products)} left, written as {' and '.join(opcodes)}.")
-    copies = sum(map(is_copy, list_launches(capture)))
+        opcodes = sorted({product.opcode for product in after.walk() if product.opcode in {"dot", "convolution"}})
+        decisions.append(f"Matrix products: {len(products)} left, written as {' and '.join(opcodes)}.")
+    copies = [launch.is_async for launch in list_launches(capture) if launch.role == "copy"]
     if copies:
-        found.append(
-            f"{_number(copies, 'copy', 'copies')} into other memory, started ahead of the kernel that needs it."
+        decisions.append(
+            f"{_number(len(copies), 'copy', 'copies')} of a value as it is, {sum(copies)} started ahead of its reader."
         )
-    found.append(f"The kernels read and write {size(main_memory_bytes(after))} of main memory.")
+    decisions.append(f"The kernels read and write {format_bytes(main_memory_bytes(after))} of main memory.")
     memory = capture.memory
-    found.append(
-        f"Memory: {size(memory.arguments)} of arguments, {size(memory.outputs)} of results, "
-        f"{size(memory.temporaries)} for values in between."
+    decisions.append(
+        f"Memory: {format_bytes(memory.arguments)} of arguments, {format_bytes(memory.outputs)} of results, "
+        f"{format_bytes(memory.temporaries)} for values in between."
     )
-    return found
+    return decisions
 
 
 def _number(count: int, one: str, more: str = "") -> str:

@@ -24,6 +24,9 @@ ROOM = 44
 
 INDENT = "    "
 
+CONTINUED = " \\"
+"""What stands at the end of a line that goes on in the next, as in Python and in a shell."""
+
 _STYLES = {"title": "1;36", "heading": "1", "faint": "2", "strong": "1", "good": "32", "bad": "31"}
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -47,11 +50,12 @@ class Paper:
 
     def title(self, text: str) -> None:
         """Print the title of a phase, underlined."""
-        self._lines("", self._style(text, "title"), self._style("=" * len(text), "title"), "")
+        lines = _fill(text, self.width, "", "").split("\n")
+        self._lines("", *(self._style(line, "title") for line in [*lines, "=" * max(map(len, lines))]), "")
 
     def heading(self, text: str) -> None:
         """Print the title of a step."""
-        self._lines(self._style(text, "heading"), "")
+        self._lines(*(self._style(line, "heading") for line in _fill(text, self.width, "", "  ").split("\n")), "")
 
     def say(self, text: str) -> None:
         """Print a paragraph, wrapped; what stands between backticks is set off in colour, where there is colour."""
@@ -62,11 +66,13 @@ class Paper:
         self._lines(self._inline(_fill(" ".join(text.split()), self.width, "* ", "  ")))
 
     def show(self, text: str, language: str = "text") -> None:
-        """Print a listing, indented, in the colours of its language."""
+        """Print a listing, indented, in the colours of its language; a backslash ends a line that goes on."""
         width = self.width - len(INDENT)
-        lines = [part for line in text.rstrip().splitlines() for part in (_break(line, width) if self.fold else [line])]
-        coloured = self._paint("\n".join(lines), language)
-        self._lines(*(f"{INDENT}{line}".rstrip() for line in coloured.splitlines()), "")
+        whole = [_break(line, width) if self.fold else [line] for line in text.rstrip().splitlines()]
+        marks = [mark for parts in whole for mark in (*[CONTINUED] * (len(parts) - 1), "")]
+        coloured = self._paint("\n".join(part for parts in whole for part in parts), language).splitlines()
+        indented = (f"{INDENT}{line}".rstrip() for line in coloured)
+        self._lines(*(line + self._style(mark, "faint") for line, mark in zip(indented, marks, strict=False)), "")
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Collection[int] = ()) -> None:
         """Print a table; its last column is wrapped where it does not fit, unless it holds numbers.
@@ -123,7 +129,7 @@ class Paper:
     def _inline(self, text: str) -> str:
         if not self.colour:
             return text
-        return _CODE.sub(lambda found: self._style(found[1], "strong"), text)
+        return _CODE.sub(lambda match: self._style(match[1], "strong"), text)
 
     def _paint(self, text: str, language: str) -> str:
         """Return a listing in colours, where there is colour and Pygments to make it."""
@@ -149,13 +155,17 @@ def open_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os
     stream = sys.stdout if stream is None else stream
     terminal = stream.isatty()
     columns = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
-    allowed = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
     return Paper(
         stream,
-        colour=terminal and allowed and understands_colour(environment),
+        colour=takes_escapes(stream, environment) and not environment.get("NO_COLOR"),
         width=max(NARROW, min(columns, WIDTH)),
         fold=terminal,
     )
+
+
+def takes_escapes(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a stream is a terminal that takes escape sequences, which `TERM=dumb` says it does not."""
+    return stream.isatty() and environment.get("TERM") != "dumb" and understands_colour(environment)
 
 
 def understands_colour(environment: Mapping[str, str], system: str = os.name) -> bool:
@@ -174,9 +184,10 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 
 def _break(line: str, width: int) -> list[str]:
-    """Return a line of a listing in pieces that fit, cut after commas and spaces; what has none stays whole."""
+    """Return a line of a listing in pieces that fit with a mark, cut after spaces; what has none stays whole."""
     if len(line) <= width:
         return [line]
+    width -= len(CONTINUED)
     inner = " " * (len(line) - len(line.lstrip()) + 4)
     parts, current = [], ""
     for piece in re.findall(r"\S+\s*|\s+", line):

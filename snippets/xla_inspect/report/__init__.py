@@ -1,1 +1,59 @@
 """Captures shown as Markdown, HTML and SVG."""
+
+from xla_inspect.report import markdown, views
+from xla_inspect.report.expected_text import describe_outcome
+from xla_inspect.report.figure import figure, svg
+from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes
+from xla_inspect.report.graph_picture import draw_boxes, draw_computation, draw_entry
+from xla_inspect.report.hardware import explain_absence, find_hardware
+from xla_inspect.report.labels import lane, short, title
+from xla_inspect.report.launch_costs import MEMORY, STATEMENT, Launched, model_launches
+from xla_inspect.report.layers import arrange, place_nodes
+from xla_inspect.report.line_chart import chart_growth, chart_instructions, chart_releases, sparkline
+from xla_inspect.report.listing import print_computation, print_instruction
+from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
+from xla_inspect.report.roofline import draw_roofline
+from xla_inspect.report.timeline import draw_timeline
+from xla_inspect.report.units import format_amount, format_bytes, format_duration, in_words, shorten
+
+__all__ = [
+    "BOX_KINDS",
+    "MEMORY",
+    "STATEMENT",
+    "Box",
+    "Launched",
+    "Measured",
+    "arrange",
+    "chart_growth",
+    "chart_instructions",
+    "chart_releases",
+    "describe_boxes",
+    "describe_outcome",
+    "draw_boxes",
+    "draw_computation",
+    "draw_entry",
+    "draw_roofline",
+    "draw_timeline",
+    "explain_absence",
+    "figure",
+    "find_hardware",
+    "find_measured",
+    "format_amount",
+    "format_bytes",
+    "format_duration",
+    "hash_program",
+    "in_words",
+    "lane",
+    "markdown",
+    "model_launches",
+    "place_nodes",
+    "print_computation",
+    "print_instruction",
+    "read_times",
+    "short",
+    "shorten",
+    "sparkline",
+    "svg",
+    "title",
+    "views",
+]

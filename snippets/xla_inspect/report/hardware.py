@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
-from xla_inspect.report.titles import lane, title
+from xla_inspect.report.labels import lane, title
+from xla_inspect.targets import find_entry, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,8 +84,8 @@ class Hardware:
         if lane(self.target) == "tpu":
             passes = _PASSES.get(kind, 1)
             rate = self.matrix.get("bf16" if kind in _PASSES or dtype == "f16" else dtype)
-            said = f"{'bf16' if kind in _PASSES else dtype} matrix units"
-            return Roof(f"{said}, {passes} passes" if passes > 1 else said, rate / passes) if rate else None
+            unit = f"{'bf16' if kind in _PASSES else dtype} matrix units"
+            return Roof(f"{unit}, {passes} passes" if passes > 1 else unit, rate / passes) if rate else None
         if kind == "f32 highest" or dtype not in self.matrix:
             return self.find_other(dtype)
         # In float32 the tensor cores read TF32.
@@ -118,16 +117,13 @@ def explain_absence(target: str) -> str:
 
 @cache
 def _find_hardware(base: str) -> Hardware | None:
-    files = resources.files("xla_inspect")
     if lane(base) == "gpu":
-        return read_description(base, (files / "capture" / "gpu_specs" / f"{base}.txtpb").read_text(encoding="utf-8"))
-    published = tomllib.loads((files / "report" / "hardware.toml").read_text(encoding="utf-8"))
-    if base not in published:
+        return read_description(base, read_spec(base))
+    peaks = find_entry(base).peaks
+    if peaks is None:
         return None
-    found = published[base]
-    share = found["devices"]
-    rates = {dtype: rate / share for dtype, rate in found["matrix"].items()}
-    return Hardware(base, found["bandwidth"] / share, rates, {}, found["source"], share)
+    rates = {dtype: rate / peaks.devices for dtype, rate in peaks.matrix.items()}
+    return Hardware(base, peaks.bandwidth / peaks.devices, rates, {}, peaks.source, peaks.devices)
 
 
 def read_description(base: str, text: str) -> Hardware:
@@ -150,14 +146,14 @@ def read_description(base: str, text: str) -> Hardware:
     return Hardware(base, _find_number("memory_bandwidth", text), read("matrix"), read("scalar"), SPEC, 1)
 
 
-def _read_rate(found: re.Match[str]) -> float:
+def _read_rate(match: re.Match[str]) -> float:
     """Return the operations a second of one core."""
-    return MULTIPLY_ADD * int(found["units"]) * int(found["ops"]) * float(found["clock"]) * 1e9
+    return MULTIPLY_ADD * int(match["units"]) * int(match["ops"]) * float(match["clock"]) * 1e9
 
 
 def _find_number(name: str, text: str) -> float:
-    found = re.search(rf"^  {name}: ([\d.]+)$", text, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^  {name}: ([\d.]+)$", text, re.MULTILINE)
+    if match is None:
         message = f"the device description has no field {name!r}"
         raise ValueError(message)
-    return float(found[1])
+    return float(match[1])

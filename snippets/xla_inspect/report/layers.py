@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
-
-from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,29 +29,63 @@ class Layers:
 
 
 def arrange(count: int, edges: Sequence[tuple[int, int]], limit: int) -> Layers:
-    """Order a graph in rows with few crossings (the method of Sugiyama, Tagawa and Toda, by igraph).
+    """Order a graph in rows with few crossings (the method of Sugiyama, Tagawa and Toda).
 
     Args:
         count: How many nodes there are; edges go from smaller to larger numbers.
         edges: Pairs of nodes.
         limit: How many nodes one row may hold.
-
-    Raises:
-        InspectError: igraph is not installed.
     """
-    try:
-        import igraph
-    except ImportError as error:
-        message = "drawing a graph needs igraph, which is not installed: install it with `pip install igraph==1.0.0`"
-        raise InspectError(message) from error
     layer = _layer(count, edges, limit)
     steps, layer = _cut(edges, layer)
-    graph = igraph.Graph(n=len(layer), edges=steps, directed=True)
-    across = [x for x, *_ in graph.layout_sugiyama(layers=layer, maxiter=200).coords[: len(layer)]]
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
-    for node in sorted(range(len(layer)), key=lambda node: (round(across[node], 3), node)):
-        rows[layer[node]].append(node)
-    return Layers(tuple(map(tuple, rows)), count, tuple(steps))
+    for node, row in enumerate(layer):
+        rows[row].append(node)
+    return Layers(tuple(map(tuple, _order(rows, steps))), count, tuple(steps))
+
+
+def _order(rows: list[list[int]], steps: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Order each row by the mean place of its neighbours above, then below, and so on; the best order is taken."""
+    above, below = _neighbours(sum(map(len, rows)), steps)
+    best, fewest = [list(row) for row in rows], _count_crossings(rows, below)
+    for sweep in range(SWEEPS):
+        if not fewest:
+            break
+        down = sweep % 2 == 0
+        near = above if down else below
+        for at in range(1, len(rows)) if down else range(len(rows) - 2, -1, -1):
+            fixed = {node: place for place, node in enumerate(rows[at - 1 if down else at + 1])}
+            means = {}
+            for place, node in enumerate(rows[at]):
+                means[node] = sum(fixed[other] for other in near[node]) / len(near[node]) if near[node] else place
+            rows[at].sort(key=means.__getitem__)
+        crossings = _count_crossings(rows, below)
+        if crossings < fewest:
+            best, fewest = [list(row) for row in rows], crossings
+    return best
+
+
+def _neighbours(count: int, steps: Sequence[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
+    """The nodes above each node and below it that it has a step from or to."""
+    above: list[list[int]] = [[] for _ in range(count)]
+    below: list[list[int]] = [[] for _ in range(count)]
+    for upper, lower in steps:
+        above[lower].append(upper)
+        below[upper].append(lower)
+    return above, below
+
+
+def _count_crossings(rows: list[list[int]], below: list[list[int]]) -> int:
+    """How many pairs of steps cross: between two rows, the inversions among their lower ends."""
+    crossings = 0
+    for upper, lower in pairwise(rows):
+        place = {node: number for number, node in enumerate(lower)}
+        ends: list[int] = []
+        for node in upper:
+            for end in sorted(place[other] for other in below[node]):
+                crossings += len(ends) - bisect_right(ends, end)
+                insort(ends, end)
+    return crossings
 
 
 def _layer(count: int, edges: Sequence[tuple[int, int]], limit: int) -> list[int]:
@@ -70,11 +103,11 @@ def _layer(count: int, edges: Sequence[tuple[int, int]], limit: int) -> list[int
     for node in reversed(range(count)):
         if users[node] and not takes[node]:
             # A full row sends it further up, above the first row if need be.
-            wanted = min(layer[user] for user in users[node]) - 1
-            while room.get(wanted, 0) >= limit:
-                wanted -= 1
-            layer[node] = wanted
-            room[wanted] = room.get(wanted, 0) + 1
+            above = min(layer[user] for user in users[node]) - 1
+            while room.get(above, 0) >= limit:
+                above -= 1
+            layer[node] = above
+            room[above] = room.get(above, 0) + 1
     used = sorted(set(layer))
     return [used.index(row) for row in layer]
 
@@ -103,7 +136,7 @@ def _cut(edges: Sequence[tuple[int, int]], layer: list[int]) -> tuple[list[tuple
     return list(steps), layer
 
 
-def place(layers: Layers, widths: Sequence[float], width: float) -> list[float]:
+def place_nodes(layers: Layers, widths: Sequence[float], width: float) -> list[float]:
     """The middle of each node across: near the nodes it is connected to, without overlaps, between 0 and `width`.
 
     Args:
@@ -118,22 +151,22 @@ def place(layers: Layers, widths: Sequence[float], width: float) -> list[float]:
     middle = [width / 2] * len(widths)
     for sweep in range(SWEEPS):
         for row in layers.rows if sweep % 2 == 0 else layers.rows[::-1]:
-            wanted = [
+            preferred = [
                 sum(middle[other] for other in near[node]) / len(near[node]) if near[node] else middle[node]
                 for node in row
             ]
-            for node, x in zip(row, _spread(wanted, [widths[node] for node in row], width), strict=True):
+            for node, x in zip(row, _spread(preferred, [widths[node] for node in row], width), strict=True):
                 middle[node] = x
     return [round(x, 1) for x in middle]
 
 
-def _spread(wanted: list[float], widths: list[float], width: float) -> list[float]:
+def _spread(preferred: list[float], widths: list[float], width: float) -> list[float]:
     """The places nearest to the wanted ones that keep order, gaps and bounds (isotonic regression by pooling)."""
     offsets = [0.0]
     for left, right in pairwise(widths):
         offsets.append(offsets[-1] + (left + right) / 2)
     pools: list[tuple[float, int]] = []
-    for target, offset in zip(wanted, offsets, strict=True):
+    for target, offset in zip(preferred, offsets, strict=True):
         mean, size = target - offset, 1
         while pools and pools[-1][0] > mean:
             other, more = pools.pop()

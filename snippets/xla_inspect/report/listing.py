@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xla_inspect.hlo import INCIDENTAL
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from xla_inspect.hlo.module import Computation, Instruction
-
-# Kept by the full listing; left out of the short one, where they hide the shapes.
-NOISE = frozenset({"metadata", "backend_config", "frontend_attributes", "sharding"})
+    from xla_inspect.hlo import Computation, Instruction
 
 
-def print_computation(computation: Computation, hidden: Collection[str] = NOISE, *, layouts: bool = True) -> str:
+def print_computation(computation: Computation, hidden: Collection[str] = INCIDENTAL, *, layouts: bool = True) -> str:
     """Return a computation as HLO text without some attributes.
 
     Args:
@@ -26,7 +25,7 @@ def print_computation(computation: Computation, hidden: Collection[str] = NOISE,
     return "\n".join((f"{head} {{", *lines, "}"))
 
 
-def print_instruction(instruction: Instruction, hidden: Collection[str] = NOISE, *, layouts: bool = True) -> str:
+def print_instruction(instruction: Instruction, hidden: Collection[str] = INCIDENTAL, *, layouts: bool = True) -> str:
     """Return an instruction as HLO text without some attributes.
 
     Args:
@@ -38,9 +37,9 @@ def print_instruction(instruction: Instruction, hidden: Collection[str] = NOISE,
     inside = (
         ", ".join(f"%{name}" for name in instruction.operands) if instruction.literal is None else instruction.literal
     )
-    shown = (f", {name}={text}" for name, text in instruction.attributes.items() if name not in hidden)
+    attributes = (f", {name}={text}" for name, text in instruction.attributes.items() if name not in hidden)
     root = "ROOT " if instruction.is_root else ""
-    return f"{root}%{instruction.name} = {shape} {_opcode(instruction)}({inside}){''.join(shown)}"
+    return f"{root}%{instruction.name} = {shape} {_opcode(instruction)}({inside}){''.join(attributes)}"
 
 
 def _opcode(instruction: Instruction) -> str:

@@ -90,17 +90,12 @@ def code(text: str) -> str:
 
 def escape(text: str) -> str:
     """Return `text` so that Markdown and HTML show it as it is."""
-    return re.sub(r"""[\\`*_{}\[\]#!|~^&<>"']""", lambda found: f"&#{ord(found[0])};", text)
+    return re.sub(r"""[\\`*_{}\[\]#!|~^&<>"']""", lambda match: f"&#{ord(match[0])};", text)
 
 
 def indent(text: str) -> str:
     """Return Markdown one level deeper, for the body of a tab or a fold."""
     return re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, as in `1 kernel` or `2 kernels`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _cell(value: object) -> str:

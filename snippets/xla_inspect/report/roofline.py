@@ -8,17 +8,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.hardware import explain_absence, find_hardware
-from xla_inspect.report.kernels import STATEMENT, list_kernels
-from xla_inspect.report.quantity import amount, duration, size
-from xla_inspect.report.titles import lane, title
+from xla_inspect.report.labels import lane, title
+from xla_inspect.report.launch_costs import STATEMENT, model_launches
+from xla_inspect.report.units import format_amount, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from xla_inspect.hlo.record import Capture
+    from xla_inspect.captured import Capture
     from xla_inspect.report.hardware import Hardware, Roof
-    from xla_inspect.report.kernels import Launched
+    from xla_inspect.report.launch_costs import Launched
 
 # CSS pixels: the column of a phone, and the room around the drawing for its numbers.
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 352, 236, 48, 6, 14, 32
@@ -61,10 +62,10 @@ class Scale:
         return range(self.high, self.low - 1, -math.ceil((self.high - self.low) / TICKS))
 
 
-def draw(capture: Capture) -> str:
+def draw_roofline(capture: Capture) -> str:
     """Return the roofline of a program on its target, with a list of its launches, as HTML.
 
-    A launch is a dot where its operations, its bytes and the published peaks put it at best, as `list_kernels` models
+    A launch is a dot where its operations, its bytes and the published peaks put it at best, as `model_launches` models
     them; dots in one place are one dot. What touches no main memory or computes nothing that is counted has none.
 
     Args:
@@ -73,37 +74,33 @@ def draw(capture: Capture) -> str:
     hardware = find_hardware(capture.target)
     if hardware is None:
         return f'<p class="roofless">{html.escape(explain_absence(capture.target))}</p>\n'
-    launches = list_kernels(capture)
-    drawn = [each for each in launches if each.intensity and each.bound and each.bound.seconds]
-    said = f"Roofline of {capture.program} on {title(capture.target)}. {STATEMENT} {hardware.gap}".strip()
+    launches = model_launches(capture)
+    drawn = [launched for launched in launches if launched.intensity and launched.bound and launched.bound.seconds]
+    summary = f"Roofline of {capture.program} on {title(capture.target)}. {STATEMENT} {hardware.gap}".strip()
     source = f'<a href="{html.escape(hardware.source)}">Peaks of one device</a>.'
     picture = _picture(drawn, hardware, capture.target) if drawn else ""
-    return (
-        f'<figure class="roofline" markdown="0">{picture}{_list(drawn, launches)}'
-        f"<figcaption>{html.escape(said)} {source}</figcaption></figure>\n"
-    )
+    return figure("roofline", picture + _list(drawn, launches), f"{html.escape(summary)} {source}")
 
 
 def _picture(drawn: Sequence[Launched], hardware: Hardware, target: str) -> str:
-    roofs = {roof.name: roof for each in drawn if each.bound for roof in each.bound.roofs}
+    roofs = {roof.name: roof for launched in drawn if launched.bound for roof in launched.bound.roofs}
     tops = [roof.rate for roof in roofs.values()]
     across = Scale.over(
-        [*(_intensity(each) for each in drawn), *(rate / hardware.bandwidth for rate in tops)], LEFT, WIDTH - RIGHT
+        [*(_intensity(launched) for launched in drawn), *(rate / hardware.bandwidth for rate in tops)],
+        LEFT,
+        WIDTH - RIGHT,
     )
     start = 10.0**across.low
     up = Scale.over([*map(_rate, drawn), *tops, hardware.bandwidth * start], HEIGHT - BOTTOM, TOP)
     lines = [*_axes(across, up), *_roofs(list(roofs.values()), hardware, across, up)]
-    names = ", ".join(f"{roof.name} {amount(roof.rate)} operations a second" for roof in roofs.values())
+    names = ", ".join(f"{roof.name} {format_amount(roof.rate)} operations a second" for roof in roofs.values())
     label = f"Roofline: memory {size_rate(hardware.bandwidth)}{', ' if names else ''}{names}. {len(drawn)} launches."
-    return (
-        f'<svg class="{lane(target)}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(label)}">'
-        f"{''.join(lines)}{''.join(_dots(drawn, across, up))}</svg>"
-    )
+    return svg("".join([*lines, *_dots(drawn, across, up)]), label, (WIDTH, HEIGHT), kind=lane(target))
 
 
 def size_rate(bandwidth: float) -> str:
     """Return bytes a second in few characters, as makers write them: `3.35 TB/s`."""
-    return f"{amount(bandwidth)}B/s"
+    return f"{format_amount(bandwidth)}B/s"
 
 
 def _axes(across: Scale, up: Scale) -> Iterator[str]:
@@ -111,11 +108,13 @@ def _axes(across: Scale, up: Scale) -> Iterator[str]:
         x = across.place(10.0**power)
         yield f'<path class="axis" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
         anchor = ' text-anchor="end"' if power == across.high else ' text-anchor="middle"'
-        yield f'<text class="soft" x="{x:.1f}" y="{HEIGHT - BOTTOM + LINE + 1}"{anchor}>{amount(10.0**power)}</text>'
+        amount = format_amount(10.0**power)
+        yield f'<text class="soft" x="{x:.1f}" y="{HEIGHT - BOTTOM + LINE + 1}"{anchor}>{amount}</text>'
     for power in up.ticks():
         y = up.place(10.0**power)
         yield f'<path class="axis" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-        yield f'<text class="soft" x="{LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{amount(10.0**power)}/s</text>'
+        amount = format_amount(10.0**power)
+        yield f'<text class="soft" x="{LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{amount}/s</text>'
     yield (
         f'<text class="soft" x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">'
         "operations per byte of main memory</text>"
@@ -135,27 +134,27 @@ def _roofs(roofs: list[Roof], hardware: Hardware, across: Scale, up: Scale) -> I
         f'rotate({turn:.1f})">memory, {size_rate(hardware.bandwidth)}</text>'
     )
     below = -math.inf
-    for roof in sorted(roofs, key=lambda each: -each.rate):
+    for roof in sorted(roofs, key=lambda peak: -peak.rate):
         x, y = across.place(max(roof.rate / hardware.bandwidth, start)), up.place(roof.rate)
         # Names of roofs that lie close together must not lie on one another.
         below = max(y - 4, below + LINE)
         yield f'<path class="roof" d="M{x:.1f} {y:.1f}H{WIDTH - RIGHT}"/>'
-        name = html.escape(f"{roof.name}, {amount(roof.rate)}/s")
+        name = html.escape(f"{roof.name}, {format_amount(roof.rate)}/s")
         yield f'<text x="{WIDTH - RIGHT}" y="{below:.1f}" text-anchor="end">{name}</text>'
 
 
 def _dots(drawn: Sequence[Launched], across: Scale, up: Scale) -> Iterator[str]:
     """Yield a dot for each place, with the numbers of its launches in the list."""
     places: dict[tuple[float, float], list[Launched]] = defaultdict(list)
-    for each in drawn:
-        places[round(across.place(_intensity(each)), 1), round(up.place(_rate(each)), 1)].append(each)
-    for (x, y), found in places.items():
-        told = html.escape("\n".join(map(_say, found)))
-        yield f'<g class="dot"><title>{told}</title><circle cx="{x}" cy="{y}" r="5"/></g>'
+    for launched in drawn:
+        places[round(across.place(_intensity(launched)), 1), round(up.place(_rate(launched)), 1)].append(launched)
+    for (x, y), in_place in places.items():
+        tooltip = html.escape("\n".join(map(_say, in_place)))
+        yield f'<g class="dot"><title>{tooltip}</title><circle cx="{x}" cy="{y}" r="5"/></g>'
 
 
 def _list(drawn: Sequence[Launched], launches: Sequence[Launched]) -> str:
-    items = "".join(f"<li>{html.escape(_say(each))}</li>" for each in drawn)
+    items = "".join(f"<li>{html.escape(_say(launched))}</li>" for launched in drawn)
     others = len(launches) - len(drawn)
     without = f"<p>Without a dot: {others} that touch no main memory or compute nothing that is counted.</p>"
     listed = f"<ol>{items}</ol>{without if others else ''}"
@@ -164,20 +163,18 @@ def _list(drawn: Sequence[Launched], launches: Sequence[Launched]) -> str:
     return f"<details><summary>The {len(drawn)} launches with a dot</summary>{listed}</details>"
 
 
-def _say(each: Launched) -> str:
-    bound = each.bound
-    limits = f"; at least {duration(bound.seconds)}, limited by {bound.limit}" if bound else ""
-    often = {1: "", None: ", as often as it takes"}.get(each.launch.runs, f", {each.launch.runs} times")
-    return (
-        f"{each.launch.name}{often}: {amount(each.work.flops)} operations, {size(each.bytes)}, "
-        f"{_intensity(each):.3g} per byte{limits}"
-    )
+def _say(launched: Launched) -> str:
+    bound = launched.bound
+    limits = f"; at least {format_duration(bound.seconds)}, limited by {bound.limit}" if bound else ""
+    often = {1: "", None: ", as often as it takes"}.get(launched.launch.runs, f", {launched.launch.runs} times")
+    work = f"{format_amount(launched.work.flops)} operations, {format_bytes(launched.bytes)}"
+    return f"{launched.launch.name}{often}: {work}, {_intensity(launched):.3g} per byte{limits}"
 
 
-def _intensity(each: Launched) -> float:
-    return each.intensity or 0.0
+def _intensity(launched: Launched) -> float:
+    return launched.intensity or 0.0
 
 
-def _rate(each: Launched) -> float:
+def _rate(launched: Launched) -> float:
     """Return the operations a second that a launch does at best."""
-    return each.work.flops / each.bound.seconds if each.bound else 0.0
+    return launched.work.flops / launched.bound.seconds if launched.bound else 0.0

@@ -6,20 +6,20 @@ import html
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.allocation import KINDS
-from xla_inspect.hlo.buffers import find_peak, parse_buffers, parse_live_ranges, place
-from xla_inspect.report.titles import title
+from xla_inspect.analysis import ALLOCATION_KINDS, find_peak, parse_buffers, parse_live_ranges, place_buffers
+from xla_inspect.report.figure import figure, svg
+from xla_inspect.report.labels import title
 
 if TYPE_CHECKING:
-    from xla_inspect.hlo.buffers import Placement
-    from xla_inspect.hlo.record import Capture
+    from xla_inspect.analysis import Placement
+    from xla_inspect.captured import Capture
 
 WIDTH, HEIGHT, GAP = 360, 200, 3
 # A label needs this much room, in CSS pixels: the height of its line, and the width of each letter.
 LINE, LETTER, SHORTEST = 11, 5.6, 4
 
 
-def timeline(capture: Capture) -> str:
+def draw_timeline(capture: Capture) -> str:
     """Return the memory plan as HTML: boxes over the values' live ranges, allocations stacked, the peak marked."""
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
     allocations = [allocation for allocation in assignment.allocations if allocation.kind != "thread-local"]
@@ -32,7 +32,7 @@ def timeline(capture: Capture) -> str:
     step = WIDTH / max(ranges.end, 1)
     bottom = sum(heights) + GAP * len(heights)
     # Values of computations inside a kernel have no live range of their own.
-    placements = [row for row in place(assignment, ranges) if row.allocation in tops and row.start is not None]
+    placements = [row for row in place_buffers(assignment, ranges) if row.allocation in tops and row.start is not None]
     boxes = [_box(row, tops[row.allocation], scales[row.allocation], step, ranges.end) for row in placements]
     position, most = find_peak(placements)
     peak = position * step
@@ -41,14 +41,11 @@ def timeline(capture: Capture) -> str:
         f"Memory plan on {where}: {len(allocations)} allocations of {total:,} bytes in all, "
         f"over {len(ranges.sequence)} instructions; values of {most:,} bytes live at the peak"
     )
-    kinds = [kind for kind in KINDS if any(allocation.kind == kind for allocation in allocations)]
+    kinds = [kind for kind in ALLOCATION_KINDS if any(allocation.kind == kind for allocation in allocations)]
     key = "".join(f'<span class="key {kind}">{kind}</span>' for kind in kinds)
-    return (
-        f'<figure class="timeline"><svg viewBox="0 0 {WIDTH} {bottom:.0f}" role="img"'
-        f' aria-label="{html.escape(label)}">{"".join(boxes)}'
-        f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/></svg>'
-        f"<figcaption>{key}{html.escape(label)} (dashed), those that share memory counted each.</figcaption></figure>\n"
-    )
+    boxes.append(f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/>')
+    caption = f"{key}{html.escape(label)} (dashed), those that share memory counted once."
+    return figure("timeline", svg("".join(boxes), label, (WIDTH, round(bottom))), caption)
 
 
 def _box(placement: Placement, top: float, scale: float, step: float, end: int) -> str:

@@ -7,19 +7,20 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo.changes import compare
-from xla_inspect.hlo.fusions import entry_kernels, list_fusions
+from xla_inspect.analysis import HOST_CALL, calls_host, compare_modules, list_fusions, list_kernels, list_launches
+from xla_inspect.hlo import CLUTTER
+from xla_inspect.plural import plural
 from xla_inspect.report import markdown
+from xla_inspect.report.labels import title
 from xla_inspect.report.listing import print_computation, print_instruction
-from xla_inspect.report.timeline import timeline
-from xla_inspect.report.titles import title
+from xla_inspect.report.timeline import draw_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from xla_inspect.hlo.fusions import Fusion
-    from xla_inspect.hlo.module import Module
-    from xla_inspect.hlo.record import Capture, Captures, Code
+    from xla_inspect.analysis import Fusion, Launch
+    from xla_inspect.captured import Capture, Captures, Code
+    from xla_inspect.hlo import Module
 
 SHORT = 24
 COLOURED = 100
@@ -36,12 +37,12 @@ _LANGUAGES = {
 _FUNCTION = re.compile(r"^(?:ENTRY|define|\.visible|\s*tt\.func|\s*xtile\.entry_func)", re.MULTILINE)
 
 
-def by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
+def tabs_by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
     """Return one tab per target with what `view` shows of its capture, and a note where there is none."""
     panes = {}
     for target in captures.targets:
         if target in captures:
-            panes[title(target)] = f"{view(captures[target])}\n{stamp(captures[target])}"
+            panes[title(target)] = f"{view(captures[target])}\n{show_stamp(captures[target])}"
         else:
             panes[title(target)] = (
                 f'<p class="gap">Not compiled here: {markdown.escape(captures.missing[target])}</p>\n'
@@ -49,45 +50,45 @@ def by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
     return markdown.tabs(panes)
 
 
-def stamp(capture: Capture) -> str:
+def show_stamp(capture: Capture) -> str:
     """Return the small line that says what made a listing."""
     made = ", ".join(f"{name} {version}" for name, version in sorted(capture.versions.items()))
     compiled = {"xla_gpu_autotune_level": "without a GPU, autotuning off"}
-    how = next((f" ({said})" for option, said in compiled.items() if option in capture.options), "")
+    how = next((f" ({remark})" for option, remark in compiled.items() if option in capture.options), "")
     return f"{markdown.code(capture.program)} for {title(capture.target)}{how}: {made}\n{{ .stamp }}\n"
 
 
-def source(capture: Capture) -> str:
+def show_source(capture: Capture) -> str:
     """Return the program's file."""
     return markdown.fence(capture.source, "python", title=capture.source_file)
 
 
-def jaxpr(capture: Capture) -> str:
+def show_jaxpr(capture: Capture) -> str:
     """Return the jaxpr."""
     return _long(capture.jaxpr, "jaxpr")
 
 
-def stablehlo(capture: Capture) -> str:
+def show_stablehlo(capture: Capture) -> str:
     """Return StableHLO without locations."""
     return _long(capture.stablehlo, "stablehlo")
 
 
-def before(capture: Capture) -> str:
+def show_before(capture: Capture) -> str:
     """Return the HLO that the compiler got: ENTRY first, the whole text folded."""
     return _module(capture.unoptimized_module, capture.before)
 
 
-def optimized(capture: Capture) -> str:
+def show_optimized(capture: Capture) -> str:
     """Return optimized HLO: ENTRY first, the whole text folded."""
     return _module(capture.module, capture.after)
 
 
-def passes(capture: Capture) -> str:
+def show_passes(capture: Capture) -> str:
     """Return the passes that changed the module: what each did, and the instructions left after it."""
     rows, silent, module = [], [], capture.unoptimized_module
     for step in capture.passes:
         after = step.module
-        change = compare(module, after)
+        change = compare_modules(module, after)
         name = "the start of" if step.name == "pipeline-start" else markdown.code(step.name)
         if change.is_visible:
             where = f"{name}<br><small>{markdown.escape(step.pipeline)}</small>"
@@ -103,82 +104,83 @@ def passes(capture: Capture) -> str:
     return listing
 
 
-def kernels(capture: Capture) -> str:
-    """Return what is launched, in order."""
-    fusions = {fusion.name: fusion for fusion in list_fusions(capture.module, entry_only=True)}
-    rows = [
-        (
-            markdown.code(kernel.name),
-            _kind(fusions[kernel.name]) if kernel.name in fusions else markdown.code(kernel.kind),
-            " x ".join(map(str, kernel.grid)) if kernel.grid else "",
-            " x ".join(map(str, kernel.threads)) if kernel.threads else "",
-            "" if kernel.shared_memory is None else kernel.shared_memory,
-        )
-        for kernel in capture.kernels
-    ]
-    on_gpu = any(kernel.grid for kernel in capture.kernels)
-    columns = 5 if on_gpu else 2
-    header = ["launch", "kind", "blocks", "threads per block", "shared memory, bytes"][:columns]
+def show_kernels(capture: Capture) -> str:
+    """Return the kernels in order, and below them how many collectives and copies there are besides."""
+    fusions = {fusion.name: fusion for fusion in list_fusions(capture.module)}
+
+    def describe(kernel: Launch) -> tuple[object, ...]:
+        thunk = kernel.thunk
+        callback = f", {HOST_CALL}" if calls_host(kernel.instruction) else ""
+        kind = _kind(fusions[kernel.name]) if kernel.name in fusions else markdown.code(kernel.kind) + callback
+        if thunk is None:
+            return markdown.code(kernel.name), kind, "", "", ""
+        grid, threads = (" x ".join(map(str, size or ())) for size in (thunk.grid, thunk.threads))
+        return markdown.code(kernel.name), kind, grid, threads, "" if thunk.grid is None else thunk.shared_memory
+
+    rows = [describe(kernel) for kernel in list_kernels(capture)]
+    columns = 5 if capture.thunks else 2
+    header = ["kernel", "kind", "blocks", "threads per block", "shared memory, bytes"][:columns]
     listing = markdown.table(header, [row[:columns] for row in rows], numbers=range(2, columns))
-    if len(rows) <= SHORT:
-        return listing
-    return markdown.fold(f"All {len(rows)} launches", listing)
+    if len(rows) > SHORT:
+        listing = markdown.fold(f"All {len(rows)} kernels", listing)
+    roles = Counter(str(launch.role) for launch in list_launches(capture))
+    rest = [
+        f"{roles[role]:,} {role if roles[role] == 1 else several}"
+        for role, several in (("collective", "collectives"), ("copy", "copies"))
+        if roles[role]
+    ]
+    return f"{listing}\nBesides: {' and '.join(rest)}.\n" if rest else listing
 
 
-def code(capture: Capture) -> str:
+def show_code(capture: Capture) -> str:
     """Return the generated code: the piece nearest to HLO from its longest function on, every piece folded."""
     # What LLVM got shows least where Triton's IR or HLO can be read beside it: it is kept for the CPU.
     on_gpu = any(piece.language == "ptx" for piece in capture.code)
-    kept = (piece for piece in capture.code if not (on_gpu and piece.language == "llvm-unoptimized"))
-    pieces = sorted(kept, key=lambda piece: list(_LANGUAGES).index(piece.language))
+    offered = (piece for piece in capture.code if not (on_gpu and piece.language == "llvm-unoptimized"))
+    pieces = sorted(offered, key=lambda piece: list(_LANGUAGES).index(piece.language))
     if not pieces:
         return ""
     lead = pieces[0]
     # The longest function is the one that computes; the others set it up.
-    starts = [found.start() for found in _FUNCTION.finditer(lead.text)] or [0]
+    starts = [match.start() for match in _FUNCTION.finditer(lead.text)] or [0]
     functions = [lead.text[start:end] for start, end in pairwise([*starts, len(lead.text)])]
     lines = max(functions, key=len).splitlines()
     name, lexer = _LANGUAGES[lead.language]
-    shown = markdown.fence("\n".join(lines[:SHORT]), lexer, title=f"{name} of {lead.kernel}")
-    return "\n".join((shown, *map(_folded_code, pieces)))
+    listing = markdown.fence("\n".join(lines[:SHORT]), lexer, title=f"{name} of {lead.kernel}")
+    return "\n".join((listing, *map(_folded_code, pieces)))
 
 
-def kinds(captures: Captures) -> str:
-    """Return how many launches of each kind each target makes."""
-    counts = {
-        target: Counter(kernel.fusion_kind or kernel.kind for kernel in capture.kernels)
-        for target, capture in captures.items()
+def show_kinds(captures: Captures) -> str:
+    """Return how many kernels of each kind each target has, and how many collectives and copies besides."""
+    counts = {target: Counter(kernel.kind for kernel in list_kernels(capture)) for target, capture in captures.items()}
+    roles = {
+        target: Counter(str(launch.role) for launch in list_launches(capture)) for target, capture in captures.items()
     }
     names = sorted({kind for count in counts.values() for kind in count}, key=lambda kind: (kind[0] != "k", kind))
     rows: list[tuple[object, ...]] = [
         (markdown.code(kind), *(count[kind] for count in counts.values())) for kind in names
     ]
-    rows.append(("all", *(count.total() for count in counts.values())))
-    return markdown.table(["launches", *map(title, counts)], rows, numbers=range(1, len(counts) + 1))
+    rows.append(("all kernels", *(count.total() for count in counts.values())))
+    for role, several in (("collective", "collectives"), ("copy", "copies")):
+        if any(count[role] for count in roles.values()):
+            rows.append((several, *(count[role] for count in roles.values())))
+    return markdown.table(["kernels", *map(title, counts)], rows, numbers=range(1, len(counts) + 1))
 
 
-def launches(captures: Captures) -> str:
-    """Return the instructions that do work on each target, in one listing, without layouts."""
+def show_launches(captures: Captures) -> str:
+    """Return what each target launches, copies and collectives too, in one listing, without layouts."""
     blocks = []
     for target, capture in captures.items():
-        hidden = {
-            "metadata",
-            "backend_config",
-            "frontend_attributes",
-            "sharding",
-            "calls",
-            "cross_program_prefetch_index",
-        }
-        lines = [print_instruction(kernel, hidden, layouts=False) for kernel in entry_kernels(capture.module)]
+        lines = [print_instruction(launch.scheduled, CLUTTER, layouts=False) for launch in list_launches(capture)]
         blocks.append("\n".join((f"// {title(target)}", *lines)))
     return markdown.fence("\n\n".join(blocks), "hlo")
 
 
-def memory(capture: Capture) -> str:
+def show_memory(capture: Capture) -> str:
     """Return the memory plan as a picture, and the compiler's own text of it folded."""
-    lines = markdown.count(len(capture.buffers.splitlines()), "line")
+    lines = plural(len(capture.buffers.splitlines()), "line")
     text = markdown.fence(capture.buffers, "text")
-    return timeline(capture) + "\n" + markdown.fold(f"The compiler's buffer assignment, {lines}", text)
+    return draw_timeline(capture) + "\n" + markdown.fold(f"The compiler's buffer assignment, {lines}", text)
 
 
 def _folded_code(piece: Code) -> str:
@@ -186,16 +188,16 @@ def _folded_code(piece: Code) -> str:
     lines = len(piece.text.splitlines())
     # Colours cost an element a token, and a page of ten thousand elements is slow to open on a phone.
     body = markdown.fence(piece.text, lexer if lines <= COLOURED else "text")
-    return markdown.fold(f"{name} of {piece.kernel}, {markdown.count(lines, 'line')}", body)
+    return markdown.fold(f"{name} of {piece.kernel}, {plural(lines, 'line')}", body)
 
 
 def _kind(fusion: Fusion) -> str:
     emitter = f" by {markdown.code(fusion.custom_kind)}" if fusion.custom_kind else ""
-    return f"{fusion.kind}{emitter}, {markdown.count(len(fusion.opcodes), 'instruction')} inside"
+    return f"{fusion.kind}{emitter}, {plural(len(fusion.opcodes), 'instruction')} inside"
 
 
 def _module(module: Module, text: str) -> str:
-    lines = markdown.count(len(text.splitlines()), "line")
+    lines = plural(len(text.splitlines()), "line")
     return (
         markdown.fence(print_computation(module.entry), "hlo")
         + "\n"

@@ -20,16 +20,15 @@ def apply(layer: Layer, tokens: jax.Array) -> jax.Array:
 
 
 @partial(jax.jit, donate_argnames="memory")
-def step(layers: Layer, memory: jax.Array, position: int, piece: jax.Array, rows: int) -> jax.Array:
-    """Return the memory with what the layers make of the first rows of a piece in it, from a position on."""
+def step(layers: Layer, memory: jax.Array, start: int, piece: jax.Array, is_token: jax.Array) -> jax.Array:
+    """Return the memory with what the layers make of those rows of a piece in it that are tokens, from a row on."""
 
     def body(tokens: jax.Array, layer: Layer) -> tuple[jax.Array, None]:
         return apply(layer, tokens), None
 
     tokens, _ = jax.lax.scan(body, piece, layers)
-    there = jax.lax.dynamic_slice(memory, (position, 0), tokens.shape)
-    tokens = jnp.where(jnp.arange(LONGEST)[:, None] < rows, tokens, there)
-    return jax.lax.dynamic_update_slice(memory, tokens, (position, 0))
+    there = jax.lax.dynamic_slice(memory, (start, 0), tokens.shape)
+    return jax.lax.dynamic_update_slice(memory, jnp.where(is_token, tokens, there), (start, 0))
 
 
 def read(layers: list[Layer], pieces: Sequence[np.ndarray]) -> jax.Array:
@@ -38,8 +37,11 @@ def read(layers: list[Layer], pieces: Sequence[np.ndarray]) -> jax.Array:
     memory = jnp.zeros((LENGTH, WIDTH))
     position = 0
     for piece in pieces:
-        padded = np.zeros((LONGEST, WIDTH), np.float32)
-        padded[: len(piece)] = piece
-        memory = step(stacked, memory, position, padded, len(piece))
+        # A window that reached beyond the memory's end would be moved back, and the piece with it.
+        start = min(position, LENGTH - LONGEST)
+        here = slice(position - start, position - start + len(piece))
+        padded, is_token = np.zeros((LONGEST, WIDTH), np.float32), np.zeros((LONGEST, 1), bool)
+        padded[here], is_token[here] = piece, True
+        memory = step(stacked, memory, start, padded, is_token)
         position += len(piece)
     return memory

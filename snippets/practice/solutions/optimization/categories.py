@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from xla_inspect.hlo.module import Module
-from xla_inspect.hlo.opcodes import categorise
+from xla_inspect.hlo import Module, categorise
 
 
 def count(module: Module) -> dict[str, int]:

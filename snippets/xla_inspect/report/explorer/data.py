@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.hlo.provenance import read_jaxpr_lines, read_stablehlo_lines
-from xla_inspect.hlo.trail import find_lines, follow
-from xla_inspect.report.explorer.graphs import describe_graph
-from xla_inspect.report.explorer.kernels import describe_kernels
-from xla_inspect.report.explorer.memory import describe_buffers
-from xla_inspect.report.listing import print_instruction
-from xla_inspect.report.titles import title
+from xla_inspect.analysis import find_lines, follow_passes, read_jaxpr_lines, read_stablehlo_lines
+from xla_inspect.hlo import CONFIGURATION
+from xla_inspect.report import print_instruction, title
+from xla_inspect.report.explorer.graph_data import describe_graph
+from xla_inspect.report.explorer.kernel_data import describe_kernels
+from xla_inspect.report.explorer.memory_data import describe_buffers
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from xla_inspect.hlo.module import Computation, Instruction
-    from xla_inspect.hlo.provenance import Place
-    from xla_inspect.hlo.record import Capture
-    from xla_inspect.hlo.trail import Line, State
+    from xla_inspect.analysis import PassState, Place, SourceLine
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Computation, Instruction
+    from xla_inspect.report import Measured
 
 VERSION = 1
 NONE = -1
-# Shown only when asked for.
-CONFIGURATION = ("backend_config", "frontend_attributes")
 TABLES = ("places", "texts", "configurations", "origins", "chains", "computations")
 
 
-def describe(capture: Capture, donated: Capture | None = None) -> dict[str, Any]:
+def describe_capture(
+    capture: Capture, donated: Capture | None = None, measured: Measured | None = None
+) -> dict[str, Any]:
     """Return the explorer's data of one capture; `static/explorer.js` reads it.
 
     Args:
         capture: The capture.
         donated: The same program for the same target, compiled with arguments donated, for its memory plan.
+        measured: What was measured of its kernels.
 
     Returns:
         A mapping that JSON can hold:
@@ -53,7 +53,7 @@ def describe(capture: Capture, donated: Capture | None = None) -> dict[str, Any]
     """
     writer = _Writer(capture)
     states = []
-    for state in follow(capture):
+    for state in follow_passes(capture):
         states.append(writer.write_state(state))
         last = state
     graph = describe_graph(capture.unoptimized_module, last)
@@ -71,7 +71,7 @@ def describe(capture: Capture, donated: Capture | None = None) -> dict[str, Any]
         "runs": _count_runs(capture),
         "graph": graph,
         **plans,
-        "kernels": describe_kernels(capture, lambda line: writer.write_place(line.file, line.number)),
+        "kernels": describe_kernels(capture, lambda line: writer.write_place(line.file, line.number), measured),
         **{name: list(table) for name, table in writer.tables.items()},
     }
 
@@ -103,7 +103,7 @@ class _Writer:
     def write_place(self, file: str, line: int) -> int:
         return self.add("places", (self.files[file], line)) if file in self.files else NONE
 
-    def write_state(self, state: State) -> dict[str, Any]:
+    def write_state(self, state: PassState) -> dict[str, Any]:
         lines = find_lines(self.capture, state.module)
         changed = state.change.changed if state.change else ()
         return {
@@ -112,7 +112,9 @@ class _Writer:
             "summary": state.change.summary if state.change else "",
             "counts": dict(sorted(state.module.opcode_counts().items())),
             "changed": sorted(
-                state.numbers[each.after] for each in changed if set(each.aspects) - {"name", "metadata"}
+                state.numbers[instruction_change.after]
+                for instruction_change in changed
+                if set(instruction_change.aspects) - {"name", "metadata"}
             ),
             "computations": [
                 self.write_computation(computation, state.numbers, lines)
@@ -121,23 +123,23 @@ class _Writer:
         }
 
     def write_computation(
-        self, computation: Computation, numbers: Mapping[Instruction, int], lines: Mapping[Instruction, Line]
+        self, computation: Computation, numbers: Mapping[Instruction, int], lines: Mapping[Instruction, SourceLine]
     ) -> int:
         rows: list[int] = []
         for instruction in computation:
             attributes = instruction.attributes
-            shown = "".join(f", {name}={attributes[name]}" for name in CONFIGURATION if name in attributes)
+            configuration = "".join(f", {name}={attributes[name]}" for name in CONFIGURATION if name in attributes)
             line = lines.get(instruction)
             rows += (
                 numbers[instruction],
                 self.add("texts", print_instruction(instruction, {"metadata", *CONFIGURATION})),
-                self.add("configurations", shown) if shown else NONE,
+                self.add("configurations", configuration) if configuration else NONE,
                 self.write_origin(instruction, line),
                 self.write_place(line.file, line.number) if line else NONE,
             )
         return self.add("computations", (computation.name, computation.is_entry, tuple(rows)))
 
-    def write_origin(self, instruction: Instruction, line: Line | None) -> int:
+    def write_origin(self, instruction: Instruction, line: SourceLine | None) -> int:
         frames = self.capture.frames.get(instruction.stack_frame or 0, ())
         chain = tuple((frame.function, frame.file, frame.line) for frame in frames)
         name, through = instruction.op_name or "", line.through if line else ""

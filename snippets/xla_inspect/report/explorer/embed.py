@@ -5,31 +5,38 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-import os
+import logging
 import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xla_inspect import store
+from xla_inspect.closure import find_files, hash_files
 from xla_inspect.errors import InspectError
-from xla_inspect.report import measured
-from xla_inspect.report.explorer.data import describe
-from xla_inspect.report.explorer.files import SCRIPTS, STYLE
-from xla_inspect.report.titles import title
+from xla_inspect.report import find_measured, read_times, title
+from xla_inspect.report.explorer.data import describe_capture
+from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE
 
 if TYPE_CHECKING:
-    from xla_inspect.hlo.record import Capture, Captures
+    from xla_inspect.captured import Capture, Captures
 
 STAGED = Path(".cache/explorer")
 """Where the data waits, in the project that is built, for the site adapter to publish it."""
 
+FORMAT = b"2"
+"""Changed whenever a file is written in another way."""
+
 FEW = 4
 
-_IMPORT = re.compile(r"^ *from xla_inspect\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
+log = logging.getLogger(__name__)
+
+# How a file begins: its seal binds what follows to the file's name.
+_SEALED = re.compile(rb'\{"seal":"(?P<seal>[0-9a-f]{64})",')
 
 
-def embed(
-    captures: Captures, name: str, *, donated: Captures | None = None, root: Path | None = None, **state: str | int
+def embed_explorer(
+    captures: Captures, name: str, *, donated: Captures | None = None, times: str = "", **state: str | int
 ) -> str:
     """Return the explorer of one program as HTML that opens it in place; the data is staged for the site.
 
@@ -37,20 +44,23 @@ def embed(
         captures: The program's captures; a target that could not be compiled is left out.
         name: What links to it carry, unique on the site.
         donated: The same program compiled with arguments donated: its memory plan can then be switched on.
-        root: The project's folder, by default the current one.
+        times: A file of `scripts/measure`, whose times of kernels are shown where they are of the same program.
         **state: Where it opens: `target`, `view` (`jaxpr`, `stablehlo`, `before`, `passes`, `after`, `graph`,
             `buffers`, `kernels`), `pass` (the name of a pass, or the number of a state) and `place` (`file:line`).
     """
-    found = list(captures.values())
-    folder = (root or Path.cwd()) / STAGED
-    given = {each.target: donated.get(each.target) if donated else None for each in found}
+    compiled = list(captures.values())
+    donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in compiled}
     offered = [
-        {"target": each.target, "title": title(each.target), "src": stage(each, folder, given[each.target])}
-        for each in found
+        {
+            "target": capture.target,
+            "title": title(capture.target),
+            "src": stage_data(capture, STAGED, donated_captures[capture.target], Path(times)),
+        }
+        for capture in compiled
     ]
     named = html.escape(name)
-    files = " ".join(sorted({html.escape(each.source_file) for each in found}))
-    what = html.escape(captures_title(found))
+    files = " ".join(sorted({html.escape(capture.source_file) for capture in compiled}))
+    what = html.escape(captures_title(compiled))
     return (
         f'<div class="explorer" id="explorer-{named}" data-explorer="{named}" data-source="{files}"'
         f" data-scripts='{html.escape(json.dumps(SCRIPTS), quote=True)}' data-style='{STYLE}'"
@@ -60,7 +70,7 @@ def embed(
     )
 
 
-def link(capture: Capture, name: str, text: str, *, after: str = "", view: str = "passes") -> str:
+def link_explorer(capture: Capture, name: str, text: str, *, after: str = "", view: str = "passes") -> str:
     """Return a link, as HTML, to a state of an explorer on the same page.
 
     Args:
@@ -68,7 +78,7 @@ def link(capture: Capture, name: str, text: str, *, after: str = "", view: str =
         name: What the explorer is called.
         text: What the link says, plain text.
         after: The pass to open at: the first time that it changed the module.
-        view: As in `embed`.
+        view: As in `embed_explorer`.
 
     Raises:
         InspectError: The pass did not change the module.
@@ -82,52 +92,52 @@ def link(capture: Capture, name: str, text: str, *, after: str = "", view: str =
     return f'<a href="{html.escape(state)}">{html.escape(text)}</a>'
 
 
-def captures_title(found: list[Capture]) -> str:
+def captures_title(captures: list[Capture]) -> str:
     """Return what an explorer that is not open says of itself."""
-    if not found:
+    if not captures:
         return "Nothing to step through: no target could be compiled here."
-    names = [title(each.target) for each in found]
+    names = [title(capture.target) for capture in captures]
     targets = ", ".join(names) if len(names) <= FEW else f"{len(names)} targets"
-    return f"{found[0].program} on {targets}: every stage and pass, the graph, the memory plan and the launches."
+    return f"{captures[0].program} on {targets}: every stage and pass, the graph, the memory plan and the launches."
 
 
-def stage(capture: Capture, folder: Path, donated: Capture | None = None) -> str:
+def stage_data(capture: Capture, folder: Path, donated: Capture | None = None, times: Path | None = None) -> str:
     """Write the explorer's data of a capture into a folder unless it is there, and return the name of the file."""
-    name = f"{hash_capture(capture, donated)}.json"
+    name = f"{hash_capture(capture, donated, times)}.json"
     path = folder / name
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(f".{os.getpid()}-{id(capture)}.tmp")
-        unfinished.write_text(json.dumps(describe(capture, donated), separators=(",", ":")), encoding="utf-8")
-        unfinished.replace(path)
+    if (data := store.read(path)) is not None:
+        if is_whole(name, data):
+            return name
+        log.info("the explorer's data %s is damaged or another's: it is made again", name)
+    measured = find_measured(read_times(times), capture)
+    body = json.dumps(describe_capture(capture, donated, measured), separators=(",", ":")).encode()[1:]
+    store.write(path, f'{{"seal":"{_seal(name, body)}",'.encode() + body)
     return name
 
 
-def hash_capture(capture: Capture, donated: Capture | None = None) -> str:
+def is_whole(name: str, data: bytes) -> bool:
+    """Return whether data of the explorer is what was written under a name."""
+    seal = _SEALED.match(data)
+    return bool(seal and seal["seal"].decode() == _seal(name, data[seal.end() :]))
+
+
+def _seal(name: str, body: bytes) -> str:
+    return hashlib.sha256(name.encode() + b"\n" + body).hexdigest()
+
+
+def hash_capture(capture: Capture, donated: Capture | None = None, times: Path | None = None) -> str:
     """Return what names the data of a capture: made from all that goes into it, and from the code that makes it."""
-    digest = hashlib.sha256(hash_code())
+    digest = hashlib.sha256(hash_code().encode() + FORMAT)
     parts = [capture.identity, capture.program, capture.source_file, json.dumps(dict(capture.sources))]
     for part in (*parts, donated.identity if donated else ""):
         digest.update(part.encode() + b"\0")
     # To find what was measured of this capture would take reading all of it.
-    digest.update(measured.DATA.read_bytes() if measured.DATA.is_file() else b"")
+    digest.update(times.read_bytes() if times and times.is_file() else b"")
     return digest.hexdigest()[:16]
 
 
 @cache
-def hash_code() -> bytes:
-    """Return a hash of the modules that turn a capture into data: what `data` imports, and what that imports."""
+def hash_code() -> str:
+    """Return a hash of the code and data that make what an explorer shows: all that `data` depends on."""
     package = Path(__file__).parents[2]
-    waiting, files = [Path(__file__).with_name("data.py")], set[Path]()
-    while waiting:
-        file = waiting.pop()
-        files.add(file)
-        for module, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
-            folder = package.joinpath(*module.split("."))
-            found = [
-                folder.with_suffix(".py"),
-                *(folder / f"{name.strip()}.py" for name in re.split(r"[\s,()]+", names)),
-            ]
-            waiting += [each for each in found if each.is_file() and each not in files]
-    tables = sorted((package / "report").rglob("*.toml"))
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in (*sorted(files), *tables))).digest()
+    return hash_files(find_files([Path(__file__).with_name("data.py")], {"xla_inspect": package}), package)

@@ -95,7 +95,7 @@
         "div",
         { class: "buffers" },
         model.data.donated ? element("label", { class: "donate" }, given, " with its arguments donated") : "",
-        element("p", {}, `Most bytes live ${at} (dashed): `, element("b", { class: "most" }, whole(bytes)), `, values that share memory counted each. The order of the program runs across, from 0 to ${plan.end}.`),
+        element("p", {}, `Most bytes live ${at} (dashed): `, element("b", { class: "most" }, whole(bytes)), `, values that share memory counted once. The order of the program runs across, from 0 to ${plan.end}.`),
         element(
           "p",
           { class: "analysis" },

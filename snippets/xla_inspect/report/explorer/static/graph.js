@@ -1,8 +1,9 @@
 // The optimized entry computation as a layered graph: what does work as boxes that open, the values between as edges.
 "use strict";
 {
-  const { element, drawn, row, size, count, arrange, place, views } = globalThis.xlaExplorer;
-  const [BOX, POINT, GAP] = [190, 8, 12]; // CSS pixels: the least a box takes across, a passing edge, between boxes
+  const { element, drawn, row, size, count, views } = globalThis.xlaExplorer;
+  const [BOX, GAP] = [190, 12]; // CSS pixels: the least a box takes across, and between boxes, as in graphs.py
+  const WHOLE = 1000; // a canvas's width, in the parts that a plan counts in
   const ARROW = "m-3-4l3 4l3-4";
 
   // A box: what it is, what it reads and makes; opened, the instruction and what it holds.
@@ -49,7 +50,7 @@
     return element(
       "div",
       { class: "traffic" },
-      element("p", {}, "Bytes that the entry computation's launches read from main memory and write to it, each launch's operands counted once:"),
+      element("p", {}, "Bytes that the launches read from main memory and write to it, each launch and its operands counted once:"),
       element("dl", {}, ...bar("as imported, if each instruction were a launch", traffic.before), ...bar("optimized", traffic.after)),
     );
   };
@@ -59,59 +60,53 @@
     const nodes = graph.nodes.map((it) => box(model, it, state));
     const lines = drawn("svg", { class: "edges", "aria-hidden": "true" });
     const canvas = element("div", { class: "canvas" }, lines);
-    let [limit, plan] = [0, null];
+    let plan = null;
 
-    // Rows depend on how many boxes may stand side by side; places on the width of all, and edges on the boxes' heights.
-    const arrangeRows = (wanted) => {
-      limit = wanted;
-      plan = arrange(nodes.length, graph.edges, limit);
-      canvas.replaceChildren(
-        lines,
-        ...plan.rows.map((each) => element("div", { class: "across" }, ...each.filter((n) => n < nodes.length).map((n) => nodes[n]))),
-      );
+    // How many boxes stand side by side depends on the room there is, and then all stands where the plan says.
+    const arrange = (wanted) => {
+      plan = wanted;
+      const rows = plan.room.map(() => element("div", { class: "across" }));
+      const order = nodes.map((_, n) => n).sort((a, b) => plan.middle[a] - plan.middle[b]);
+      for (const n of order) {
+        const [middle, room] = [plan.middle[n], plan.room[plan.row[n]]].map((part) => `${(100 * part) / WHOLE}%`);
+        const width = `min(${room} - ${GAP}px, ${1.6 * BOX}px)`;
+        Object.assign(nodes[n].style, { left: `calc(${middle} - ${width} / 2)`, width: `calc(${width})` });
+        rows[plan.row[n]].append(nodes[n]);
+      }
+      for (const each of rows) each.hidden = !each.children.length;
+      canvas.replaceChildren(lines, ...rows);
     };
     const lay = () => {
       const width = canvas.clientWidth;
       if (!width) return;
       const isFirst = !plan;
-      const wanted = Math.max(1, Math.min(5, Math.floor((width + GAP) / (BOX + GAP))));
-      if (wanted !== limit) arrangeRows(wanted);
-      const total = Math.max(nodes.length, ...plan.rows.flat().map((n) => n + 1));
-      const widths = new Array(total).fill(POINT);
-      for (const each of plan.rows) {
-        const boxes = each.filter((n) => n < nodes.length);
-        const room = (width - POINT * (each.length - boxes.length)) / boxes.length - GAP;
-        for (const n of boxes) widths[n] = Math.min(room, BOX * 1.6) + GAP;
-      }
-      const middle = place(plan, widths, width);
-      plan.rows.forEach((each, at) => {
-        const boxes = each.filter((n) => n < nodes.length);
-        canvas.children[at + 1].hidden = !boxes.length;
-        for (const n of boxes) {
-          nodes[n].style.left = `${(middle[n] - widths[n] / 2 + GAP / 2).toFixed(1)}px`;
-          nodes[n].style.width = `${(widths[n] - GAP).toFixed(1)}px`;
-        }
-      });
-      const across = [...canvas.children].slice(1);
-      across.forEach((each) => (each.style.height = `${Math.max(0, ...[...each.children].map((n) => n.offsetHeight))}px`));
-      connect(plan, middle, across);
+      const abreast = Math.max(1, Math.floor((width + GAP) / (BOX + GAP)));
+      const wanted = graph.plans[Math.min(abreast, graph.plans.length) - 1];
+      if (wanted !== plan) arrange(wanted);
+      const rows = [...canvas.children].slice(1);
+      const heights = rows.map((each) => Math.max(0, ...[...each.children].map((n) => n.offsetHeight)));
+      rows.forEach((each, at) => (each.style.height = `${heights[at]}px`));
+      connect(rows, width);
       if (isFirst) canvas.dispatchEvent(new Event("placed", { bubbles: true }));
     };
-    const connect = ({ rows, steps }, middle, across) => {
-      const rowOf = new Map(rows.flatMap((each, at) => each.map((n) => [n, at])));
-      const top = across.map((each) => each.offsetTop);
-      const bottom = across.map((each) => each.offsetTop + each.offsetHeight);
-      const path = [];
-      const x = (n) => middle[n].toFixed(1);
-      for (const [n, at] of rowOf) {
-        if (n >= nodes.length) path.push(`M${x(n)} ${top[at]}V${bottom[at]}`);
-        else if (steps.some(([from]) => from === n)) path.push(`M${x(n)} ${top[at] + nodes[n].offsetHeight}V${bottom[at]}`);
-      }
-      for (const [from, to] of steps) {
-        const [y, end] = [bottom[rowOf.get(from)], top[rowOf.get(to)]];
-        const half = (y + end) / 2;
-        path.push(`M${x(from)} ${y}C${x(from)} ${half} ${x(to)} ${half} ${x(to)} ${end}${to < nodes.length ? ARROW : ""}`);
-      }
+    // The edges of a box leave it as one, and pass the rows below it down to the last box that it leads to.
+    const connect = (rows, width) => {
+      const top = rows.map((each) => each.offsetTop);
+      const bottom = rows.map((each, at) => top[at] + each.offsetHeight);
+      const x = (part) => ((part * width) / WHOLE).toFixed(1);
+      const path = nodes.flatMap((_, n) => {
+        const users = graph.edges.filter(([from]) => from === n).map(([, to]) => to);
+        if (!users.length) return [];
+        const way = [plan.middle[n], ...plan.passing[n]];
+        const step = (at, to, arrow) => {
+          const [from, y, end] = [x(way[at]), bottom[plan.row[n] + at], top[plan.row[n] + at + 1]];
+          return `M${from} ${y}C${from} ${(y + end) / 2} ${x(to)} ${(y + end) / 2} ${x(to)} ${end}${arrow}`;
+        };
+        const down = way.map((part, at) => `M${x(part)} ${top[plan.row[n] + at] + (at ? 0 : nodes[n].offsetHeight)}V${bottom[plan.row[n] + at]}`);
+        const along = plan.passing[n].map((part, at) => step(at, part, ""));
+        const ends = users.map((to) => step(plan.row[to] - plan.row[n] - 1, plan.middle[to], ARROW));
+        return [...down, ...along, ...ends];
+      });
       lines.setAttribute("viewBox", `0 0 ${canvas.clientWidth} ${canvas.offsetHeight}`);
       lines.replaceChildren(drawn("path", { d: path.join("") }));
     };

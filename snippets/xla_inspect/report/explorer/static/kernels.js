@@ -165,7 +165,12 @@
     const parts = [`${amount(sum((it) => it.flops))} operations`, `${size(sum(bytesOf))} of main memory read and written`];
     if (kernels.hardware) parts.push(`at least ${time(sum((it) => it.seconds ?? 0))}, one launch after the other`);
     const isOpen = kernels.launches.some((it) => it.runs === undefined);
-    return `${count(kernels.launches.length, "launch", "launches")}: ${parts.join(", ")}${isOpen ? ", where nobody knows how often a loop or a branch runs counted once" : ""}.`;
+    const roles = { kernel: "kernels", collective: "collectives", copy: "copies" };
+    const counted = Object.entries(roles)
+      .map(([role, several]) => [kernels.launches.filter((it) => (it.role ?? "kernel") === role).length, role, several])
+      .filter(([number, role]) => number || role === "kernel")
+      .map(([number, role, several]) => count(number, role, several));
+    return `${counted.join(", ")}: ${parts.join(", ")}${isOpen ? ", where nobody knows how often a loop or a branch runs counted once" : ""}.`;
   };
 
   const undrawn = ({ launches }) => {

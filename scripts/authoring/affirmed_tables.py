@@ -1,0 +1,103 @@
+"""The tables of docs/data whose entries are sentences, each with what backs it: ledger, comparison, opcodes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from livepage.read import Check, Prose, Sentence, read_sentences
+from livepage.run import CHECK, SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_SECTION = re.compile(r"\]\((?P<page>[\w/-]*(?:\.md)?)#(?P<id>[\w-]+)\)")
+_HEADING = re.compile(r"^(?P<level>#+) .*\{[^}]*#(?P<id>[\w-]+)", re.MULTILINE)
+
+
+def read(root: Path) -> Iterator[Prose]:
+    """Yield the tables."""
+    data = root / "docs" / "data"
+    yield _gather("docs/data/claims.toml", data / "claims.toml", _list_claims(root))
+    yield _gather("docs/data/comparison.toml", data / "comparison.toml", _list_cells(root))
+    yield _gather("docs/data/opcodes.toml", data / "opcodes.toml", _list_opcodes(root))
+
+
+type _Entry = tuple[str, str, Check | None]
+"""What finds the line of an entry in its file, the sentence, and what checks it."""
+
+
+def _gather(name: str, file: Path, entries: Iterable[_Entry]) -> Prose:
+    lines = file.read_text(encoding="utf-8").split("\n")
+    sentences, checks, fixed, at = [], dict[str, Check](), dict[str, tuple[str, str]](), 0
+    for start, text, check in entries:
+        at = next((number for number, line in enumerate(lines[at:], at + 1) if line.startswith(start)), at)
+        sentences.append(Sentence(text, at))
+        fixed[text] = (CHECK, check.title) if check else (SOURCE, "")
+        if check:
+            checks.setdefault(check.title, check)
+    return Prose(name, tuple(sentences), tuple(checks.values()), fixed=fixed)
+
+
+def _list_claims(root: Path) -> Iterator[_Entry]:
+    """Yield the claims of the ledger with what is true of them; their checks are functions."""
+    for name, claim in _load(root, "claims.toml").items():
+        where = f" ({', '.join(claim['where'])})" if "where" in claim else ""
+        text = f"{name}: {claim['claim']} {claim['verdict']}{where}: {claim['truth']}"
+        module, _, function = claim.get("check", "").partition(".")
+        check = (
+            Check(claim["check"], _find_function(root / "snippets/claims" / f"{module}.py", function), 1)
+            if module
+            else None
+        )
+        yield f"[{name}]", text, check
+
+
+def _list_cells(root: Path) -> Iterator[_Entry]:
+    """Yield the cells of the comparison of compilers; what backs one is the section that it links to."""
+    for row, cells in _load(root, "comparison.toml").items():
+        for column, cell in cells.items():
+            link = _SECTION.search(cell)
+            place = f"{link['page'] or 'peers.md'}#{link['id']}" if link else ""
+            check = Check(place, _find_checks(root, place), 1) if place else None
+            yield column if column.isidentifier() else f'"{column}"', f"{row}, {column}: {cell}", check
+
+
+def _list_opcodes(root: Path) -> Iterator[_Entry]:
+    """Yield what is said of each opcode; the call beside it is run in each build, and the specifications are linked."""
+    for name, opcode in _load(root, "opcodes.toml")["opcodes"].items():
+        beside = [f"{key} {opcode[key]}" for key in ("call", "by", "xla", "stablehlo") if key in opcode]
+        yield f"[opcodes.{name}]", f"{name}: {opcode['says']} ({'; '.join(beside)})", None
+
+
+def _load(root: Path, name: str) -> dict[str, dict[str, Any]]:
+    table: dict[str, dict[str, Any]] = tomllib.loads((root / "docs" / "data" / name).read_text(encoding="utf-8"))
+    return table
+
+
+def _find_function(file: Path, name: str) -> str:
+    text = file.read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return ast.get_source_segment(text, node) or ""
+    return ""
+
+
+def _find_checks(root: Path, place: str) -> str:
+    """Return the checks of a section, as one source."""
+    page, _, anchor = place.partition("#")
+    path = root / "docs" / page
+    if not path.is_file():
+        return ""
+    text = path.read_text(encoding="utf-8")
+    headings = [
+        (text.count("\n", 0, heading.start()) + 1, len(heading["level"]), heading["id"])
+        for heading in _HEADING.finditer(text)
+    ]
+    first, level = next(((line, level) for line, level, name in headings if name == anchor), (0, 0))
+    last = next((line for line, other, _ in headings if line > first and other <= level), text.count("\n") + 2)
+    checks = read_sentences(place, text).checks if first else ()
+    return "\n".join(f"# {check.title}\n{check.code}" for check in checks if first < check.line < last)

@@ -1,0 +1,191 @@
+"""Begin a chapter: a page with its parts, a program, a test, and a place in the navigation.
+
+    scripts/new-chapter "Title" [--section "Use it well"]
+
+All is written or nothing: what cannot become a chapter is refused before the first file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import keyword
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from authoring import affirm, update
+from common import ROOT
+from lint import style, typed_numbers
+from livepage.notebooks import read_prose
+from livepage.read import project
+from livepage.run import backing
+
+PARTS = Path(__file__).with_name("chapter")
+LONGEST = 60
+SECTIONS = ("Follow a program", "What the compiler does", "Around the compiler", "Use it well")
+"""The sections of the navigation that hold chapters."""
+
+_LETTERS = re.compile(r"[A-Za-z0-9 ',()?-]+")
+_ENTRY = re.compile(r"^ +- (?P<title>[^:\n]+|\"[^\"\n]+\"): (?P<file>[\w/-]+\.md)$", re.MULTILINE)
+
+
+class ChapterError(Exception):
+    """A title that cannot become a chapter; the message says what is wrong and what to do."""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter that is to be written.
+
+    Attributes:
+        title: What it is called.
+        slug: The name of its page's file.
+        name: The name of its program's file and function.
+    """
+
+    title: str
+    slug: str
+    name: str
+
+    def files(self, root: Path) -> dict[Path, str]:
+        """Return the files of the chapter, each with its text."""
+        words = {"title": self.title, "slug": self.slug, "name": self.name}
+        places = {
+            "page.md": root / "docs" / f"{self.slug}.md",
+            "program.py.in": root / "snippets" / "programs" / f"{self.name}.py",
+            "test.py.in": root / "tests" / "programs" / f"test_{self.name}.py",
+        }
+        return {
+            path: Template((PARTS / part).read_text(encoding="utf-8")).substitute(words)
+            for part, path in places.items()
+        }
+
+
+def describe(title: str) -> Chapter:
+    """Return the chapter of a title.
+
+    Raises:
+        ChapterError: The title is empty, too long, or has what a file's or a function's name cannot be made of.
+    """
+    title = " ".join(title.split())
+    if not title:
+        message = 'the title is empty; give one in quotes, such as "Reduced precision"'
+        raise ChapterError(message)
+    if odd := sorted(set(_LETTERS.sub("", title))):
+        message = (
+            f"the title {title!r} holds {' '.join(map(repr, odd))}; "
+            "use the letters a to z, digits, spaces, hyphens, commas, apostrophes, parentheses and question marks"
+        )
+        raise ChapterError(message)
+    if len(title) > LONGEST:
+        message = f"the title has {len(title)} letters and the navigation room for {LONGEST}; say it shorter"
+        raise ChapterError(message)
+    slug = "-".join(re.findall(r"[a-z0-9]+", title.lower().replace("'", "")))
+    name = slug.replace("-", "_")
+    if not name.isidentifier() or keyword.iskeyword(name):
+        message = (
+            f"the title {title!r} gives the program the name {name!r}, which is none that Python takes; "
+            "begin it with a letter, and let it be more than a word of Python"
+        )
+        raise ChapterError(message)
+    return Chapter(title, slug, name)
+
+
+def plan(chapter: Chapter, section: str, root: Path = ROOT) -> dict[Path, str]:
+    """Return every file that the chapter takes, the navigation among them, each with its new text.
+
+    Args:
+        chapter: The chapter.
+        section: The section of the navigation that it ends.
+        root: The project.
+
+    Raises:
+        ChapterError: Something of that name is there, the section is not, or the title breaks a rule for prose.
+    """
+    config = root / "mkdocs.yml"
+    nav = config.read_text(encoding="utf-8")
+    for entry in _ENTRY.finditer(nav):
+        if entry["title"].strip('"').lower() == chapter.title.lower():
+            message = f"the navigation has {entry['title']} already, docs/{entry['file']}; choose another title"
+            raise ChapterError(message)
+    files = chapter.files(root)
+    for path in files:
+        if path.exists():
+            message = f"{path.relative_to(root).as_posix()} is there already; choose another title"
+            raise ChapterError(message)
+    page = f"docs/{chapter.slug}.md"
+    text = files[root / page]
+    if findings := [*typed_numbers.check_text(text, page, root), *style.check_text(text, page)]:
+        message = f"the title breaks a rule for prose: {findings[0]}"
+        raise ChapterError(message)
+    return {**files, config: add_entry(nav, chapter, section)}
+
+
+def add_entry(nav: str, chapter: Chapter, section: str) -> str:
+    """Return the configuration with the chapter at the end of a section of the navigation.
+
+    Raises:
+        ChapterError: The section is not there.
+    """
+    match = re.search(rf"^  - {re.escape(section)}:\n(?:      .*\n)+", nav, re.MULTILINE)
+    if match is None:
+        message = f"mkdocs.yml has no section {section!r} in its navigation; there are {', '.join(SECTIONS)}"
+        raise ChapterError(message)
+    title = f'"{chapter.title}"' if re.search(r"[,?()']|^[-\d]", chapter.title) else chapter.title
+    return f"{nav[: match.end()]}      - {title}: {chapter.slug}.md\n{nav[match.end() :]}"
+
+
+def write(files: dict[Path, str]) -> None:
+    """Write all files, or leave everything as it was."""
+    before = {path: path.read_bytes() if path.exists() else None for path in files}
+    try:
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+    except BaseException:
+        for path, old in before.items():
+            if old is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_bytes(old)
+        raise
+
+
+def main() -> None:
+    """Begin the chapter that the command line names, and say what to do next."""
+    parser = argparse.ArgumentParser(prog="scripts/new-chapter", description=__doc__)
+    parser.add_argument("title", help='what the chapter is called, such as "Reduced precision"')
+    parser.add_argument("--section", default=SECTIONS[-1], choices=SECTIONS, help="where it stands in the navigation")
+    options = parser.parse_args()
+    try:
+        chapter = describe(options.title)
+        files = plan(chapter, options.section)
+        write(files)
+    except ChapterError as error:
+        sys.exit(f"new-chapter: {error}")
+    except OSError as error:
+        sys.exit(f"new-chapter: cannot write {error.filename}: {error.strerror}; nothing was changed")
+    for path in files:
+        print(f"{'changed' if path.name == 'mkdocs.yml' else 'wrote'} {path.relative_to(ROOT).as_posix()}")
+    update.update([chapter.name], check=False)
+    project.root = ROOT
+    with contextlib.redirect_stdout(io.StringIO()):  # the page is a template's: there is nothing to look at yet
+        affirm.affirm(read_prose(ROOT / f"docs/{chapter.slug}.md"), {})
+    print(f"wrote {backing.locate(f'docs/{chapter.slug}.md').relative_to(ROOT).as_posix()}")
+    print(
+        f"\nNow write: docs/{chapter.slug}.md says in its comments what goes where.\n"
+        f"  scripts/test docs/{chapter.slug}.md    its blocks, values, checks and style\n"
+        "  scripts/serve                          see it, reloading as you write\n"
+        f"  scripts/authoring/affirm docs/{chapter.slug}.md\n"
+        "                                         when a sentence that claims something, or its check, changed\n"
+        f"  scripts/update {chapter.name}    after a change of the program\n"
+        "  docs/contributing.md                   the whole way to a pull request"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Write what programs compile to into `tests/expected`, or say where that differs from what stands there.
+
+scripts/update [--check] [PROGRAM ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from authoring import expected_outputs
+from common import ROOT, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def update(programs: Sequence[str], *, check: bool) -> int:
+    """Write the files of programs, or only compare them, and say what happens; return the exit status."""
+    changed, different, missing = [], [], {}
+    for number, program in enumerate(programs, 1):
+        differing = []
+        for target in expected_outputs.list_targets(program):
+            if obstacle := expected_outputs.find_obstacle(target):
+                missing[target] = obstacle
+                continue
+            path = expected_outputs.locate(program, target)
+            expected = path.read_text(encoding="utf-8") if path.is_file() else ""
+            actual = expected_outputs.make(program, target)
+            if difference := expected_outputs.compare(program, target, expected, actual):
+                differing.append(target)
+                different.append(program)
+                changed.append(difference if expected else f"{program} on {target}: new")
+                if not check:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(actual, encoding="utf-8", newline="\n")
+        news = f"{'differs' if check else 'wrote'} {', '.join(differing)}" if differing else "as expected"
+        say(f"{number:>2} of {len(programs)}  {program}: {news}")
+    stale = expected_outputs.find_stale()
+    for path in stale:
+        changed.append(f"{path.relative_to(ROOT).as_posix()}: no program makes it")
+        if not check:
+            path.unlink()
+    for target, obstacle in missing.items():
+        print(f"{target} was passed over: {obstacle}")
+    if changed:
+        print("", *changed, *([expected_outputs.advise(different)] if check and different else []), sep="\n\n")
+    return int(check and bool(changed))
+
+
+def main() -> None:
+    """Update what the command line names, or everything."""
+    parser = argparse.ArgumentParser(prog="scripts/update", description=__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; the exit status says whether all is as expected"
+    )
+    parser.add_argument(
+        "programs", nargs="*", metavar="PROGRAM", help="files of snippets/programs by name (default: all)"
+    )
+    options = parser.parse_args()
+    known = expected_outputs.list_programs()
+    if unknown := sorted(set(options.programs) - set(known)):
+        parser.error(f"nothing to compile is named {', '.join(unknown)}; there are {', '.join(known)}")
+    sys.exit(update(options.programs or known, check=options.check))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Put the difference of the expected outputs into a comment on the pull request that it comes from.
+
+The text comes from a job that ran somebody's code, so it is only shown: inside a fence, and never longer than a comment
+may be. Which pull request it belongs to is asked of the service, by branch and commit, and never of the text.
+Needs nothing but the standard library and `gh`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+MARK = "<!-- outputs -->"
+MOST = 50_000
+"""The longest difference shown, in bytes; the service takes comments of 65,536."""
+MOST_ROWS = 8_000
+"""How much the table of programs may take, in bytes."""
+LONGEST_FENCE = 100
+"""The longest fence, in marks: what needs a longer one is not shown."""
+
+_FILE = re.compile(r"^diff --git a/tests/expected/(?P<program>[\w-]+)/(?P<target>[\w-]+)\.txt ", re.MULTILINE)
+
+
+class CommentError(Exception):
+    """Something that the comment needs and that is not there."""
+
+
+def compose(diff: str) -> str:
+    """Return the comment for a difference: which programs changed on which targets, then the difference, folded."""
+    if not diff.strip():
+        return f"{MARK}\nEvery program compiles to what it did before, on every target."
+    changed: dict[str, list[str]] = {}
+    for file in _FILE.finditer(diff):
+        changed.setdefault(file["program"], []).append(file["target"])
+    rows = [f"| `{program}` | {', '.join(targets)} |\n" for program, targets in sorted(changed.items())]
+    sizes = accumulate(len(row.encode()) for row in rows)
+    listed = [row for row, size in zip(rows, sizes, strict=True) if size <= MOST_ROWS]
+    if len(listed) < len(rows):
+        listed.append(f"| and {_count(len(rows) - len(listed), 'more program')} | |\n")
+    excerpt = diff.encode()[:MOST].decode(errors="ignore")
+    fence = "~" * (max(map(len, re.findall(r"~+", excerpt)), default=2) + 1)
+    if len(fence) > LONGEST_FENCE:
+        excerpt, fence = "", "~~~"
+    rest = len(diff) - len(excerpt)
+    note = f"\n\n{rest:,} more characters are in the artifact `outputs`." if rest > 0 else ""
+    return (
+        f"{MARK}\n**The compiler does something else** for {_count(len(changed), 'program')}. "
+        "Is that what this pull request is about?\n\n"
+        f"| program | targets |\n| --- | --- |\n{''.join(listed)}\n"
+        f"<details><summary>The difference of <code>tests/expected</code></summary>\n\n"
+        f"{fence}diff\n{excerpt.rstrip()}\n{fence}\n\n</details>{note}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def find_pull_request(repository: str, head: str, commit: str) -> int | None:
+    """Return the number of the open pull request from a branch (`owner:branch`) whose last commit is this one."""
+    requests = call("GET", f"repos/{repository}/pulls", state="open", head=head)
+    numbers = [int(request["number"]) for request in requests if request["head"]["sha"] == commit]
+    return numbers[0] if numbers else None
+
+
+def post(repository: str, number: int, body: str, *, changed: bool) -> str:
+    """Write the comment, in place of the one that an earlier run wrote, and say what was done.
+
+    Where nothing changed and nothing was said before, nothing is said.
+    """
+    comments = call("GET", f"repos/{repository}/issues/{number}/comments", per_page="100")
+    for comment in comments:
+        if comment["user"]["type"] == "Bot" and comment["body"].startswith(MARK):
+            call("PATCH", f"repos/{repository}/issues/comments/{comment['id']}", body=body)
+            return f"rewrote the comment on #{number}"
+    if not changed:
+        return f"nothing to say on #{number}: no output changed"
+    call("POST", f"repos/{repository}/issues/{number}/comments", body=body)
+    return f"commented on #{number}"
+
+
+def call(method: str, path: str, **fields: str) -> Any:  # noqa: ANN401 - what the service answers
+    """Ask the service.
+
+    Raises:
+        CommentError: `gh` is missing, or the service refused.
+    """
+    command = ["gh", "api", "--method", method, path]
+    for name, value in fields.items():
+        command += ["--raw-field", f"{name}={value}"]
+    try:
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        message = "gh, the service's command line, is not on PATH"
+        raise CommentError(message) from error
+    except subprocess.CalledProcessError as error:
+        message = f"{method} {path} failed: {error.stderr.strip()}"
+        raise CommentError(message) from error
+    return json.loads(done.stdout)
+
+
+def main() -> int:
+    """Comment, and return the exit code."""
+    path = Path(sys.argv[1])
+    if not path.is_file():
+        print(f"comment: no {path}: the run ended before it had one")
+        return 0
+    try:
+        repository, head, commit = (os.environ[name] for name in ("REPOSITORY", "HEAD", "COMMIT"))
+    except KeyError as error:
+        print(f"comment: set {error.args[0]}: scripts/ci/comment post is for the workflow comment.yml", file=sys.stderr)
+        return 1
+    diff = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        number = find_pull_request(repository, head, commit)
+        if number is None:
+            print(f"comment: no open pull request from {head} ends with {commit}")
+            return 0
+        print("comment:", post(repository, number, compose(diff), changed=bool(diff.strip())))
+    except CommentError as error:
+        print(f"comment: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

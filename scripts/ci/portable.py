@@ -1,0 +1,202 @@
+"""Build the pages with Zensical and hold what it made against what their Markdown says they must have.
+
+Zensical reads `mkdocs.yml` and runs the Markdown extensions, ours among them; it runs no MkDocs hook. Its exit code
+does not tell of everything: each line that it logs, other than those that every build logs, is a failure here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from common import ROOT
+from inside_xla import explorer_files
+from livepage.publish import build_info
+from livepage.read import project
+
+FOLDER = Path(".cache/portable")
+USUAL = re.compile(r"Build started|No issues found|Build finished in [\d.]+m?s")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+_ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
+
+
+@dataclass
+class Built:
+    """A page as it was built.
+
+    Attributes:
+        ids: Every id, in order; more than once where it stands more than once.
+        links: Where each link and each image leads.
+        words: How often some of our classes occur.
+    """
+
+    ids: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    words: dict[str, int] = field(default_factory=dict)
+
+
+class _ArticleReader(HTMLParser):
+    """Collects the ids, links and classes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.page = Built()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = dict(attrs)
+        self.page.ids += filter(None, [names.get("id")])
+        self.page.links += [link for name in ("href", "src") if (link := names.get(name)) and tag != "link"]
+        for word in (names.get("class") or "").split():
+            self.page.words[word] = self.page.words.get(word, 0) + 1
+
+
+def read_page(path: Path) -> Built:
+    """Read a built page."""
+    reader = _ArticleReader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    return reader.page
+
+
+def copy(root: Path, folder: Path) -> None:
+    """Copy the project's files, tests aside: Zensical keeps a cache of its own in `.cache`, and clears all of it."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root, capture_output=True, text=True, check=True,
+    ).stdout.split("\0")  # fmt: skip
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in listed:
+        if name and (root / name).is_file() and not name.startswith("tests/browser"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(root / name, folder / name)
+
+
+def build(folder: Path, cache: Path) -> tuple[int, list[str]]:
+    """Build the site of a copy of the project, and return the exit code and the lines that no good build logs.
+
+    Args:
+        folder: The copy.
+        cache: Where captures are kept.
+    """
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(folder / "snippets"), str(folder / "scripts")]),
+        "XLA_INSPECT_CACHE": os.environ.get("XLA_INSPECT_CACHE", str(cache)),
+    }
+    done = subprocess.run(
+        [Path(sys.executable).parent / "zensical", "build", "--clean", "--strict"],
+        cwd=folder, env=environment, check=False, encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    lines = [_COLOR.sub("", line).rstrip() for line in done.stdout.splitlines()]
+    return done.returncode, [line for line in lines if line and not USUAL.fullmatch(line)]
+
+
+def find_page(name: str, site: Path) -> Path:
+    """Return where the built page of a Markdown file lies, named relative to the folder of the pages."""
+    plain = Path(name).with_suffix("")
+    return site / (plain.parent if plain.name == "index" else plain) / "index.html"
+
+
+def check(root: Path) -> list[str]:
+    """Return what is wrong with the built pages: a part that is missing, failed or stands twice, a dead link."""
+    site = root / "site"
+    wrong: list[str] = []
+    pages = {path: read_page(path) for path in sorted(site.rglob("*.html"))}
+    for source in sorted((root / "docs").rglob("*.md")):
+        name = source.relative_to(root).as_posix()
+        path = find_page(source.relative_to(root / "docs").as_posix(), site)
+        if path not in pages:
+            wrong.append(f"{name}: it was not built")
+            continue
+        page = pages[path]
+        text = path.read_text(encoding="utf-8")
+        wrong += [
+            f"{name}: {page.words.get(word, 0)} of {expected} {word}s are on the page"
+            for word, expected in build_info.count(source, source.read_text(encoding="utf-8-sig")).items()
+            if word != "block" and page.words.get(word, 0) + page.words.get("gap", 0) < expected
+        ]
+        wrong += [f"{name}: a part of it failed"] * ("failed" in page.words)
+        wrong += [f"{name}: a mark of ours was left as it is: {mark}" for mark in set(_find_marks(text))]
+        wrong += [
+            f'{name}: two elements have the id "{i}"' for i in sorted({i for i in page.ids if page.ids.count(i) > 1})
+        ]
+        wrong += [f'{name}: the link "{link}" leads nowhere' for link in _find_dead(path, page, pages, site)]
+    return wrong
+
+
+def _find_marks(text: str) -> list[str]:
+    article = _ARTICLE.search(text)
+    return re.findall(r"livepage-value-\d+|livepage=&quot;\d+|--8&lt;--", article[0] if article else text)
+
+
+def _find_dead(path: Path, page: Built, pages: dict[Path, Built], site: Path) -> list[str]:
+    """Return the links of a page that lead to no file of the site, or to no place on its page."""
+    dead = []
+    for link in dict.fromkeys(page.links):
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc or parts.path.startswith("/") or link.startswith(("#x=", "#__")):
+            continue
+        target = path if not parts.path else (path.parent / unquote(parts.path)).resolve()
+        target = target / "index.html" if target.is_dir() else target
+        if not target.is_file() or (
+            parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids
+            and not parts.fragment.startswith("x=")
+        ):  # fmt: skip
+            dead.append(link)
+    return [link for link in dead if (site / "assets") not in (path.parent / link).resolve().parents]
+
+
+def list_missing(root: Path) -> list[str]:
+    """Return what a reader of the MkDocs site has and a reader of this one has not, as found in the files."""
+    site = root / "site"
+    pages = "".join(path.read_text(encoding="utf-8") for path in site.rglob("index.html"))
+    missing = []
+    if 'class="reading-time"' not in pages:
+        missing.append("MkDocs hooks are not run: no reading time, no date of the commit, no failures as warnings")
+    if notebooks := [path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.py")]:
+        built = [find_page(Path(name).relative_to("docs").as_posix(), site).is_file() for name in notebooks]
+        missing += [f"{name} is not rendered" for name, is_built in zip(notebooks, built, strict=True) if not is_built]
+    index = next((path for path in (site / "search.json", site / "search/search_index.json") if path.is_file()), None)
+    if index:
+        missing.append(f"the search index takes {index.stat().st_size:,} bytes: what a hook leaves out is in it")
+    for name in ("llms.txt", "feed.xml"):
+        if not (site / name).is_file():
+            missing.append(f"no {name}, which a hook makes")
+    if not list(site.rglob("index.md")):
+        missing.append("no Markdown beside the pages, which a hook makes")
+    return missing
+
+
+def main() -> int:
+    """Build, check and report; return the exit code."""
+    started = time.perf_counter()
+    folder = ROOT / FOLDER
+    copy(ROOT, folder)
+    code, messages = build(folder, ROOT / ".cache" / "xla_inspect")
+    if code or messages:
+        # A page of ours that fails says where; the frames around that help nobody.
+        ours = [match[1] for line in messages if (match := re.search(r"PageError: (.*)", line))]
+        print("\n".join(ours or messages), file=sys.stderr)
+        print(f"portable: Zensical ended with {code} and logged the above", file=sys.stderr)
+        return 1
+    site = folder / "site"
+    project.root = folder
+    # What the hook does for MkDocs at the end of a build is done here.
+    explorer_files.publish([path.read_text(encoding="utf-8") for path in site.rglob("index.html")], site)
+    wrong = check(folder)
+    print("\n".join(wrong), end="\n" * bool(wrong), file=sys.stderr)
+    pages = len(list((ROOT / "docs").rglob("*.md")))
+    print(f"portable: {pages} pages in {time.perf_counter() - started:.0f} seconds, {len(wrong)} faults of ours")
+    print("What Zensical does not do:")
+    print("\n".join(f"  * {lack}" for lack in list_missing(folder)))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What this site adds to `livepage`, which knows nothing of compilers."""

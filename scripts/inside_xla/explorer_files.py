@@ -1,0 +1,49 @@
+"""Publish what the explorers of a build need: the script, and the data of the pages that embed one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from livepage.read import project
+from xla_inspect import store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STAGED = Path(".cache/explorer")
+LIMIT = 128 * 2**20
+"""Bytes that the data may take besides what this build needs."""
+_DATA = re.compile(r"&quot;src&quot;: &quot;([0-9a-f]+\.json)&quot;")
+
+
+def publish(pages: Iterable[str], site: Path) -> None:
+    """Copy the explorer's files and the data that pages name into the site; nothing where no page has an explorer.
+
+    Args:
+        pages: The HTML of each page.
+        site: The folder of the built site.
+    """
+    names = sorted({name for html in pages for name in _DATA.findall(html)})
+    if not names:
+        return
+    folder = site / "assets" / "explorer"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        _put(project.root / STAGED / name, folder / name)
+    from xla_inspect.report.explorer import SCRIPTS, STYLE, read_asset
+
+    for name in (*SCRIPTS, STYLE):
+        (folder / name).write_text(read_asset(name), encoding="utf-8")
+    store.evict(project.root / STAGED, "*.json", size=LIMIT, keep=names)
+
+
+def _put(file: Path, place: Path) -> None:
+    """Link a file into the site, which is a tenth of the work of copying it, or copy it where that cannot be."""
+    place.unlink(missing_ok=True)
+    try:
+        place.hardlink_to(file)
+    except OSError:
+        shutil.copyfile(file, place)

@@ -1,0 +1,148 @@
+"""What `livepage` asks of this project: its targets, its exercises, its explorers and the settings of JAX."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from livepage.notebooks import fold
+from livepage.read import Adapter, project
+from xla_inspect.closure import find_files, list_imports, list_places
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+# A page holds text: where the build runs in a terminal, JAX would colour its jaxprs.
+os.environ["JAX_PPRINT_USE_COLOR"] = "0"
+
+EXERCISES = Path("snippets/practice")
+
+_GAP = re.compile(r'<p class="gap" data-target="([^"]+)">[^<]*?not compiled here: ([^<]*)</p>')
+# A state of an explorer on the page: what it is called, and what it shows.
+_STATE = re.compile(r"#x=([^&]+)&")
+# Chosen once for the process, by whoever first needs a device.
+_DEVICES = {"jax_platforms", "jax_num_cpu_devices"}
+
+_READY = """\
+# What the cells below need. In the project's own environment this does nothing.
+import importlib.util
+
+if importlib.util.find_spec("xla_inspect") is None:
+"""
+_FETCH = """\
+    import os
+    import sys
+
+    !git clone --quiet --depth 1 {address} inside-xla
+    %cd -q inside-xla
+    !"{{sys.executable}}" -m pip install --quiet --editable .
+    # Python reads where an editable package lies when it starts, and this one has started.
+    sys.path.insert(0, os.path.abspath("snippets"))
+    importlib.invalidate_caches()
+"""
+_REFUSE = """\
+    raise ModuleNotFoundError("open this notebook in the project's environment: `uv run --with jupyterlab jupyter lab`")
+"""
+_MARKING = """
+%load_ext xla_inspect.practice.cell_magic
+"""
+
+
+def _read_config() -> Mapping[str, Any]:
+    values = getattr(getattr(sys.modules.get("jax"), "config", None), "values", {})
+    return {name: value for name, value in values.items() if name not in _DEVICES}
+
+
+def _set_config(name: str, value: object) -> None:
+    sys.modules["jax"].config.update(name, value)
+
+
+class SiteAdapter(Adapter):
+    """That of this site."""
+
+    slow_work = "xla_inspect"
+    caches = ("XLA_INSPECT_CACHE",)
+    functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")
+    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*"}
+    settings: ClassVar = {"jax.config": (_read_config, _set_config)}
+
+    def list_missing(self) -> Mapping[str, str]:
+        """Return the targets that no compiler is installed for."""
+        from xla_inspect import available
+
+        return {target: reason for target, reason in available().items() if reason}
+
+    def find_gap(self, error: BaseException) -> tuple[str, str] | None:
+        """Return target and reason of a `TargetUnavailableError`, known by name since the package may be reloaded."""
+        if any(base.__name__ == "TargetUnavailableError" for base in type(error).__mro__):
+            return getattr(error, "target", ""), getattr(error, "reason", str(error))
+        return None
+
+    def find_gaps(self, markdown: str) -> Mapping[str, str]:
+        """Return the targets that the tables of a notebook mark as missing."""
+        return {unescape(target): unescape(reason) for target, reason in _GAP.findall(markdown)}
+
+    def find_anchor(self, link: str) -> str:
+        """Return the id of the explorer that a link sets to a state."""
+        state = _STATE.match(link)
+        return f"explorer-{state[1]}" if state else ""
+
+    def find_imported(self, codes: Iterable[str], folder: Path) -> Iterable[Path]:
+        """Return what code imports; a package counts whole, since it may import its modules later."""
+        places = list_places(folder)
+        return find_files(
+            codes, places, whole={name for name, place in places.items() if (place / "__init__.py").is_file()}
+        )
+
+    def imports_any(self, code: str, packages: Collection[str]) -> bool:
+        """Return whether code imports one of some packages."""
+        return any(name.partition(".")[0] in packages for name in list_imports(code))
+
+    def describe_machine(self) -> object:
+        """Return the targets that can be compiled for, and the compilers' flags of the reader."""
+        from xla_inspect import available
+        from xla_inspect.compilation import ambient_flags
+
+        return [available(), ambient_flags({})]
+
+    def list_files(self, cell: Mapping[str, object]) -> Iterable[Path]:
+        """Return the files of the exercise that a cell shows, and those beside it."""
+        if exercise := cell.get("exercise"):
+            folder = project.root / EXERCISES
+            return {
+                *(folder / str(exercise)).parent.glob("*.py"),
+                folder / "solutions" / f"{exercise}.py",
+            }
+        return ()
+
+    def write_first_cell(self, address: str) -> str:
+        """Return code that installs the project where it is not, and loads the marking of exercises."""
+        return (_READY + (_FETCH.format(address=address) if address else _REFUSE) + _MARKING).rstrip()
+
+    def expand_cell(self, cell: Mapping[str, object]) -> Iterable[tuple[str, str]] | None:
+        """Return the cells of an exercise, or the text on where to read on."""
+        if exercise := cell.get("exercise"):
+            return _write_exercise(str(exercise))
+        if phase := cell.get("references"):
+            from xla_inspect.practice import tell_references
+
+            return [("markdown", tell_references(str(phase)))]
+        return None
+
+
+def _write_exercise(key: str) -> Iterator[tuple[str, str]]:
+    from xla_inspect.practice import notebook
+
+    exercise = notebook.find_exercise(key)
+    task = f"### {exercise.title}\n\n{exercise.task}\n\nWrite it in the next cell, and run the cell to have it marked."
+    hints = [fold(f"{number} hint", hint) for number, hint in zip(notebook.ORDINALS, exercise.hints, strict=True)]
+    yield "markdown", task
+    yield "code", f"%%exercise {key}\n{notebook.starter(exercise)}".rstrip()
+    yield "markdown", "\n\n".join([*hints, fold("A solution", notebook.tell_solution(exercise))])
+
+
+ADAPTER = SiteAdapter()

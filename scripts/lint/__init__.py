@@ -1,0 +1,1 @@
+"""The rules for prose that no library knows."""

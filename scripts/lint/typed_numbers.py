@@ -1,0 +1,211 @@
+"""Find literal numbers in the prose of a page: what a compiler says is computed there, never typed.
+
+Names pass (`H100`, `float32`), and so do years, the numbers of lists and exercises, and versions but for those that
+the project pins.
+A shape such as `64 x 128` or `[4, 8]` passes where the page's own code, or a program that it imports, holds it.
+A number in words is held to the same where the page rests on it (see `livepage.run`): it is computed, or the check
+behind the sentence holds it.
+Any other number needs an entry in `typed_numbers.toml`: the words around it, and the reason; under `*` for all pages.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from common import ROOT
+from livepage.notebooks import read_prose
+from livepage.read import FENCE, mask, project
+from livepage.run import CHECK, OUTPUT, VALUES, backing
+
+ALLOWED = Path(__file__).with_suffix(".toml")
+
+_WORD = re.compile(r"[^\s|]+")
+_SHAPE = re.compile(r"\[\d+(?:,\s*\d+)*\]|\d+(?:\s*(?:x|\N{MULTIPLICATION SIGN})\s*\d+)+(?!\w)")
+_VERSION = re.compile(r"v?\d+(?:\.\d+){2,}|v\d+|(?:Python|jax|JAX|jaxlib|libtpu|CUDA|C\+\+|MkDocs)\s+\d+(?:\.\d+)*\b")
+_COUNTS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+NUMBER_WORDS = {word: number for number, word in enumerate(_COUNTS.split(), 2)}
+NUMBER_WORDS |= {"twice": 2, "half": 2, "thrice": 3, "dozen": 12}
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+# A value that computes nothing.
+_FIXED = re.compile(r"""(?<!`)`= ([\d_.]+|'[^'`]*'|"[^"`]*")`(?!`)""")
+_PUNCTUATION = "\"'*_.,;:!?()[]{}\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{HORIZONTAL ELLIPSIS}"
+
+
+@dataclass(frozen=True)
+class UnbackedNumber:
+    """A number that nothing vouches for."""
+
+    file: str
+    line: int
+    number: str
+
+    def __str__(self) -> str:
+        """Return `file:line: ` with what to do."""
+        place = f"{self.file}:{self.line}"
+        listed = f"or add its words and the reason to {ALLOWED.relative_to(ROOT)}"
+        if self.number.lower() in NUMBER_WORDS:
+            how = "compute it (`= in_words(...)`), assert it in the check behind the sentence,"
+            return f"{place}: nothing holds the number {self.number!r}: {how} {listed}"
+        return f"{place}: the number {self.number!r} is typed: compute it (`= expression`), {listed}"
+
+
+def check(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
+    """Return the typed numbers of a page, in order.
+
+    Args:
+        path: The Markdown file.
+        root: The project, from which the file is named and whose `snippets/programs` it may import.
+    """
+    name = path.relative_to(root).as_posix()
+    return [*check_text(path.read_text(encoding="utf-8"), name, root), *check_words(path, root)]
+
+
+def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
+    """Return the numbers in words, of sentences that rest on the page, that neither a value nor their check holds."""
+    project.root = root
+    name = path.relative_to(root).as_posix()
+    if not path.is_relative_to(root / project.docs) or not backing.locate(name).is_file():
+        return []
+    prose, record = read_prose(path), backing.load(name)
+    codes = {(CHECK, title): code for title, code in record.checks.items()} | {(VALUES, ""): "", (OUTPUT, ""): ""}
+    findings = []
+    for sentence in prose.sentences:
+        by = record.backed.get(sentence.text, ("", ""))
+        if by in codes:
+            words = _NUMBER_WORD.findall(_blank_allowed(mask(sentence.text), name))
+            held = _list_numbers(codes[by])
+            findings += [
+                UnbackedNumber(name, sentence.line, word) for word in words if NUMBER_WORDS[word.lower()] not in held
+            ]
+    return findings
+
+
+def _list_numbers(code: str) -> set[object]:
+    """Return the numbers that a check holds: its constants, and how many things its lists name."""
+    numbers = set[object]()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            numbers |= {node.value, 1 / node.value if node.value else 0}
+        elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+            numbers.add(len(node.elts))
+        elif isinstance(node, ast.Dict):
+            numbers.add(len(node.keys))
+    return numbers
+
+
+def check_text(text: str, name: str, root: Path = ROOT) -> list[UnbackedNumber]:
+    """Return the typed numbers of a page's text.
+
+    Args:
+        text: Markdown.
+        name: The page's file, relative to the project.
+        root: The project.
+    """
+    code = "\n".join((*_find_code(text), *_read_programs(text, root)))
+    masked = _blank_allowed(mask(text), name)
+    masked = _VERSION.sub(lambda match: match[0] if _is_pinned(match[0]) else _blank(match), masked)
+    masked = _SHAPE.sub(lambda match: _blank(match) if _holds(code, match[0]) else match[0], masked)
+    typed = [(line, number) for line, _, number in _find_numbers(masked) if not _YEAR.fullmatch(number)]
+    fixed = [(text.count("\n", 0, match.start()) + 1, match[1]) for match in _FIXED.finditer(text)]
+    return [UnbackedNumber(name, line, number) for line, number in sorted(typed + fixed, key=lambda pair: pair[0])]
+
+
+def _blank_allowed(masked: str, name: str) -> str:
+    for phrase in (*_read_allowed().get(name, ()), *_read_allowed().get("*", ())):
+        masked = masked.replace(phrase, _blank_text(phrase))
+    return masked
+
+
+def list_numbers(text: str) -> list[tuple[int, int, str]]:
+    """Return the numbers in the prose of a page that the lint can vouch for, years and versions aside.
+
+    Returns:
+        The line of each, the offset in the text, and the number.
+    """
+    return [number for number in _find_numbers(_VERSION.sub(_blank, mask(text))) if not _YEAR.fullmatch(number[2])]
+
+
+def unused(root: Path = ROOT) -> list[str]:
+    """Return the entries of the list whose page does not hold their words any more."""
+    return [
+        f"{name}: {phrase!r}"
+        for name, phrases in _read_allowed().items()
+        for phrase in phrases
+        if name != "*"
+        if not (root / name).is_file() or phrase not in (root / name).read_text(encoding="utf-8")
+    ]
+
+
+def _is_pinned(version: str) -> bool:
+    """Return whether this is the version of a package that the project pins, which the next release changes."""
+    return version.rsplit(maxsplit=1)[-1] in _read_pins()
+
+
+@cache
+def _read_pins() -> set[str]:
+    """Return the pinned versions of at least three parts."""
+    return set(re.findall(r"==(\d+(?:\.\d+){2,})", (ROOT / "pyproject.toml").read_text(encoding="utf-8")))
+
+
+def _find_numbers(masked: str) -> list[tuple[int, int, str]]:
+    """Return line, offset and text of each word that is a number; one that starts with a letter is a name."""
+    numbers = []
+    for word in _WORD.finditer(masked):
+        number = word[0].strip(_PUNCTUATION)
+        if re.match(r"[^\w]*\d", number):
+            numbers.append((masked.count("\n", 0, word.start()) + 1, word.start() + word[0].index(number), number))
+    return numbers
+
+
+def _holds(code: str, shape: str) -> bool:
+    """Return whether code holds these dimensions one after the other."""
+    dimensions = re.findall(r"\d+", shape)
+    return re.search(r"(?<![\d.])" + r"[\s,x_()]+".join(dimensions) + r"(?![\d.])", code) is not None
+
+
+def _find_code(text: str) -> list[str]:
+    """Return the fences of a page."""
+    return [fence[0] for fence in FENCE.finditer(text)]
+
+
+def _read_programs(text: str, root: Path) -> list[str]:
+    """Return the source of the programs that a page imports."""
+    names = re.findall(r"\bprograms\.(\w+)", text)
+    for line in re.findall(r"\bprograms import ([^\n]*)", text):
+        names += re.findall(r"\w+", line)
+    files = [root / "snippets" / "programs" / f"{name}.py" for name in dict.fromkeys(names)]
+    return [file.read_text(encoding="utf-8") for file in files if file.is_file()]
+
+
+@cache
+def _read_allowed() -> dict[str, dict[str, str]]:
+    """Return, by page, the words that may hold a number, with the reason."""
+    return tomllib.loads(ALLOWED.read_text(encoding="utf-8"))
+
+
+def _blank(match: re.Match[str]) -> str:
+    return _blank_text(match[0])
+
+
+def _blank_text(text: str) -> str:
+    """Return white space of the same lines."""
+    return re.sub(r"[^\n]", " ", text)
+
+
+def main() -> None:
+    """Check the pages named on the command line, or all of them."""
+    paths = [Path(name).resolve() for name in sys.argv[1:]] or sorted((ROOT / "docs").rglob("*.md"))
+    findings = [finding for path in paths for finding in check(path)]
+    print("\n".join(map(str, findings)) or f"no typed numbers in {len(paths)} pages")
+    sys.exit(bool(findings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Read the cells of a notebook from a Python file in the percent format, each with the line on which it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from mkdocs.utils import meta
+
+from livepage.read import Check, Prose, gather_sentences, project, read_sentences, relative
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_MARK = "# %%"
+# Where jupytext puts what it cannot read in a mark.
+_UNREAD = {"title", "incorrectly_encoded_metadata"}
+# How jupytext notes blank lines.
+_LAYOUT = "lines_to_next_cell"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell.
+
+    Attributes:
+        source: Its text; that of a Markdown cell without the marks of the comment.
+        line: The line of the file on which the text begins.
+        is_code: Whether it is Python and not Markdown.
+        metadata: What its mark says, as in `# %% fold="A solution"`.
+    """
+
+    source: str
+    line: int
+    is_code: bool
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A notebook as it is written.
+
+    Attributes:
+        cells: Its cells; the first is without the front matter.
+        front_matter: The text above the title in which the page says what it is, or an empty string.
+    """
+
+    cells: tuple[Cell, ...]
+    front_matter: str = ""
+
+    @property
+    def code_cells(self) -> list[Cell]:
+        """The cells that run, in order."""
+        return [cell for cell in self.cells if cell.is_code]
+
+
+def read_notebook(path: Path) -> Notebook:
+    """Read a notebook.
+
+    Raises:
+        ValueError: Something stands above the first cell, or a mark cannot be read; the message names file and line.
+    """
+    return _read(relative(path, project.root), path.read_text(encoding="utf-8-sig"))
+
+
+@lru_cache(maxsize=100)  # a rebuild asks again for each notebook
+def _read(name: str, text: str) -> Notebook:
+    import jupytext  # type: ignore[import-untyped]  # ships no types
+
+    lines = text.split("\n")
+    marks = [at for at, line in enumerate(lines) if line.startswith(_MARK)]
+    if above := next((at for at, line in enumerate(lines[: marks[0] if marks else None], 1) if line.strip()), None):
+        message = f"{name}:{above}: this stands above the first cell, which begins with `{_MARK}`"
+        raise ValueError(message)
+    cells: list[Cell] = []
+    for mark, end, cell in zip(marks, [*marks[1:], len(lines)], jupytext.reads(text, "py:percent").cells, strict=True):
+        if cell.cell_type == "raw" or _UNREAD & cell.metadata.keys():
+            message = f'{name}:{mark + 1}: this begins no cell: write `# %%` or `# %% [markdown]`, then name="value"'
+            raise ValueError(message)
+        if source := cell.source.strip("\n").rstrip():
+            line = next(at for at in range(mark + 1, end) if lines[at].strip()) + 1
+            metadata = {key: value for key, value in cell.metadata.items() if key != _LAYOUT}
+            cells.append(Cell(source, line, cell.cell_type == "code", metadata))
+    return _split_front_matter(tuple(cells))
+
+
+def read_markdown(path: Path) -> str:
+    """Return the Markdown of a notebook, each line where it stands in the file, and nothing in the other lines."""
+    lines = [""] * len(path.read_text(encoding="utf-8-sig").split("\n"))
+    for cell in read_notebook(path).cells:
+        if not cell.is_code:
+            text = cell.source.split("\n")
+            lines[cell.line - 1 : cell.line - 1 + len(text)] = text
+    return "\n".join(lines)
+
+
+def read_prose(path: Path) -> Prose:
+    """Read the sentences of a page, which may be a notebook."""
+    name = relative(path, project.root)
+    if path.suffix == ".md":
+        return read_sentences(name, path.read_text(encoding="utf-8-sig"))
+    cells = read_notebook(path).code_cells
+    checks = [
+        Check(str(cell.metadata["check"]), cell.source, cell.line - 1) for cell in cells if "check" in cell.metadata
+    ]
+    code = [(cell.line, cell.source) for cell in cells if "check" not in cell.metadata]
+    return gather_sentences(name, read_markdown(path), checks, code)
+
+
+def _split_front_matter(cells: tuple[Cell, ...]) -> Notebook:
+    if not cells or cells[0].is_code:
+        return Notebook(cells)
+    first = cells[0]
+    whole = f"{first.source}\n"
+    rest = meta.get_data(whole)[0].lstrip()
+    above = whole.removesuffix(rest)
+    body = Cell(rest.rstrip(), first.line + above.count("\n"), is_code=False, metadata=first.metadata)
+    return Notebook((body, *cells[1:]), above)

@@ -1,0 +1,105 @@
+"""The notebook that a reader takes away: the cells without output, what they need installed first, links that lead."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from livepage.notebooks.cells import Cell
+from livepage.read import project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from livepage.notebooks.cells import Notebook
+
+_KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<to>[^)\s]+)\)(?:\{[^}\n]*\})?")
+_ATTRIBUTES = re.compile(r" *\{:? *[#.][^}\n]*\} *$", re.MULTILINE)
+_ELSEWHERE = re.compile(r"[a-z]+:")
+
+
+def write_download(notebook: Notebook, address: str, find_page: Callable[[str], str | None]) -> str:
+    """Return a notebook as JSON of nbformat 4.5, the same for the same cells.
+
+    Args:
+        notebook: The notebook.
+        address: Where the project's repository is, or an empty string.
+        find_page: Returns the whole address of the page that a relative link leads to, or None where that is unknown.
+    """
+    title, *rest = _split_title(notebook)
+    first = project.adapter.write_first_cell(address)
+    cells = [title, *([Cell(first, 0, is_code=True)] if first else []), *rest]
+    written = [part for cell in cells for part in _expand(cell)]
+    made = [_write_cell(at, cell, find_page) for at, cell in enumerate(written)]
+    content = {"cells": made, "metadata": _KERNEL, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _split_title(notebook: Notebook) -> list[Cell]:
+    """Return the cells; what follows the title in its cell is a cell of its own."""
+    first, *rest = notebook.cells
+    title, _, below = first.source.partition("\n")
+    return [
+        Cell(title, first.line, is_code=False),
+        *([Cell(below.strip(), first.line, is_code=False)] if below.strip() else []),
+        *rest,
+    ]
+
+
+def _expand(cell: Cell) -> Iterator[Cell]:
+    """Yield what a cell is in a notebook: the project may know some, what is folded is text, a check is left out."""
+    if cell.metadata.get("check"):
+        return
+    own = project.adapter.expand_cell(cell.metadata)
+    if own is not None:
+        yield from (Cell(text, 0, is_code=kind == "code") for kind, text in own)
+    elif summary := cell.metadata.get("fold"):
+        body = f"```python\n{cell.source}\n```" if cell.is_code else cell.source
+        yield Cell(fold(str(summary), body), 0, is_code=False)
+    else:
+        yield cell
+
+
+def fold(summary: str, body: str) -> str:
+    """Return Markdown folded under a line, as every notebook shows it."""
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def _write_cell(at: int, cell: Cell, find_page: Callable[[str], str | None]) -> dict[str, object]:
+    source = cell.source if cell.is_code else _lead(_ATTRIBUTES.sub("", cell.source), find_page)
+    name = hashlib.sha256(f"{at}\n{source}".encode()).hexdigest()[:8]
+    code: dict[str, object] = {"execution_count": None, "outputs": []} if cell.is_code else {}
+    kind = "code" if cell.is_code else "markdown"
+    return {"cell_type": kind, "id": name, "metadata": {}, "source": source.splitlines(keepends=True), **code}
+
+
+def _lead(text: str, find_page: Callable[[str], str | None]) -> str:
+    """Return Markdown whose relative links lead to the site, or are plain text where nobody knows its address."""
+
+    def resolve(link: re.Match[str]) -> str:
+        if _ELSEWHERE.match(link["to"]):
+            return f"[{link['text']}]({link['to']})"
+        to = find_page(link["to"])
+        return f"[{link['text']}]({to})" if to else link["text"]
+
+    return _LINK.sub(resolve, text)
+
+
+def address_of(site: str, page: str, link: str, find_url: Callable[[str], str | None]) -> str | None:
+    """Return the whole address of what a relative link on a page leads to.
+
+    Args:
+        site: The address of the site, or an empty string.
+        page: The page's file below the folder of the pages.
+        link: The link, to another such file or to an id of this page.
+        find_url: Returns the address below the site's of a file, or None where there is none.
+    """
+    file, hash_, name = link.partition("#")
+    source = posixpath.normpath(posixpath.join(posixpath.dirname(page), file)) if file else page
+    url = find_url(source)
+    return urljoin(site.rstrip("/") + "/", url) + hash_ + name if site and url is not None else None

@@ -1,0 +1,261 @@
+"""Notebooks as pages: Python files in the percent format, which mkdocs-jupyter runs and converts to Markdown.
+
+That Markdown goes the way of every page, so its links are checked, its listings coloured and its look is the site's.
+What a notebook was converted to is kept. While all of them are, nothing of mkdocs-jupyter is imported, since that alone
+takes as long as a small build. Those that are not run side by side, each in a process of its own, while other pages are
+built.
+"""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import logging
+import os
+import re
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+from livepage.notebooks import conversions, downloads
+from livepage.notebooks.cells import read_notebook, read_prose
+from livepage.read import Failure, Origin, project, relative
+from livepage.run import agreement, is_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+SUFFIX = ".py"
+TEMPLATE = Path(__file__).with_name("notebook.md.j2")
+AT_ONCE = 2
+"""How many notebooks run side by side: each takes a core and, with what it imports, up to a gigabyte."""
+
+# What each process that runs a notebook begins with.
+_FIRST_LINES = """\
+import sys
+sys.path.append({path!r})
+from livepage.run import kernel_asserts
+sys.path.remove({path!r})
+kernel_asserts.install(is_whole={whole})
+del kernel_asserts, sys
+"""
+_FAILED = '<p class="failed">This notebook did not run in this build.</p>'
+_CELL_LINE = re.compile(r"(?:Cell In\[(\d+)\], line|Input In \[(\d+)\], in) (\d+)")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+_TITLE = re.compile(r"^# .*$", re.MULTILINE)
+_GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?$")
+
+_running: dict[Path, Future[str]] = {}
+
+
+class _Page(File):
+    """A notebook."""
+
+    def is_documentation_page(self) -> bool:
+        """Return that it is a page, which MkDocs tells by the end of its name."""
+        return True
+
+
+def list_notebooks(docs: Path) -> list[Path]:
+    """Return the notebooks of a site."""
+    return sorted(docs.rglob(f"*{SUFFIX}"))
+
+
+def is_notebook(page: Page) -> bool:
+    """Whether a page is a notebook."""
+    return page.file.src_uri.endswith(SUFFIX)
+
+
+def begin(paths: list[Path]) -> None:
+    """Find out which notebooks need not run.
+
+    Raises:
+        PluginError: A notebook cannot be read; says where.
+    """
+    _running.clear()
+    try:
+        conversions.begin(paths)
+    except ValueError as error:
+        raise PluginError(str(error)) from error
+
+
+def add_files(files: Files, config: MkDocsConfig) -> Files:
+    """Return the files of a site, its notebooks as pages, and with each the file that a reader takes away."""
+    begin(list_notebooks(Path(config.docs_dir)))
+    pages = {
+        file.src_uri: _Page(
+            file.src_uri,
+            src_dir=file.src_dir or config.docs_dir,
+            dest_dir=config.site_dir,
+            use_directory_urls=config.use_directory_urls,
+            inclusion=file.inclusion,
+        )
+        for file in files
+        if file.src_uri.endswith(SUFFIX)
+    }
+    taken = [File.generated(config, _download(name), content="") for name in pages]
+    return Files([*(pages.get(file.src_uri, file) for file in files), *taken])
+
+
+def read_source(page: Page) -> str | None:
+    """Return what MkDocs reads of a notebook, its front matter, and None for any other page."""
+    return read_notebook(_path(page)).front_matter if is_notebook(page) else None
+
+
+def write_downloads(files: Files, config: MkDocsConfig) -> None:
+    """Write what readers take away, now that every page has its address."""
+
+    def find_url(uri: str) -> str | None:
+        file = files.get_file_from_path(uri)
+        return file.url if file else None
+
+    for path in list_notebooks(Path(config.docs_dir)):
+        name = path.relative_to(config.docs_dir).as_posix()
+        file = files.get_file_from_path(_download(name))
+        if file is None:
+            continue
+
+        def find_page(link: str, name: str = name) -> str | None:
+            return downloads.address_of(config.site_url or "", name, link, find_url)
+
+        file.content_string = downloads.write_download(read_notebook(path), config.repo_url or "", find_page)
+
+
+def start(files: Files) -> None:
+    """Let the notebooks run that have to, while other pages are built."""
+    paths = [Path(file.abs_src_path or "") for file in files if isinstance(file, _Page) and file.page]
+    waiting = [path for path in paths if not conversions.is_kept(path)]
+    if waiting:
+        run = _prepare()  # imports, which a page must not meet half done
+        pool = ThreadPoolExecutor(AT_ONCE)
+        _running.update({path: pool.submit(run, path) for path in waiting})
+        pool.shutdown(wait=False)
+
+
+def obtain(path: Path) -> str:
+    """Return the Markdown of a notebook, which runs for it where nothing is kept.
+
+    Raises:
+        Exception: Whatever the notebook, its process or its conversion ends with.
+    """
+    if conversions.is_kept(path):
+        return conversions.load(path)
+    markdown = _running.pop(path).result() if path in _running else _prepare()(path)
+    conversions.store(path, markdown)
+    return markdown
+
+
+def _prepare() -> Callable[[Path], str]:
+    """Return what runs a notebook and converts it to Markdown."""
+    from mkdocs_jupyter.convert import nb2html  # type: ignore[import-untyped]  # ships no types
+
+    _shut_out_settings()
+
+    def run(path: Path) -> str:
+        text = html.unescape(nb2html(str(path), execute=True, allow_errors=False, custom_template=str(TEMPLATE)))
+        return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)).strip() + "\n"
+
+    return run
+
+
+def _shut_out_settings() -> None:
+    """Keep the reader's own settings of Jupyter and IPython out of the processes that run notebooks."""
+    folder = project.root / conversions.FOLDER / "settings"
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    first = _FIRST_LINES.format(path=str(Path(__file__).parents[2]), whole=is_whole())
+    chosen = {
+        # Each would warn that it speaks to this process over plain TCP, which does not leave the machine.
+        "Application": {"log_level": logging.ERROR},
+        # A notebook `capstone.py` would otherwise be imported by those beside it that want the library `capstone`.
+        "InteractiveShellApp": {"ignore_cwd": True, "exec_lines": [first]},
+    }
+    (profile / "ipython_kernel_config.json").write_text(json.dumps(chosen), encoding="utf-8")
+    os.environ["JUPYTER_CONFIG_DIR"] = os.environ["IPYTHONDIR"] = str(folder)
+
+
+def dress(page: Page, config: MkDocsConfig, report: Callable[[Failure], None]) -> str:
+    """Return a notebook's Markdown with its time and the ways to take it along under its title."""
+    markdown, failures = convert(_path(page))
+    for failure in failures:
+        report(failure)
+    name = Path(_download(page.file.src_uri)).name
+    ways = [f"{page.meta['minutes']} minutes"] if "minutes" in page.meta else []
+    ways.append(f'[Download the notebook]({name}){{ download="{name}" }}')
+    if address := colab_address(config, page.file.src_uri):
+        image = os.path.relpath("assets/open-in-colab.svg", Path(page.file.src_uri).parent.as_posix() or ".")
+        ways.append(f"[![Open in Colab]({Path(image).as_posix()}){{ width=126 height=24 }}]({address})")
+    bar = " · ".join(ways) + "\n{ .notebook-bar }"
+    return _TITLE.sub(lambda title: f"{title[0]}\n\n{bar}\n", markdown, count=1)
+
+
+def colab_address(config: MkDocsConfig, page: str) -> str:
+    """Return where Colab opens a notebook from the repository's branch that holds the built site, or an empty string.
+
+    Colab opens notebooks of GitHub alone.
+    """
+    repository = _GITHUB.match(config.repo_url or "")
+    branch = config.extra.get("site_branch")
+    if not repository or not branch:
+        return ""
+    return f"https://colab.research.google.com/github/{repository[1]}/blob/{branch}/{_download(page)}"
+
+
+def _path(page: Page) -> Path:
+    return Path(page.file.abs_src_path or page.file.src_uri)
+
+
+def _download(uri: str) -> str:
+    return uri.removesuffix(SUFFIX) + ".ipynb"
+
+
+def convert(path: Path) -> tuple[str, list[Failure]]:
+    """Return the Markdown of a notebook, or a note in its place when it failed, and what is wrong with it."""
+    try:
+        markdown = obtain(path)
+    except Exception as error:  # noqa: BLE001 - whatever a notebook, its process or its conversion ends with
+        return f"# {path.stem}\n\n{_FAILED}\n", [_locate(path, error)]
+    return markdown, _review(path, markdown)
+
+
+def _review(path: Path, markdown: str) -> list[Failure]:
+    """Note which targets are missing from what a notebook shows.
+
+    Returns:
+        Its checks without an assert, what was not affirmed, and the missing targets where all are required.
+    """
+    gaps = project.adapter.find_gaps(markdown)
+    project.missing.update(gaps)
+    name = relative(path, project.root)
+    checks = [cell for cell in read_notebook(path).code_cells if "check" in cell.metadata]
+    failures = [
+        Failure(Origin(name, cell.line), "this check asserts nothing")
+        for cell in checks
+        if not any(isinstance(part, ast.Assert) for part in ast.walk(ast.parse(cell.source)))
+    ]
+    failures += agreement.judge(read_prose(path))
+    if os.environ.get("REQUIRE_TARGETS") == "all":
+        failures += [Failure(Origin(name, 1), f"target {target} is missing: {gap}") for target, gap in gaps.items()]
+    return failures
+
+
+def _locate(path: Path, error: Exception) -> Failure:
+    """Return what failed in a notebook, at the line of its file where the innermost cell stood."""
+    name = relative(path, project.root)
+    message = f"{getattr(error, 'ename', type(error).__name__)}: {getattr(error, 'evalue', error)}"
+    places = _CELL_LINE.findall(_COLOR.sub("", str(error)))
+    cells = read_notebook(path).code_cells
+    for first, second, line in reversed(places):
+        number = int(first or second)
+        if number <= len(cells):
+            cell = cells[number - 1]
+            failure = Failure(Origin(name, cell.line + int(line) - 1), message)
+            return agreement.explain(failure, str(cell.metadata.get("check", "")), read_prose(path))
+    return Failure(Origin(name, 1), message)

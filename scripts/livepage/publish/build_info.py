@@ -1,0 +1,146 @@
+"""What a build is made of: the commit, the pinned packages, and how much of each page runs.
+
+It is read from the files, by the reader that the build itself uses, so that it can stand on a page of the same build.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from markdown import Markdown
+
+from livepage.read import Includes, Origin, project, read_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_TITLE = re.compile(r"^# (.+?)(?:\s*\{.*\})?$", re.MULTILINE)
+_NAMED = re.compile(r"([\w/-]+\.(?:md|py))$", re.MULTILINE)
+_PIN = re.compile(r"([\w.-]+)==([^;\s]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The commit that a build is made from.
+
+    Attributes:
+        name: Its full hash, or an empty string outside of a git clone.
+        date: When it was made, in UTC, as `2026-11-20 20:11`, or an empty string.
+        changed: Whether tracked files differ from it.
+    """
+
+    name: str = ""
+    date: str = ""
+    changed: bool = False
+
+    def __str__(self) -> str:
+        """Return it in a few words."""
+        if not self.name:
+            return "files outside of a git clone"
+        return f"{self.name[:12]} of {self.date} UTC" + (", with local changes" if self.changed else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A page, and how much of it runs.
+
+    Attributes:
+        name: Its file, relative to the folder of the pages.
+        title: Its first heading.
+        pieces: How many `block`s, `value`s and `check`s it has.
+    """
+
+    name: str
+    title: str
+    pieces: Mapping[str, int]
+
+
+def find_commit() -> Commit:
+    """Return the commit of the project's folder."""
+    line = ask_git("log", "-1", "--format=%H %ct")
+    if not line:
+        return Commit()
+    name, seconds = line.split()
+    date = datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%d %H:%M")
+    return Commit(name, date, changed=bool(ask_git("status", "--porcelain", "--untracked-files=no")))
+
+
+def ask_git(*words: str) -> str:
+    """Return what git says of the project's folder, or an empty string where it says nothing."""
+    # The clone may belong to another user; git then refuses to say anything of it.
+    owned = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": str(project.root)}
+    command = ["git", "-C", str(project.root), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | owned)
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def list_pages() -> list[Counted]:
+    """Return the Markdown pages in the order of the navigation, those outside it last, with how much of each runs."""
+    folder = project.root / project.docs
+    named = _NAMED.findall((project.root / "mkdocs.yml").read_text(encoding="utf-8"))
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.md"))}
+    order = {name: place for place, name in reversed([*enumerate(named)])}
+    return [_count_page(name, paths[name]) for name in sorted(paths, key=lambda name: order.get(name, len(order)))]
+
+
+def list_notebooks() -> list[str]:
+    """Return the notebooks, which run cell by cell, relative to the folder of the pages."""
+    folder = project.root / project.docs
+    return [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.py"))]
+
+
+def _count_page(name: str, path: Path) -> Counted:
+    lines, pieces = _read(path, path.read_text(encoding="utf-8-sig"))
+    title = _TITLE.search("\n".join(lines))
+    return Counted(name, title[1] if title else name, pieces)
+
+
+def count(path: Path, text: str) -> Counter[str]:
+    """Return how many blocks, values and checks a page has, includes expanded as in the build."""
+    return _read(path, text)[1]
+
+
+def _read(path: Path, text: str) -> tuple[list[str], Counter[str]]:
+    lines = _FRONT_MATTER.sub("", text, count=1).split("\n")
+    expanded, _, _ = _make_reader(project.root).expand(lines, path.name, 1)
+    return expanded, _count_pieces(path.name, "\n".join(expanded))
+
+
+@lru_cache(maxsize=100)  # a rebuild asks again for each page
+def _count_pieces(name: str, text: str) -> Counter[str]:
+    lines = text.split("\n")
+    return Counter(str(piece.kind) for piece in read_pieces(name, lines, [Origin(name, 1)] * len(lines)).pieces)
+
+
+@cache
+def _make_reader(root: Path) -> Includes:
+    bases = [str(root / "snippets"), str(root)]
+    reader = Includes({**Includes.DEFAULTS, "check_paths": True, "base_path": bases}, Markdown())
+    reader.root = root
+    return reader
+
+
+def list_pins() -> dict[str, dict[str, str]]:
+    """Return the packages that are pinned by hand, with their versions, by what they are for."""
+    written: dict[str, Any] = tomllib.loads((project.root / "pyproject.toml").read_text(encoding="utf-8"))
+    return {
+        what: {
+            match[1]: match[2]
+            for requirement in requirements
+            if isinstance(requirement, str) and (match := _PIN.match(requirement))
+        }
+        for what, requirements in written["dependency-groups"].items()
+    }

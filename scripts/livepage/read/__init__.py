@@ -1,0 +1,47 @@
+"""Read a page: what runs on it, what it says, where each line stands, and what its project adds."""
+
+from livepage.read.adapter import Adapter, load_adapter
+from livepage.read.blocks import FENCE_MARK, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
+from livepage.read.sentences import (
+    FENCE,
+    LABELS,
+    VALUE,
+    Check,
+    Prose,
+    Sentence,
+    gather_sentences,
+    mask,
+    read_sentences,
+)
+from livepage.read.shared import GARBAGE, PageError, log, project
+from livepage.read.source_lines import Failure, Includes, Origin, relative
+
+__all__ = [
+    "FENCE",
+    "FENCE_MARK",
+    "GARBAGE",
+    "LABELS",
+    "VALUE",
+    "VALUE_MARK",
+    "Adapter",
+    "Check",
+    "Failure",
+    "Includes",
+    "Kind",
+    "Origin",
+    "Outcome",
+    "PageError",
+    "Piece",
+    "Prose",
+    "SearchEntry",
+    "Sentence",
+    "Source",
+    "gather_sentences",
+    "load_adapter",
+    "log",
+    "mask",
+    "project",
+    "read_pieces",
+    "read_sentences",
+    "relative",
+]

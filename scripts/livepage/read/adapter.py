@@ -1,0 +1,87 @@
+"""What a project adds to its pages: of what they are about, the rest of this package knows nothing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from pathlib import Path
+
+
+class Adapter:
+    """What a project may say of its own, each with a default that says nothing.
+
+    A project names the module that holds one, as `ADAPTER`, in the option `adapter` of `livepage.extension`.
+
+    Attributes:
+        slow_work: The logger that hears of each piece of work that the next build will find done.
+        caches: The variables of the environment that name folders into which a block may write.
+        functions: The packages whose functions are found by the search where a listing names them.
+        replaced: By the class of an element that lives on its page alone, what stands for it in a page's Markdown.
+        settings: By the name of a library's settings, what reads them, and what sets one by its name.
+    """
+
+    slow_work: str = ""
+    caches: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    replaced: ClassVar[Mapping[str, str]] = {}
+    settings: ClassVar[Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[str, Any], None]]]] = {}
+
+    def list_missing(self) -> Mapping[str, str]:
+        """Return the targets that this machine lacks, each with the reason."""
+        return {}
+
+    def find_gap(self, error: BaseException) -> tuple[str, str] | None:
+        """Return the missing target and the reason of an error that is no fault of the page, or None."""
+        del error
+        return None
+
+    def find_gaps(self, markdown: str) -> Mapping[str, str]:
+        """Return the missing targets that the Markdown of a notebook tells of, each with the reason."""
+        del markdown
+        return {}
+
+    def find_anchor(self, link: str) -> str:
+        """Return the id that a link needs which is read by a script of the page, or an empty string for any other."""
+        del link
+        return ""
+
+    def find_imported(self, codes: Iterable[str], folder: Path) -> Iterable[Path]:
+        """Return the files of a folder that code imports, directly or not: all of them, unless the project knows."""
+        del codes
+        return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+    def imports_any(self, code: str, packages: Collection[str]) -> bool:
+        """Return whether code may import one of some packages."""
+        del code, packages
+        return True
+
+    def describe_machine(self) -> object:
+        """Return what else the outcome of a notebook depends on here, as JSON holds it."""
+        return None
+
+    def list_files(self, cell: Mapping[str, object]) -> Iterable[Path]:
+        """Return the files that a cell shows, by its metadata, besides those that it imports."""
+        del cell
+        return ()
+
+    def write_first_cell(self, address: str) -> str:
+        """Return the code with which a notebook begins that is taken away; the address is that of the repository."""
+        del address
+        return ""
+
+    def expand_cell(self, cell: Mapping[str, object]) -> Iterable[tuple[str, str]] | None:
+        """Return what a cell is in a notebook that is taken away, by its metadata, as pairs of kind and text.
+
+        The kinds are `code` and `markdown`; None leaves the cell as it is.
+        """
+        del cell
+        return None
+
+
+def load_adapter(name: str) -> Adapter:
+    """Return what a project adds, by the name of its module, or what adds nothing where that is empty."""
+    adapter: Adapter = import_module(name).ADAPTER if name else Adapter()
+    return adapter

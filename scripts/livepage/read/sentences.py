@@ -1,0 +1,234 @@
+"""The sentences of a page, and the labels that its blocks print, each with its line: what a reader is told in words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from livepage.read.blocks import Kind, read_pieces
+from livepage.read.source_lines import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+# What is not prose, in the order in which it is blanked out.
+_NO_PROSE = tuple(
+    re.compile(pattern, re.MULTILINE | re.DOTALL)
+    for pattern in (
+        r"\A---\n.*?^---$",  # front matter
+        r"^(?P<lead>[ \t>]*)(?P<fence>`{3,}|~{3,})[^\n`]*$.*?^(?P=lead)(?P=fence)[ \t]*$",
+        r"<!--.*?-->",
+        r"^--8<--.*$",  # includes a file
+        r"(?<!\\)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)",
+        r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)",  # where a link leads
+        r"<https?://[^>]*>",
+        r"</?\w[^>]*>",
+        r"\{:?\s*[#.][^}\n]*\}",  # attribute lists
+        r"\[\^[^\]]*\]",  # footnotes
+        r"^[ \t>]*\[[^\]]+\]:.*$",  # link definitions
+        r"^[ \t>]*(?:\d+[.)](?=\s)|\*\*\d+\.\*\*)",  # numbers of list items and exercises
+    )
+)
+FENCE = _NO_PROSE[1]
+"""A block of code, as a pattern."""
+
+VALUE = re.compile(r"(?<!`)`=\s")
+"""Where a computed value begins, as a pattern."""
+
+LABELS = "labels: "
+"""How a sentence begins that holds the labels of a block."""
+_DESCRIPTION = re.compile(r"^(?:title|description):\s*(?P<text>.+)$")
+_HEADING = re.compile(r"\s*(?P<level>#{1,6})\s")
+_NO_WORDS = re.compile(r"^\s*(?:[>*+-]\s+|#{1,6}\s+|\d+[.)]\s+|:\s+|(?:!!!|\?\?\?\+?|===)\s*[\w ]*|\|)*")
+_ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^}]*\}\s*$")
+_ROW_RULE = re.compile(r"^[\s|:-]+$")
+_WORD = re.compile(r"[^\W\d_]{2,}|\b[A-Z]\d+\b")  # H100 is a word
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A line of prose, or the labels of a block.
+
+    Attributes:
+        text: Its words, without the marks of lists, headings and tables in front of them.
+        line: The line of the file.
+        section: The line of the heading that it stands under, or 0.
+    """
+
+    text: str
+    line: int
+    section: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What can back a sentence.
+
+    Attributes:
+        title: What it says of itself.
+        code: Its source.
+        line: The line of the file on which it opens.
+        section: The line of the heading that it stands under, or 0.
+    """
+
+    title: str
+    code: str
+    line: int
+    section: int = 0
+
+
+@dataclass(frozen=True)
+class Prose:
+    """What a page says in words, and the checks that stand beside it.
+
+    Attributes:
+        name: The page's file, relative to the project.
+        sentences: In the order of lines.
+        checks: In the order of lines.
+        blocks: The line of the heading above each of its other blocks.
+        fixed: What backs each sentence, where that does not depend on its place: a kind, and the title of a check.
+    """
+
+    name: str
+    sentences: tuple[Sentence, ...]
+    checks: tuple[Check, ...]
+    blocks: tuple[int, ...] = ()
+    fixed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def mask(text: str) -> str:
+    """Return a page with white space for all that is not prose."""
+    for pattern in _NO_PROSE:
+        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    return text
+
+
+def read_sentences(name: str, text: str) -> Prose:
+    """Read a page of Markdown; what it includes is not its own prose."""
+    lines = text.split("\n")
+    pieces = read_pieces(name, lines, [Origin(name, number) for number in range(1, len(lines) + 1)]).pieces
+    checks = [
+        Check(piece.options["check"], piece.code, piece.origin.line) for piece in pieces if piece.kind is Kind.CHECK
+    ]
+    code = [(piece.origin.line + 1, piece.code) for piece in pieces if piece.kind is Kind.BLOCK]
+    return gather_sentences(name, text, checks, code)
+
+
+def gather_sentences(name: str, text: str, checks: Iterable[Check], code: Iterable[tuple[int, str]]) -> Prose:
+    """Put together what a page says.
+
+    Args:
+        name: The page's file, relative to the project.
+        text: Its Markdown, each line where it stands in the file.
+        checks: Its checks.
+        code: The source of what else runs, with the line on which it begins.
+    """
+    code = list(code)
+    texts = [*_list_sentences(text), *_list_labels(code)]
+    headings = [0, *_list_headings(text)]
+
+    def section(line: int) -> int:
+        return max(at for at in headings if at <= line)
+
+    sentences = [Sentence(words, line, section(line)) for line, words in sorted(texts)]
+    placed = [Check(check.title, check.code, check.line, section(check.line)) for check in checks]
+    return Prose(name, tuple(sentences), tuple(placed), tuple(section(line) for line, _ in code))
+
+
+def _list_sentences(text: str) -> Iterator[tuple[int, str]]:
+    inside_head = text.startswith("---\n")
+    for number, (line, masked) in enumerate(zip(text.split("\n"), mask(text).split("\n"), strict=True), 1):
+        if inside_head:
+            inside_head = number == 1 or line != "---"
+            if described := _DESCRIPTION.match(line):
+                yield number, described["text"].strip("\"' ")
+        elif (_WORD.search(masked) or (masked.strip() and VALUE.search(line))) and not _ROW_RULE.match(line):
+            # Code marks are blank in `masked`: a line of them alone says nothing in words, but a row of values does.
+            yield number, " ".join(_ATTRIBUTES.sub("", _NO_WORDS.sub("", line)).split())
+
+
+def _list_headings(text: str) -> Iterator[int]:
+    fenced = FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
+    for number, line in enumerate(fenced.split("\n"), 1):
+        if _HEADING.match(line):
+            yield number
+
+
+def _list_labels(code: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield, for each block, the words that its code prints beside what it computes."""
+    for first, source in code:
+        try:
+            tree = ast.parse(source)
+        except SyntaxError:
+            continue
+        labels = _Labels()
+        labels.visit(tree)
+        if labels.texts:
+            yield (
+                first + min(line for line, _ in labels.texts) - 1,
+                LABELS + " | ".join(text for _, text in labels.texts),
+            )
+
+
+class _Labels(ast.NodeVisitor):
+    """Collects text of two words or more, what stands in a row beside such text, and the words of what is printed."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[int, str]] = []
+        self._listed = False
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        for statement in node.body[ast.get_docstring(node) is not None :]:
+            self.visit(statement)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.visit(node.value)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        before, self._listed = (
+            self._listed,
+            self._listed or (isinstance(node.func, ast.Name) and node.func.id == "print"),
+        )
+        self.generic_visit(node)
+        self._listed = before
+
+    def visit_List(self, node: ast.List) -> None:
+        self._visit_row(node.elts)
+
+    def visit_Tuple(self, node: ast.Tuple) -> None:
+        self._visit_row(node.elts)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        # What a key names is told by its value, also where the value is a row.
+        is_told = any(map(_is_text, _flatten(node.values)))
+        self._visit_row([key for key in node.keys if key], is_told=is_told)
+        self._visit_row(node.values)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if _is_text(node):
+            self._add(node, str(node.value))
+
+    def _visit_row(self, cells: Sequence[ast.expr], *, is_told: bool = False) -> None:
+        is_told = is_told or self._listed or any(map(_is_text, cells))
+        for cell in cells:
+            if is_told and isinstance(cell, ast.Constant) and isinstance(cell.value, str):
+                self._add(cell, cell.value)
+            else:
+                self.visit(cell)
+
+    def _add(self, node: ast.Constant, text: str) -> None:
+        if _WORD.search(text):
+            self.texts.append((node.lineno, " ".join(text.split())))
+
+
+def _flatten(cells: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    for cell in cells:
+        yield from cell.elts if isinstance(cell, ast.Tuple | ast.List) else (cell,)
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Return whether a constant has two words or more."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, str) and len(_WORD.findall(value)) > 1 and " " in value.strip()

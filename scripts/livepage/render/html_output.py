@@ -1,0 +1,115 @@
+"""Turn what pieces came to into HTML, through markdown-exec and the highlighter of the page."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, Any
+
+from markdown_exec import IdPrependingTreeprocessor, base_format
+from markdown_exec import validator as read_options
+from pymdownx.highlight import Highlight
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from markdown import Markdown
+
+    from livepage.read import Outcome, Piece
+
+_MOST_HIGHLIGHTED = 4000
+# Whitespace, punctuation and plain names look like text that has no mark; they may be two of three elements.
+_PLAIN = re.compile(r'<span class="(?:w|p|n|x)">([^<]*)</span>')
+
+_rendering: list[Piece] = []
+_highlighted: dict[tuple[object, ...], str] = {}
+
+
+def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
+    """Return the HTML of an executed fence: its output, and its source where the fence asks for it."""
+    options: dict[str, Any] = {}
+    read_options("python", dict(piece.options), options, {}, md)
+    if options["id_prefix"] is None and not options["id"]:
+        options["id_prefix"] = f"block-{index + 1}-"
+    _rendering.append(piece)
+    try:
+        output = base_format(language="python", run=lambda *_, **__: outcome.text, code=piece.code, md=md, **options)
+    finally:
+        _rendering.pop()
+    note = ""
+    if outcome.gap:
+        note = f'<p class="gap">Not run here: {html.escape(outcome.gap)}</p>'
+    elif outcome.failure:
+        note = '<p class="failed">This part did not run in this build.</p>'
+    return output + type(output)(note) if note else output
+
+
+def show_check(md: Markdown, piece: Piece, outcome: Outcome) -> str:
+    """Return the HTML of a check: one folded line that opens to its source."""
+    claim = html.escape(piece.options["check"])
+    kind, summary = "check", f"Checked in this build: {claim}"
+    if outcome.gap:
+        kind, summary = "check gap", f"{claim} (not run here: {html.escape(outcome.gap)})"
+    elif outcome.failure:
+        kind, summary = "check failed", f"{claim} (not shown)"
+    # As superfences shows any fence, without a Markdown converter for each.
+    show = md.preprocessors["fenced_code_block"].highlight  # type: ignore[attr-defined]  # pymdownx ships no types
+    code = show(piece.code, "python", options={}, md=md, classes=[], id_value="", attrs={})
+    return f'<details class="{kind}"><summary>{summary}</summary>{code}</details>'
+
+
+def current_piece() -> Piece | None:
+    """Return the block whose output is being rendered, if any."""
+    return _rendering[-1] if _rendering else None
+
+
+def outer(md: Markdown) -> Markdown | None:
+    """Return what renders the page, when this renders the output of one of its blocks."""
+    return getattr(md, "_original_md", None)
+
+
+def adopt(md: Markdown) -> None:
+    """Let the output of a block share what MkDocs adds to the page: links checked and rewritten, anchors known."""
+    page = outer(md)
+    if page is None:
+        return
+    for name, priority in (("mkdocs_extract_anchors", 2), ("relpath", 0)):
+        if name in page.treeprocessors:
+            md.treeprocessors.register(page.treeprocessors[name], name, priority)
+    prefixer = md.treeprocessors[IdPrependingTreeprocessor.name]
+    prefix = getattr(prefixer, "id_prefix", "")
+    md.treeprocessors.register(_OwnIds(md, prefix), IdPrependingTreeprocessor.name, 4)
+
+
+class _OwnIds(IdPrependingTreeprocessor):
+    """Prefixes the ids of a block's output, and the links to them, but not links to ids elsewhere on the page."""
+
+    def run(self, root: Element) -> None:
+        own = {f"#{element.get('id')}" for element in root.iter() if element.get("id")}
+        links = [(element, element.get("href", "")) for element in root.iter("a")]
+        super().run(root)
+        for element, href in links:
+            if href.startswith("#") and href not in own:
+                element.set("href", href)
+
+
+class _Remembering(Highlight):  # type: ignore[misc]  # pymdownx ships no types
+    """The highlighter of pymdownx, which highlights the same code with the same options only once."""
+
+    def highlight(self, src: str, language: str, *arguments: object, **options: object) -> object:
+        if options.get("inline") or self.title_mode != "text":
+            return super().highlight(src, language, *arguments, **options)
+        if not (self.line_spans or self.line_anchors):
+            options["code_block_count"] = 0
+        settings = {name: value for name, value in vars(self).items() if name != "md"}
+        key = (src, language, repr(arguments), repr(options), repr(settings))
+        if key not in _highlighted:
+            if len(_highlighted) >= _MOST_HIGHLIGHTED:
+                _highlighted.clear()
+            _highlighted[key] = _PLAIN.sub(r"\1", super().highlight(src, language, *arguments, **options))
+        return _highlighted[key]
+
+
+def highlighter() -> type[Highlight]:
+    """Return the highlighter class for `pymdownx.superfences`."""
+    return _Remembering

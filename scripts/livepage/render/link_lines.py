@@ -1,0 +1,38 @@
+"""Say on which line of a page a dead link stands, which MkDocs itself does not."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+from livepage.read import Origin, project
+
+_MESSAGE = re.compile(r"Doc file '(?P<page>[^']+)' contains an? (?:[a-z]+ )*(?:link|image|anchor)? ?'(?P<link>[^']*)'")
+
+
+class LineOfLink(logging.Filter):
+    """Puts `docs/page.md:42: ` in front of what MkDocs says about a link."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Rewrite the record where it names a page and a link."""
+        message = record.getMessage()
+        if match := _MESSAGE.match(message):
+            name = (project.docs / match["page"]).as_posix()
+            origin = find_link(name, match["link"])
+            record.msg, record.args = f"{origin}: {message}", ()
+        return True
+
+
+def find_link(name: str, link: str) -> Origin:
+    """Return the line of a page that holds a link, or the block that printed it, or the page's first line."""
+    path = project.root / name
+    lines = path.read_text(encoding="utf-8-sig").split("\n") if path.is_file() else []
+    for at, line in enumerate(lines, 1):
+        if re.search(rf"[(<\"'\s]{re.escape(link)}[)>\"'\s]|{re.escape(link)}$", line):
+            return Origin(name, at)
+    if name in project.sources:
+        source, outcomes = project.sources[name]
+        for piece, outcome in zip(source.pieces, outcomes, strict=True):
+            if link in outcome.text:
+                return piece.origin
+    return Origin(name, 1)

@@ -1,0 +1,187 @@
+"""One page on its way through Python-Markdown: read, run, shown, and at its end held against what was read."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element
+
+from markdown.util import AtomicString
+
+from livepage.keep import outcomes
+from livepage.read import Failure, Kind, Origin, PageError, project, read_pieces, read_sentences
+from livepage.render import html_output
+from livepage.run import agreement, remember
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from markdown import Markdown
+
+    from livepage.read import Includes, Outcome, Source
+
+_ID = re.compile(r'<[a-zA-Z][^<>]*?\sid="([^"]+)"')
+_SOURCE_LINK = re.compile(r"(?![a-z]+:|/)[^?#]*\.(?:md|ipynb)(?:#|$)")
+_LINK = re.compile(r'<[a-zA-Z][^<>]*?\shref="([^"]*)"')
+
+
+class Page:
+    """A page while it is rendered, or the output of one of its blocks."""
+
+    def __init__(self, md: Markdown) -> None:
+        """Begin with nothing read."""
+        self.md = md
+        self.complete = False
+        self._source: Source | None = None
+        self._outcomes: list[Outcome] = []
+        self._shown: set[int] = set()
+        self._failures: list[Failure] = []
+        self._whole = ""
+        self._links: set[str] = set()
+
+    @property
+    def inner(self) -> bool:
+        """Whether this is the output of a block."""
+        return html_output.outer(self.md) is not None
+
+    @property
+    def source(self) -> Source:
+        """The page as read."""
+        if self._source is None:
+            message = "the page has not been read: is `livepage.extension` listed in the configuration?"
+            raise PageError(message)
+        return self._source
+
+    def start(self, lines: list[str], includes: Includes) -> list[str]:
+        """Read and run the page, and return its lines with marks in place of what ran."""
+        name, first, self._whole = project.find("\n".join(lines))
+        self._shown, self._failures, self.complete = set(), [], False
+        self._links = set()
+        includes.root = project.root
+        text, origins, lost = includes.expand(lines, name, first)
+        self._source = source = read_pieces(name, text, origins)
+        self._failures += lost
+        for file in {name, *(origin.file for origin in origins)}:
+            path = project.root / file
+            remember(file, path.read_text(encoding="utf-8-sig") if path.is_file() else self._whole)
+        with contextlib.suppress(io.UnsupportedOperation, AttributeError, ValueError):
+            # What a signal ends still leaves its Python lines on stderr.
+            faulthandler.enable()
+        self._outcomes, ran = outcomes.obtain(source)
+        project.record(source, self._outcomes, ran=ran)
+        self._failures += source.faults
+        self._failures += self._judge(source)
+        return list(source.lines)
+
+    def _judge(self, source: Source) -> list[Failure]:
+        """Return what failed on the page, a check with the sentences that rest on it, and what was not affirmed."""
+        # A notebook is judged by its own file, not by the Markdown that it is converted to.
+        prose = read_sentences(source.name, self._whole if source.name.endswith(".md") else "")
+        failures = agreement.judge(prose) if source.name.endswith(".md") else []
+        for piece, outcome in zip(source.pieces, self._outcomes, strict=True):
+            if outcome.failure and not outcome.follows:
+                title = piece.options.get("check", "")
+                failures.append(agreement.explain(outcome.failure, title, prose) if title else outcome.failure)
+        return failures
+
+    def show_fence(self, index: int) -> str:
+        """Return the HTML of a block or check."""
+        self._shown.add(index)
+        piece, outcome = self.source.pieces[index], self._outcomes[index]
+        try:
+            if piece.kind is Kind.CHECK:
+                return html_output.show_check(self.md, piece, outcome)
+            return html_output.show_block(self.md, piece, outcome, index)
+        except Exception as error:  # noqa: BLE001 - superfences drops what a formatter raises without a word
+            self.complain(f"{type(error).__name__}: {error}", piece.origin)
+            return ""
+
+    def show_value(self, index: int) -> Element:
+        """Return the element of a value."""
+        self._shown.add(index)
+        outcome = self._outcomes[index]
+        element = Element("span", {"class": "value"})
+        element.text = AtomicString(outcome.text)
+        if outcome.gap:
+            element.attrib = {"class": "gap", "title": outcome.gap}
+            element.text = AtomicString(f"(needs {outcome.target})")
+        elif outcome.failure:
+            element.attrib = {"class": "failed"}
+            element.text = AtomicString("(not shown)")
+        return element
+
+    def note_links(self, links: Iterable[str]) -> None:
+        """Remember the links that Markdown made, which MkDocs checks itself."""
+        self._outer()._links.update(links)  # noqa: SLF001 - its own class
+
+    def miss(self, reference: str) -> None:
+        """Complain of a reference such as `[text][name]` or `[^1]` that leads nowhere."""
+        self.complain(f'nothing defines "{reference}"', None if self.inner else self._line_of(reference))
+
+    def complain(self, message: str, origin: Origin | None = None) -> None:
+        """Add a failure, at the block whose output is being rendered unless an origin is given."""
+        page = self._outer()
+        piece = html_output.current_piece()
+        where = origin or (piece.origin if piece else Origin(page.source.name, 1))
+        page._failures.append(Failure(where, message))  # noqa: SLF001 - its own class
+
+    def finish(self, html: str) -> None:
+        """Report what failed, what did not render and which ids stand twice.
+
+        Raises:
+            PageError: Something failed, and no one is there to hear of it.
+        """
+        for index, piece in enumerate(self.source.pieces):
+            if index not in self._shown:
+                message = f"this {piece.kind} is not on the page: it stands inside code or raw HTML"
+                self.complain(message, piece.origin)
+        ids = _ID.findall(html)
+        for name in _twice(ids):
+            self.complain(f'two elements have the id "{name}"', self._line_of(f"#{name}"))
+        for link in dict.fromkeys(_LINK.findall(html)):
+            if self._is_dead(link, ids):
+                self.complain(f'the link "{link}" leads nowhere', self._line_of(link))
+        self._failures.sort(key=lambda failure: (failure.origin.file, failure.origin.line))
+        if project.report:
+            for failure in self._failures:
+                project.report(failure)
+        elif self._failures:
+            raise PageError("\n".join(map(str, self._failures)))
+
+    def _outer(self) -> Page:
+        outer = html_output.outer(self.md)
+        return getattr(outer, "livepage", self) if outer else self
+
+    def _is_dead(self, link: str, ids: list[str]) -> bool:
+        """Whether a link misses its id on the page, or names a source file that nobody turned into an address.
+
+        MkDocs checks and rewrites the links that Markdown made, but not those in raw HTML.
+        """
+        checked = "relpath" in self.md.treeprocessors
+        if checked and link in self._links:
+            return False
+        if anchor := project.adapter.find_anchor(link):
+            return anchor not in ids
+        if link.startswith("#"):
+            return len(link) > 1 and unquote(link[1:]) not in ids
+        return checked and _SOURCE_LINK.match(link) is not None
+
+    def _line_of(self, text: str) -> Origin:
+        """Return the last line that holds a text such as `#id`, or the block that printed it, or the first line."""
+        pattern = re.compile(rf"{re.escape(text)}(?![\w-])|id=[\"']{re.escape(text[1:])}[\"']")
+        lines = [at for at, line in enumerate(self._whole.split("\n"), 1) if pattern.search(line)]
+        if lines:
+            return Origin(self.source.name, lines[-1])
+        for piece, outcome in zip(reversed(self.source.pieces), reversed(self._outcomes), strict=True):
+            if pattern.search(outcome.text) or text.startswith(f"#{piece.options.get('id')}-"):
+                return piece.origin
+        return Origin(self.source.name, 1)
+
+
+def _twice(names: list[str]) -> list[str]:
+    seen = set[str]()
+    return list(dict.fromkeys(name for name in names if name in seen or seen.add(name)))  # type: ignore[func-returns-value]  # the usual idiom

@@ -1,0 +1,24 @@
+"""Run what stands on a page, watch over what it does, and hold what the page says to the checks that back it."""
+
+from livepage.run import agreement, backing, supervisor
+from livepage.run.audit_events import listen
+from livepage.run.backing import CHECK, FREE, KINDS, OUTPUT, SOURCE, VALUES, Backing, Record
+from livepage.run.page_session import is_whole, remember, run_page
+
+__all__ = [
+    "CHECK",
+    "FREE",
+    "KINDS",
+    "OUTPUT",
+    "SOURCE",
+    "VALUES",
+    "Backing",
+    "Record",
+    "agreement",
+    "backing",
+    "is_whole",
+    "listen",
+    "remember",
+    "run_page",
+    "supervisor",
+]

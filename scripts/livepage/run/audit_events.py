@@ -1,0 +1,26 @@
+"""Hear of what this process opens, writes and starts, through Python's audit events."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+type Listener = Callable[[str, tuple[Any, ...]], None]
+
+_listeners: dict[str, list[Listener]] = {}
+
+
+def listen(listener: Listener, events: tuple[str, ...]) -> None:
+    """Let a function hear of events, from now on: an audit hook cannot be removed."""
+    if not _listeners:
+        sys.addaudithook(_hear)
+    for event in events:
+        _listeners.setdefault(event, []).append(listener)
+
+
+def _hear(event: str, details: tuple[Any, ...]) -> None:
+    for listener in _listeners.get(event, ()):
+        listener(event, details)

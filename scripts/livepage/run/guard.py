@@ -1,0 +1,179 @@
+"""What a block must not do while it runs: end or double the process, write into the project, lose an exception.
+
+What it does is refused, and told with the line of the page even when the block catches the refusal.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import tempfile
+import threading
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from livepage.read import Origin, project
+from livepage.run import audit_events
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from livepage.read import Piece
+
+_STARTS = {
+    "os.exec": "a block must not put another program in the place of the build",
+    "os.fork": "a block must not fork the build: start a program with `subprocess`",
+    "os.forkpty": "a block must not fork the build: start a program with `subprocess`",
+}
+# The places of the paths in the details of an event, each with that of the folder it is relative to.
+_WRITES = {
+    "os.remove": ((0, 1),), "os.mkdir": ((0, 2),), "os.rmdir": ((0, 1),), "os.truncate": ((0, -1),),
+    "os.rename": ((0, 2), (1, 3)), "os.link": ((1, 3),), "os.symlink": ((1, 2),), "shutil.rmtree": ((0, -1),),
+}  # fmt: skip
+_CHANGES = ("os.putenv", "os.unsetenv")
+_FOR_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CACHES = {".cache", "__pycache__"}
+_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+_PACKAGES = sysconfig.get_path("purelib") + os.sep
+
+_guards: list[Guard] = []
+
+
+class RefusedError(RuntimeError):
+    """Something that a block must not do."""
+
+
+class Guard:
+    """Watches over one page while its pieces run.
+
+    Attributes:
+        complaints: What the pieces did and must not, each with its line.
+        variables: The environment's variables that the page's own code set or removed.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing wrong."""
+        self.complaints: list[tuple[Origin, str]] = []
+        self.variables: set[str] = set()
+        self.piece: Piece | None = None
+        self._lines: set[tuple[str, int]] = set()
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        if not _is_listening:
+            _is_listening.append(True)
+            audit_events.listen(_on_event, ("open", *_STARTS, *_WRITES, *_CHANGES))
+        tempfile.gettempdir()  # finds out by writing, once
+        _guards.append(self)
+        self._before = os._exit, threading.excepthook
+        os._exit = self._refuse_exit
+        threading.excepthook = self._hear_thread
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        os._exit, threading.excepthook = self._before
+        _guards.remove(self)
+
+    def watch(self, piece: Piece | None) -> None:
+        """Say which piece runs from now on."""
+        self.piece = piece
+        self._lines = {(origin.file, origin.line) for origin in (piece.origin, *piece.lines)} if piece else set()
+
+    def refuse(self, message: str) -> NoReturn:
+        """Note what the block does, and stop it.
+
+        Raises:
+            RefusedError: Always.
+        """
+        place = self.find_place(sys._getframe()) or (self.piece.origin if self.piece else Origin("<page>", 1))  # noqa: SLF001 - who called is not told otherwise
+        self.complaints.append((place, message))
+        raise RefusedError(message)
+
+    def find_place(self, frame: FrameType | None) -> Origin | None:
+        """Return the innermost line of the piece among the callers, or None when the piece did not lead here."""
+        while frame:
+            if (frame.f_code.co_filename, frame.f_lineno) in self._lines:
+                return Origin(frame.f_code.co_filename, frame.f_lineno)
+            frame = frame.f_back
+        return None
+
+    def _refuse_exit(self, status: int) -> NoReturn:
+        self.refuse(f"os._exit({status}): a block must not leave Python")
+
+    def _hear_thread(self, failed: threading.ExceptHookArgs) -> None:
+        for frame in reversed(traceback.extract_tb(failed.exc_traceback)):
+            if (frame.filename, frame.lineno) in self._lines:
+                error = "".join(traceback.format_exception_only(failed.exc_value)[-1:]).strip()
+                self.complaints.append((Origin(frame.filename, frame.lineno or 1), f"{error} (in a thread)"))
+                return
+        self._before[1](failed)
+
+
+_is_listening: list[bool] = []
+
+
+def _on_event(event: str, details: tuple[Any, ...]) -> None:
+    guard = _guards[-1] if _guards else None
+    if guard is None or guard.piece is None:
+        return
+    if event in _CHANGES:
+        if _is_own(sys._getframe(2), guard):  # noqa: SLF001 - who called is not told otherwise
+            guard.variables.add(os.fsdecode(details[0]))
+        return
+    if event == "open":
+        path, mode, flags = details
+        if not (set(mode or "") & set("wax+") or (isinstance(flags, int) and flags & _FOR_WRITING)):
+            return
+        written = [path]
+    else:
+        written = [_join(details, *places) for places in _WRITES.get(event, ())]
+    names = [name for path in written if (name := _name_in_project(path))]
+    if (event in _STARTS or names) and guard.find_place(sys._getframe(2)):  # noqa: SLF001 - as above
+        guard.refuse(_STARTS.get(event) or f"a block must not write into the project: {names[0]}")
+
+
+def _is_own(frame: FrameType | None, guard: Guard) -> bool:
+    """Whether the page, or a module that is no package's, did what Python's own library did for it."""
+    while (
+        frame
+        and (frame.f_code.co_filename.startswith(("<frozen", _LIBRARY)))
+        and not (frame.f_code.co_filename.startswith(_PACKAGES))
+    ):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    path = Path(frame.f_code.co_filename)
+    in_snippets = path.is_relative_to(project.root / "snippets") and not (path.parent / "__init__.py").is_file()
+    return in_snippets or (not path.is_absolute() and guard.find_place(frame) is not None)
+
+
+def _join(details: tuple[Any, ...], at: int, folder: int) -> Any:  # noqa: ANN401 - as the event has it
+    """Return a path of an event, absolute where it is relative to an open folder."""
+    path = details[at]
+    handle = details[folder] if 0 <= folder < len(details) else -1
+    if not isinstance(handle, int) or handle < 0 or not isinstance(path, str | bytes | os.PathLike):
+        return path
+    try:
+        # Only Linux tells which folder that is.
+        return os.path.join(os.readlink(f"/proc/self/fd/{handle}"), os.fsdecode(path))  # noqa: PTH115, PTH118 - as above
+    except OSError:
+        return None
+
+
+def _name_in_project(path: object) -> str:
+    """Return a path relative to the project when it lies there and is no cache's, or an empty string."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        return ""
+    absolute = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - called for every file that the process writes
+    name = os.path.relpath(absolute, project.root)
+    own_caches = (*map(os.environ.get, project.adapter.caches), tempfile.gettempdir())
+    if name.startswith("..") or _CACHES.intersection(Path(name).parts):
+        return ""
+    for cache in filter(None, own_caches):
+        folder = os.path.abspath(cache)  # noqa: PTH100 - as above
+        if f"{absolute}{os.sep}".startswith(folder + os.sep) and folder.startswith(str(project.root) + os.sep):
+            return ""
+    return Path(name).as_posix()

@@ -1,0 +1,212 @@
+"""Run the pieces of one page, in reading order, in one namespace that is the page's own."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import contextlib
+import linecache
+import os
+import re
+import sys
+import traceback
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from livepage.read import Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
+from livepage.run import crash_reporter
+from livepage.run.asserts import HELPER, Asserts, find_fault
+from livepage.run.guard import Guard
+from livepage.run.process_state import State
+from livepage.run.rewriter import last_name, rewrite
+from livepage.run.stdout import Stdout, find_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ENTRIES = "search_entries"
+"""The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
+
+
+def run_page(source: Source) -> list[Outcome]:
+    """Run a page from the top in a fresh namespace and return what each piece came to."""
+    state = State()
+    with Guard() as guard:
+        session = _Session(source, guard)
+        outcomes = [session.run(piece, state) for piece in source.pieces]
+    if not source.pieces:
+        return []
+    for piece, origin, what in state.restore(list(source.pieces), guard.variables):
+        complaint = f"this page leaves {what} changed for the pages after it: put it back where it was"
+        guard.complaints.append((origin, complaint))
+        outcomes[source.pieces.index(piece)] = _add(outcomes[source.pieces.index(piece)], guard)
+    return outcomes
+
+
+def _add(outcome: Outcome, guard: Guard) -> Outcome:
+    """Return what a piece came to, with what it did and must not in the place of an error that may follow from it."""
+    if not guard.complaints:
+        return outcome
+    origin, complaint = guard.complaints[0]
+    guard.complaints.clear()
+    return (
+        outcome
+        if outcome.failure and outcome.failure.error == complaint
+        else Outcome(failure=Failure(origin, complaint))
+    )
+
+
+class _Session:
+    """The namespace of a page, and what already went wrong in it."""
+
+    def __init__(self, source: Source, guard: Guard) -> None:
+        # Data classes and pickle look up the module that a class was made in.
+        module = ModuleType("livepage_" + re.sub(r"\W", "_", source.name))
+        sys.modules[module.__name__] = module
+        self.namespace: dict[str, Any] = module.__dict__
+        self.asserts = self.namespace[HELPER] = Asserts()
+        self.guard = guard
+        self.cut = ("", "")
+        self.failed = False
+
+    def run(self, piece: Piece, state: State) -> Outcome:
+        """Run one piece; whatever it raises is part of the outcome, except an interrupt from the keyboard."""
+        printed = Stdout(self.guard.refuse)
+        self.guard.watch(piece)
+        try:
+            with contextlib.redirect_stdout(printed):
+                text = self._evaluate(piece)
+            entries = tuple(SearchEntry(*entry) for entry in self.namespace.pop(ENTRIES, ()))
+            outcome = Outcome(text if piece.kind is Kind.VALUE else printed.getvalue(), entries=entries)
+        except KeyboardInterrupt as error:
+            log.error("%s: interrupted while this line ran", locate(error, piece))
+            raise
+        except BaseException as error:  # noqa: BLE001 - a block that calls sys.exit must not end the build
+            outcome = self._judge(piece, error, printed.getvalue())
+        finally:
+            printed.end()
+            self.guard.watch(None)
+            crash_reporter.note(None)
+        if piece.kind is not Kind.VALUE:
+            state.note(piece)
+        return _add(outcome, self.guard)
+
+    def _evaluate(self, piece: Piece) -> str:
+        if piece.kind is Kind.VALUE:
+            crash_reporter.note(piece.origin)
+            value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
+            ast.increment_lineno(value, piece.origin.line - 1)
+            text = show(eval(compile(value, piece.origin.file, "eval"), self.namespace))  # noqa: S307 - the page's own code
+            if trace := find_trace(text):
+                self.guard.refuse(trace)
+            return text
+        tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
+        calls = {last_name(part.func) for part in ast.walk(tree) if isinstance(part, ast.Call)}
+        sites, runs = rewrite(tree, self.asserts), self.asserts.runs
+        for origin, code in compile_piece(tree, piece):
+            crash_reporter.note(origin)
+            exec(code, self.namespace)  # noqa: S102 - the page's own code
+            if self.namespace.get(HELPER) is not self.asserts:
+                self.namespace[HELPER] = self.asserts
+                self.guard.complaints.append((origin, "a block must not clear the names of its page"))
+        if piece.kind is Kind.CHECK:
+            whole = is_whole()
+            waits = bool(sites) and not whole
+            asserted = waits or self.asserts.runs > runs or any(name.startswith("assert") for name in calls)
+            line, fault = find_fault(sites, is_whole=whole) or (0, "" if asserted else "this check asserts nothing")
+            if fault:
+                self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
+        return ""
+
+    def _judge(self, piece: Piece, error: BaseException, printed: str) -> Outcome:
+        missing = project.adapter.find_gap(error)
+        if missing and os.environ.get("REQUIRE_TARGETS") != "all":
+            if piece.kind is Kind.BLOCK:
+                self.cut = missing
+            return Outcome(printed, gap=missing[1], target=missing[0])
+        if isinstance(error, NameError) and self.cut[0]:
+            return Outcome(printed, gap=self.cut[1], target=self.cut[0])
+        follows = self.failed and isinstance(error, NameError)
+        self.failed = self.failed or piece.kind is Kind.BLOCK
+        origin = locate(error, piece)
+        return Outcome(failure=Failure(origin, describe(error) + _raised_at(error, origin)), follows=follows)
+
+
+def show(value: object) -> str:
+    """Return a value as prose shows it: an int with thousands separators, text as it is."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def compile_piece(tree: ast.Module, piece: Piece) -> list[tuple[Origin, CodeType]]:
+    """Compile a block or check, statement by statement, each line with the file and line on which it stands.
+
+    A block may include another file, so that its statements stand in more than one. `from __future__` imports hold
+    for the whole piece.
+    """
+    flags = 0
+    compiled: list[tuple[Origin, CodeType]] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            for alias in statement.names:
+                flags |= getattr(__future__, alias.name).compiler_flag
+        first = _first_line(statement)
+        origin = piece.lines[first - 1]
+        ast.increment_lineno(statement, origin.line - first)
+        module = ast.Module([statement], [])
+        code = compile(module, origin.file, "exec", flags=flags, dont_inherit=True, optimize=0)
+        compiled.append((origin, code))
+    return compiled
+
+
+def is_whole() -> bool:
+    """Return whether every target is there: a check may assert nothing where the one that it is about is missing."""
+    return not project.adapter.list_missing()
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: Sequence[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def locate(error: BaseException, piece: Piece) -> Origin:
+    """Return the line of the piece that an error came from: the innermost that stands on the page.
+
+    A line of a file that the block includes counts as the page's; a line of an imported module does not.
+    """
+    lines = {(origin.file, origin.line) for origin in (piece.origin, *piece.lines)}
+    if isinstance(error, SyntaxError) and error.lineno and piece.kind is not Kind.VALUE:
+        at = min(error.lineno, len(piece.lines)) - 1
+        if error.filename in {origin.file for origin in piece.lines} and piece.lines:
+            return piece.lines[at]
+    place = piece.origin
+    for frame in traceback.extract_tb(error.__traceback__):
+        if (frame.filename, frame.lineno) in lines:
+            place = Origin(frame.filename, frame.lineno or place.line)
+    return place
+
+
+def describe(error: BaseException) -> str:
+    """Return an error in one line, as Python ends its tracebacks; a bare `AssertionError` has no colon."""
+    text = "".join(traceback.format_exception_only(error)[-1:]).strip()
+    if isinstance(error, SystemExit):
+        text = f"SystemExit: {error.code}: a block must not leave Python"
+    return text
+
+
+def _raised_at(error: BaseException, origin: Origin) -> str:
+    """Return the line of the project's own modules that raised, where that is not the line on the page."""
+    snippets = project.root / "snippets"
+    frames = [
+        Origin(relative(Path(frame.filename), project.root), frame.lineno or 1)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(snippets)
+    ]
+    return f" (raised at {frames[-1]})" if frames and frames[-1] != origin else ""
+
+
+def remember(name: str, text: str) -> None:
+    """Let tracebacks and `inspect.getsource` find the lines of a page under its relative name."""
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)

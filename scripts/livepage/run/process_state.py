@@ -1,0 +1,156 @@
+"""What a page may change in its process and leave behind for the next: noticed, named and undone.
+
+That is the environment, the working directory, the search path of modules, the filters of warnings, the levels of
+loggers, the settings of libraries that the project names, and the attributes of modules.
+"""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import os
+import re
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from livepage.read import project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+    from livepage.read import Origin, Piece
+
+# What the code says that changes something which is not told by its name.
+_WORDS = {
+    "the working directory": r"chdir",
+    "warnings": r"simplefilter|filterwarnings|resetwarnings|showwarning",
+    "the level of logger": r"setLevel|basicConfig|disabled?\b",
+}
+_BY_LIBRARIES = {"warnings", "the level of logger"}
+_NONE: Any = object()
+
+type Values = dict[tuple[str, str], Any]
+
+
+class State:
+    """The state of the process when a page begins, and after each of its pieces."""
+
+    def __init__(self) -> None:
+        """Take it."""
+        self.before = _take()
+        self.modules = _take_modules()
+        self.after: list[tuple[Piece, Values]] = []
+
+    def note(self, piece: Piece) -> None:
+        """Take it after a piece."""
+        now = _take()
+        if now != (self.after[-1][1] if self.after else self.before):
+            self.after.append((piece, now))
+
+    def restore(self, pieces: list[Piece], variables: set[str]) -> Iterator[tuple[Piece, Origin, str]]:
+        """Undo what a page changed and left so, and yield who did it and what it was.
+
+        Args:
+            pieces: The page's, all of which ran.
+            variables: Those of the environment that its own code set; others are set by what it uses, for good.
+        """
+        now = _take()
+        for kind, name in sorted(self.before.keys() | now.keys()):
+            was, current = self.before.get((kind, name), _NONE), now.get((kind, name), _NONE)
+            if was == current or (kind == "os.environ" and name not in variables):
+                continue
+            # Settings and loggers come with the import of a library, and stay.
+            if was is _NONE and kind in {"the level of logger", *project.adapter.settings}:
+                continue
+            piece = self._blame(kind, name) or pieces[-1]
+            words = _WORDS.get(kind) or re.escape(name or kind)
+            # Libraries filter warnings and set levels too, for good, when they are first imported.
+            if kind in _BY_LIBRARIES and not re.search(words, piece.code):
+                continue
+            undo = _UNDO.get(kind) or project.adapter.settings[kind][1]
+            undo(name, was)
+            yield piece, _place(piece, words), f"{kind} {name}".strip()
+        for module, name, was in self._find_patched():
+            if was is _NONE:
+                delattr(module, name)
+            else:
+                setattr(module, name, was)
+            word = rf"\b{re.escape(name)}\b"
+            piece = next((piece for piece in reversed(pieces) if re.search(word, piece.code)), pieces[0])
+            yield piece, _place(piece, word), f"{module.__name__}.{name}"
+
+    def _blame(self, kind: str, name: str) -> Piece | None:
+        """Return the last piece that changed something, unless a value did."""
+        states = [self.before, *(values for _, values in self.after)]
+        history = [values.get((kind, name), _NONE) for values in states]
+        return next(
+            (self.after[at][0] for at in reversed(range(len(self.after))) if history[at] != history[at + 1]), None
+        )
+
+    def _find_patched(self) -> Iterator[tuple[ModuleType, str, Any]]:
+        """Yield the functions and classes of modules that are others now, and what was added to the builtins."""
+        for module, attributes in self.modules.values():
+            for name, now in list(vars(module).items()):
+                was = attributes.get(name, _NONE)
+                added = was is _NONE and module is builtins and name != "_"
+                if added or (was is not now and was is not _NONE and callable(was)):
+                    yield module, name, was
+
+
+def _take() -> Values:
+    values: Values = {("os.environ", name): value for name, value in os.environ.items()}
+    values["the working directory", ""] = os.getcwd()  # noqa: PTH109 - the text is what os.chdir takes
+    values["sys.path", ""] = list(sys.path)
+    values["warnings", ""] = list(warnings.filters)
+    loggers = {"": logging.root, **logging.root.manager.loggerDict}
+    values |= {
+        ("the level of logger", name): (logger.level, logger.disabled)
+        for name, logger in loggers.items()
+        if isinstance(logger, logging.Logger)
+    }
+    for kind, (read, _) in project.adapter.settings.items():
+        values |= {(kind, name): value for name, value in read().items()}
+    return values
+
+
+def _take_modules() -> dict[str, tuple[ModuleType, dict[str, Any]]]:
+    """Return the public modules, with their attributes; those of the project are read anew when they change."""
+    own = str(project.root / "snippets") + os.sep
+    return {
+        name: (module, dict(vars(module)))
+        for name, module in list(sys.modules.items())
+        if "._" not in name
+        and name[0] != "_"
+        and not str(getattr(module, "__file__", "")).startswith(own)
+        and not name.startswith(("livepage", "scripts"))
+    }
+
+
+def _set_variable(name: str, value: str) -> None:
+    if value is _NONE:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def _set_level(name: str, value: tuple[int, bool]) -> None:
+    logger = logging.getLogger(name)
+    logger.setLevel(value[0])
+    logger.disabled = value[1]
+
+
+_UNDO: dict[str, Callable[[str, Any], None]] = {
+    "os.environ": _set_variable,
+    "the working directory": lambda _, folder: os.chdir(folder),
+    "sys.path": lambda _, paths: sys.path.__setitem__(slice(None), paths),
+    "warnings": lambda _, filters: setattr(warnings, "filters", filters),
+    "the level of logger": _set_level,
+}
+
+
+def _place(piece: Piece, words: str) -> Origin:
+    """Return the line of a piece that holds what a pattern matches, or the one on which it begins."""
+    rows = [at for at, line in enumerate(piece.code.split("\n")) if re.search(words, line)]
+    return piece.lines[rows[-1]] if rows and rows[-1] < len(piece.lines) else piece.origin

@@ -1,0 +1,81 @@
+"""Where a block prints to: text that can be published, of bounded size, and without traces of this machine."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import sysconfig
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from livepage.read import project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LIMIT = 1_000_000
+"""How many characters a block may print."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
+
+
+class Stdout(io.StringIO):
+    """What a block prints."""
+
+    def __init__(self, refuse: Callable[[str], NoReturn]) -> None:
+        """Take who is told of what must not be printed."""
+        super().__init__()
+        self.refuse = refuse
+        self.size = 0
+        self.is_open = True
+
+    def write(self, text: str, /) -> int:
+        """Keep a text, or refuse it."""
+        self.size += len(text)
+        if self.size > LIMIT:
+            self.refuse(f"a block must not print more than {LIMIT:,} characters")
+        if trace := find_trace(text):
+            self.refuse(trace)
+        return super().write(text)
+
+    def close(self) -> None:
+        """Refuse to close while the block runs."""
+        if self.is_open:
+            self.refuse("a block must not close sys.stdout")
+        super().close()
+
+    def end(self) -> None:
+        """Let it be closed."""
+        self.is_open = False
+
+
+def find_trace(text: str) -> str:
+    """Return what a text holds that belongs on no page: a path or an address of this machine, or what is no text."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            return f"this prints {text[error.start]!a}, which is no text"
+    for what, path in _list_paths(project.root):
+        if path in text:
+            return f"this prints {what}, a path of this machine: {path}"
+    if " at 0x" in text and (address := _ADDRESS.search(text)):
+        return f"this prints an address in memory, which no other build has:{address[0].removeprefix(' at')}"
+    return ""
+
+
+@cache
+def _list_paths(root: Path) -> list[tuple[str, str]]:
+    paths = {
+        "the folder of the project": root,
+        "the folder of the packages": Path(sysconfig.get_path("purelib")),
+        "the environment of Python": Path(sys.prefix),
+        "Python's own folder": Path(sysconfig.get_path("stdlib")),
+        "a temporary file": Path(tempfile.gettempdir()) / "tmp",
+        "your home": Path.home() / "_",
+    }
+    # A folder right below the root of the disk may be called as a word of the text is.
+    return [(what, str(path).removesuffix("_")) for what, path in paths.items() if len(path.parts) > 2]  # noqa: PLR2004 - `/`, a folder, and what is in it

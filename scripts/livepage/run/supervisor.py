@@ -1,0 +1,84 @@
+"""Let a build run in a child, so that another process says how it ended: one that sees whether the site was finished.
+
+Native code that a page calls may end the process with success at any line, and no site would be there.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_TWICE = 1.0
+"""Seconds within which a second interrupt is the first: a terminal sends it to both processes."""
+
+_finished: list[int] = []
+_interrupted = [-_TWICE]
+
+
+def supervise() -> None:
+    """Go on in a child. This process waits for it, and ends as it does; with 1 when it did not call `finish`.
+
+    Where processes cannot be doubled, as on Windows, go on in this one.
+    """
+    if not hasattr(os, "fork"):
+        return
+    (hear, tell), (watch, hold) = os.pipe(), os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        os.close(tell)
+        os.close(watch)
+        _wait(child, hear)
+    os.close(hear)
+    os.close(hold)
+    _finished[:] = [tell]
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
+    threading.Thread(target=_await_end, args=(watch,), daemon=True).start()
+
+
+def finish() -> None:
+    """Say that the site is finished."""
+    while _finished:
+        os.write(_finished.pop(), b"1")
+
+
+def _wait(child: int, hear: int) -> None:
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: os.kill(child, number))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.set_blocking(hear, False)  # what a page started may still hold the other end
+    try:
+        is_finished = os.read(hear, 1) == b"1"
+    except BlockingIOError:
+        is_finished = False
+    if code == 0 and not is_finished:
+        sys.stderr.write("The build ended before the site was finished: a line of a page ended its process.\n")
+        code = 1
+    sys.stderr.flush()
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 1)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    before, _interrupted[0] = _interrupted[0], time.monotonic()
+    if _interrupted[0] - before > _TWICE:
+        raise KeyboardInterrupt
+
+
+def _await_end(watch: int) -> None:
+    """End this process when the one that waits for it was killed."""
+    os.read(watch, 1)
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,233 @@
+"""Falsify pages at random, one thing at a time, and count what goes unnoticed.
+
+    uv run python -m maintaining.mutations [--count 40] [--seed 0] [--words] [docs/fusion.md docs/data/claims.toml ...]
+
+A value in prose gets a misspelt name, or the number that it shows typed in its place; an assertion gets another
+operator or another constant; a number that stands in prose gets another digit. The build or the lint must notice.
+
+With `--words`, sentences change instead, by one word: a number, the name of a target, a pass or a kind, a qualifier; in
+prose, in labels beside values, in the cells and truths of the tables. Each is shown, noticed or not, for a person to
+judge: what makes a fact of the compiler false has to be noticed, what is harmless need not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import random
+import re
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from authoring import affirmed_tables
+from common import ROOT
+from lint import typed_numbers
+from livepage import render_one
+from livepage.notebooks import read_prose
+from livepage.read import Kind, Source, project
+from livepage.run import agreement, run_page
+from maintaining import word_mutations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from livepage.read import Piece
+
+OPPOSITE = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One falsehood.
+
+    Attributes:
+        page: The page's file.
+        line: Where.
+        what: What was changed into what.
+        piece: The index of the piece whose code changes, or None where the text does.
+        code: The piece's code or, without a piece, the page's text, after the change.
+    """
+
+    page: Path
+    line: int
+    what: str
+    piece: int | None
+    code: str
+
+    def is_noticed(self, source: Source | None) -> bool:
+        """Return whether the build, or the lint, fails because of it."""
+        if self.piece is None or source is None:
+            return len(
+                typed_numbers.check_text(self.code, self.page.relative_to(ROOT).as_posix(), ROOT)
+            ) > 0 or _is_refused(self)
+        pieces = list(source.pieces)
+        pieces[self.piece] = replace(pieces[self.piece], code=self.code)
+        return any(outcome.failure for outcome in run_page(replace(source, pieces=tuple(pieces))))
+
+
+def _is_refused(mutation: Mutation) -> bool:
+    """Return whether what is said then was not affirmed."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        for name in ("scripts", "snippets"):
+            (copy / name).symlink_to(ROOT / name)
+        shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("assets", "drift"))
+        changed = copy / mutation.page.relative_to(ROOT)
+        changed.write_text(mutation.code, encoding="utf-8")
+        project.root = copy
+        try:
+            texts = affirmed_tables.read(copy) if changed.suffix == ".toml" else [read_prose(changed)]
+            return any(agreement.judge(prose) for prose in texts)
+        finally:
+            project.root = ROOT
+
+
+def _list_tables() -> list[Path]:
+    return [ROOT / table.name for table in affirmed_tables.read(ROOT)]
+
+
+def list_word_mutations(page: Path, dice: random.Random) -> Iterator[Mutation]:
+    """Yield the words of a page, a notebook or a table that can be exchanged, each once.
+
+    Raises:
+        SystemExit: Something on the page is not affirmed as it is.
+    """
+    tables = {ROOT / table.name: table for table in affirmed_tables.read(ROOT)}
+    if failures := agreement.judge(tables.get(page) or read_prose(page)):
+        sys.exit("\n".join(map(str, failures)))
+    for line, what, text in word_mutations.list_changes(page, page.read_text(encoding="utf-8"), dice):
+        yield Mutation(page, line, what, None, text)
+
+
+def list_mutations(page: Path, source: Source, texts: list[str], dice: random.Random) -> Iterator[Mutation]:
+    """Yield what can be falsified on a page, each once.
+
+    Args:
+        page: The page's file.
+        source: The page as read.
+        texts: What each piece came to.
+        dice: Chooses among the ways to falsify one thing.
+    """
+    for index, piece in enumerate(source.pieces):
+        tree = ast.parse(piece.code)
+        if piece.kind is Kind.VALUE:
+            yield _misspell(page, index, piece, tree, dice)
+            if re.match(r"[\d,.]+$", texts[index]):
+                yield _type(page, piece, texts[index])
+        elif piece.kind is Kind.CHECK:
+            asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+            yield from (_falsify(page, index, piece, node, dice) for node in asserts)
+    text = page.read_text(encoding="utf-8")
+    for line, start, number in typed_numbers.list_numbers(text):
+        digit = str((int(number[-1]) + 1) % 10) if number[-1].isdigit() else "7"
+        changed = text[:start] + number[:-1] + digit + text[start + len(number) :]
+        yield Mutation(page, line, f"{number} typed as {number[:-1]}{digit}", None, changed)
+
+
+def _misspell(page: Path, index: int, piece: Piece, tree: ast.Module, dice: random.Random) -> Mutation:
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Name)]
+    node = dice.choice(names)
+    name = node.attr if isinstance(node, ast.Attribute) else node.id
+    if isinstance(node, ast.Attribute):
+        node.attr += "_"
+    else:
+        node.id += "_"
+    return Mutation(page, piece.origin.line, f"value: {name} misspelt", index, ast.unparse(tree))
+
+
+def _type(page: Path, piece: Piece, number: str) -> Mutation:
+    text = page.read_text(encoding="utf-8")
+    lines = text.split("\n")
+    at = piece.origin.line - 1
+    lines[at] = re.sub(r"(`+)\s?= .*?\1", number, lines[at], count=1)
+    return Mutation(page, piece.origin.line, f"value: {number} typed in its place", None, "\n".join(lines))
+
+
+def _falsify(page: Path, index: int, piece: Piece, node: ast.Assert, dice: random.Random) -> Mutation:
+    before, code = ast.unparse(node.test), piece.code
+    equal = [
+        compare
+        for compare in ast.walk(node.test)
+        if isinstance(compare, ast.Compare) and isinstance(compare.ops[0], ast.Eq)
+    ]
+    constants = [
+        leaf
+        for compare in equal
+        for leaf in ast.walk(compare.comparators[0])
+        if isinstance(leaf, ast.Constant) and isinstance(leaf.value, int | str) and not isinstance(leaf.value, bool)
+    ]
+    if constants and dice.getrandbits(1):
+        leaf = dice.choice(constants)
+        leaf.value = leaf.value + 1 if isinstance(leaf.value, int) else str(leaf.value) + "x"
+        test = node.test
+    elif isinstance(node.test, ast.Compare) and len(node.test.ops) == 1:
+        node.test.ops = [OPPOSITE[type(node.test.ops[0])]()]
+        test = node.test
+    else:
+        test = ast.UnaryOp(ast.Not(), node.test)
+    lines = code.split("\n")
+    indent = " " * node.col_offset
+    end = node.end_lineno or node.lineno
+    # As many lines as before, so that what follows keeps its place.
+    lines[node.lineno - 1 : end] = [f"{indent}assert {ast.unparse(test)}", *[""] * (end - node.lineno)]
+    what = f"assert {before} became {ast.unparse(test)}"
+    return Mutation(page, piece.origin.line + node.lineno, what, index, "\n".join(lines))
+
+
+def read(page: Path) -> tuple[Source, list[str]]:
+    """Return a page as read, and what its pieces came to.
+
+    Raises:
+        SystemExit: The page fails as it is.
+    """
+    _, failures = render_one.render(page, ROOT)
+    if failures:
+        sys.exit("\n".join(map(str, failures)))
+    source, outcomes = project.sources[page.relative_to(ROOT).as_posix()]
+    return source, [outcome.text for outcome in outcomes]
+
+
+def main() -> None:
+    """Falsify, and print what went unnoticed and the score."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", nargs="*", help="pages of docs/; all of them by default")
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--words", action="store_true", help="change words of sentences; a person judges what is left")
+    asked = parser.parse_args()
+    dice = random.Random(asked.seed)  # noqa: S311 - a sample, no secret
+    project.root = ROOT
+    docs = ROOT / "docs"
+    also = [*sorted(docs.rglob("*.py")), *_list_tables()] if asked.words else []
+    sources: dict[Path, Source] = {}
+    mutations: list[Mutation] = []
+    for page in [Path(page).resolve() for page in asked.pages] or [*sorted(docs.rglob("*.md")), *also]:
+        if asked.words:
+            mutations += list_word_mutations(page, dice)
+        else:
+            sources[page], texts = read(page)
+            mutations += list_mutations(page, sources[page], texts, dice)
+    chosen = dice.sample(mutations, min(asked.count, len(mutations)))
+    noticed = 0
+    for mutation in chosen:
+        was_noticed = mutation.is_noticed(sources.get(mutation.page))
+        noticed += was_noticed
+        where = f"{mutation.page.relative_to(ROOT)}:{mutation.line}"
+        print(
+            f"{'noticed  ' if was_noticed else 'UNNOTICED'} {where}: {' '.join(mutation.what.split())[:150]}",
+            flush=True,
+        )
+    pages = {mutation.page for mutation in mutations}
+    print(f"{noticed} of {len(chosen)} noticed ({len(mutations)} possible on {len(pages)} pages)")
+    sys.exit(noticed < len(chosen) and not asked.words)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""What the site costs beside the least that it could cost, both measured in the same run.
+
+Each figure is the median of paired runs: the thing, then its floor, over and over, so that a machine whose speed
+drifts slows both. A cold build's floor is a bare script that makes the same compiles, and a plain MkDocs build of the
+text that the blocks printed. A warm build's floor is that plain build, and a bare script that lowers the same programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pickle
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common import ROOT, say
+from measuring import bare_compiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from livepage.read import Outcome, Piece, Source
+
+BUILD = [sys.executable, "-m", "mkdocs", "build", "--quiet"]
+HOW = {"--compile": bare_compiles.compile_all, "--lower": bare_compiles.lower_all}
+PORT = 8791
+ANSWER, EDIT = "\n{ .answer }\n", "A sentence that was not here."
+LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
+
+
+def main() -> None:
+    """Measure and print what was asked for."""
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("what", nargs="*", help="cold, warm, edit, parser, page; all of them by default")
+    parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
+    asked = parser.parse_args()
+    known = {"cold": cold, "warm": warm, "edit": edit, "parser": parse, "page": page}
+    if unknown := [name for name in asked.what if name not in known]:
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}")
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"
+    # Everything is measured with its byte code in place, as on a machine that used it before.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        say(f"reading the site once, for its programs and its text ({asked.runs} paired runs follow)")
+        prepare(place)
+        for name in asked.what or known:
+            known[name](place, asked.runs)
+
+
+def cold(place: Path, runs: int) -> None:
+    """Build with an empty cache, beside the same compiles and runs and a plain build."""
+    cache = place / "cold"
+
+    def build() -> None:
+        shutil.rmtree(cache, ignore_errors=True)
+        call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(cache))
+
+    least = {"bare compiles": lambda: bare(place, "compile"), "plain MkDocs": lambda: plain(place)}
+    compare("cold build", runs, 1.25, build, least)
+
+
+def warm(place: Path, runs: int) -> None:
+    """Build with a full cache, beside lowering the same programs and a plain build."""
+
+    def build() -> None:
+        call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(place / "cache"))
+
+    least = {"import and lower": lambda: bare(place, "lower"), "plain MkDocs": lambda: plain(place)}
+    compare("warm build", runs, 1.5, build, least)
+
+
+def edit(place: Path, runs: int) -> None:
+    """Edit a sentence on each page of a copy of the site while `mkdocs serve` shows it, and on a synthetic site."""
+    say("14 pages, 90 listings, one sentence edited")
+    call([sys.executable, "tests/livepage/synthetic.py", "--runs", str(runs)], quiet=False)
+    copy = place / "copy"
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(lambda name: (ROOT / name).is_file(), listed.splitlines()):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, copy / name)
+    folders = os.pathsep.join([str(copy / "snippets"), str(copy / "scripts")])
+    serve = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", "--quiet", f"--dev-addr=127.0.0.1:{PORT}"]
+    environment = {**os.environ, "PYTHONPATH": folders, "XLA_INSPECT_CACHE": str(place / "cache")}
+    server = subprocess.Popen(serve, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        seconds_until("", "<title>", longest=900)
+        took = {}
+        for path in sorted((copy / "docs").glob("*.md")):
+            text = path.read_text(encoding="utf-8")
+            if ANSWER not in text:
+                continue
+            time.sleep(3)  # until the server rests again
+            path.write_text(text.replace(ANSWER, f"{ANSWER}\n{EDIT}\n", 1), encoding="utf-8")
+            address = "" if path.stem == "index" else f"{path.stem}/"
+            took[path.stem] = seconds_until(address, EDIT, longest=60)
+            say(f"{path.stem}: shown after {took[path.stem]:.2f} s")
+    finally:
+        server.terminate()
+        server.wait()
+    say(f"an edit: {statistics.median(took.values()):.2f} s, at most {max(took.values()):.2f} s (at most 1.0)")
+
+
+def seconds_until(page: str, text: str, *, longest: float) -> float:
+    """Return the seconds until the server shows a text on a page, or stop after the longest that it may take."""
+    start = time.perf_counter()
+    while time.perf_counter() - start < longest:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{PORT}/{page}") as answer:
+            if text in answer.read().decode():
+                return time.perf_counter() - start
+        time.sleep(0.02)
+    sys.exit(f"the server did not show {text!r} on {page or 'the home page'} within {longest:.0f} s")
+
+
+def parse(place: Path, runs: int) -> None:
+    """Read every captured module of the site."""
+    from xla_inspect.hlo import parse_module as read
+
+    texts = json.loads((place / "texts").read_text(encoding="utf-8"))
+    instructions = sum(read(text).instruction_count() for text in texts)
+    rates = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        for text in texts:
+            read(text)
+        rates.append(instructions / (time.perf_counter() - start))
+    rate = statistics.median(rates)
+    say(f"parser: {rate:,.0f} instructions a second over {instructions:,} (at least 60,000)")
+
+
+def page(place: Path, runs: int) -> None:
+    """Show the chapter to Lighthouse, over a server that compresses."""
+    say("Lighthouse on the chapter, as on a phone")
+    tests = [sys.executable, "-m", "pytest", "-q", "-s", "tests/browser/test_lighthouse.py"]
+    call(tests, quiet=False, LIGHTHOUSE_RUNS=str(runs), SITE_DIR=str(place / "site"))
+
+
+def compare(
+    name: str, runs: int, limit: float, build: Callable[[], None], least: dict[str, Callable[[], None]]
+) -> None:
+    """Time a build beside the sum of its floor's parts, and print the medians and the median ratio."""
+    ratios, builds = [], []
+    parts: dict[str, list[float]] = {part: [] for part in least}
+    for turn in range(runs):
+        builds.append(seconds(build))
+        for part, work in least.items():
+            parts[part].append(seconds(work))
+        ratios.append(builds[-1] / sum(times[-1] for times in parts.values()))
+        floors = ", ".join(f"{part} {times[-1]:.2f} s" for part, times in parts.items())
+        say(f"{name}, pair {turn + 1}: {builds[-1]:.2f} s beside {floors}: {ratios[-1]:.2f}")
+    of = " + ".join(f"{part} {statistics.median(times):.2f} s" for part, times in parts.items())
+    ratio = statistics.median(ratios)
+    say(f"{name}: {statistics.median(builds):.2f} s beside {of}: {ratio:.2f} times the floor (at most {limit})")
+
+
+def seconds(work: Callable[[], None]) -> float:
+    """Return the wall-clock seconds that a call takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def bare(place: Path, how: str) -> None:
+    """Compile, or only lower, every program of the site in a fresh process."""
+    call([sys.executable, "-m", "measuring.bench", f"--{how}", str(place / "work")])
+
+
+def plain(place: Path) -> None:
+    """Build the site's text with MkDocs alone."""
+    call([*BUILD, "--config-file", str(place / "plain.yml"), "--site-dir", str(place / "plain-site")])
+
+
+def call(command: list[str], *, quiet: bool = True, **environment: str) -> None:
+    """Run a command of the project to its end, or stop with what it printed."""
+    result = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=quiet, text=True, check=False
+    )
+    if result.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{result.stdout or ''}{result.stderr or ''}")
+
+
+def prepare(place: Path) -> None:
+    """Build once with a cache of its own; note its compiles, its modules, and its text as the blocks printed it."""
+    os.environ["XLA_INSPECT_CACHE"] = str(place / "cache")
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    from livepage.read import project
+
+    work = bare_compiles.note(lambda: build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site"))))
+    (place / "work").write_bytes(pickle.dumps(work))
+    (place / "texts").write_text(json.dumps(sorted(work.modules)), encoding="utf-8")
+    write_plain(place, project.sources.values())
+    say(f"{len(work.compiles)} compiles, {len(work.runs)} runs, {len(work.modules)} modules; {work.unknown} left out")
+
+
+def write_plain(place: Path, pages: Iterable[tuple[Source, list[Outcome]]]) -> None:
+    """Write a copy of the site that runs nothing: each block replaced by what it printed."""
+    docs = place / "docs"
+    shutil.copytree(ROOT / "docs", docs)
+    for source, outcomes in pages:
+        path = docs / Path(source.name).relative_to("docs")
+        lines = path.read_text(encoding="utf-8").split("\n")
+        path.write_text("\n".join(expand(lines, source.pieces, outcomes)), encoding="utf-8")
+    lines = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").splitlines()
+    settings = [line for line in lines if not LIVE.match(line)]
+    text = "\n".join(settings).replace("docs/overrides", str(docs / "overrides"))
+    (place / "plain.yml").write_text(f"docs_dir: {docs}\n{text}\n", encoding="utf-8")
+
+
+def expand(lines: list[str], pieces: tuple[Piece, ...], outcomes: list[Outcome]) -> Iterator[str]:
+    """Yield the lines of a page with the outcomes in place of what made them."""
+    replaced: dict[int, list[str]] = {}
+    for piece, outcome in zip(pieces, outcomes, strict=True):
+        at = piece.origin.line - 1
+        if piece.kind == "value":
+            lines[at] = re.sub(r"`= [^`]*`", re.escape(outcome.text), lines[at], count=1)
+            continue
+        lead = re.match(r"\s*", lines[at])
+        check = f'??? check "{piece.options.get("check")}"\n\n    ```python\n    {piece.code!r}\n    ```'
+        text = outcome.text if piece.kind == "block" else check
+        replaced[at] = [(lead[0] if lead else "") + line if line else "" for line in text.split("\n")]
+        for number in range(at + 1, at + len(piece.lines) + 2):
+            replaced[number] = []
+    for number, line in enumerate(lines):
+        yield from replaced.get(number, [line])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] and sys.argv[1] in HOW:
+        HOW[sys.argv[1]](Path(sys.argv[2]))
+    else:
+        main()

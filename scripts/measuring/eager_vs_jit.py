@@ -1,0 +1,184 @@
+"""Measure what the build must not time, and write it to docs/data/speed.json: eager against jit, and compile stages.
+
+Each ratio is the median of paired runs, eager then jit, over and over, so that a machine whose speed drifts slows both.
+Run it on an idle machine: `uv run python scripts/measuring/eager_vs_jit.py [--pairs 40]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import os
+import platform
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common import ROOT
+
+# As a program of one device: JAX reads it when it is imported.
+os.environ["JAX_NUM_CPU_DEVICES"] = "1"
+# Timed compiles must be compiles.
+os.environ["XLA_INSPECT_CACHE"] = "off"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental.compilation_cache import compilation_cache
+
+import stamps
+from programs import mlp, product, train_step, transformer_block_grad
+from xla_inspect import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OUT = ROOT / "docs" / "data" / "speed.json"
+SECONDS = 0.02
+"""At least so long is each timed stretch, by repeating what is timed."""
+
+
+def chain(x: jax.Array) -> jax.Array:
+    """Apply ten small operations, one after the other."""
+    for _ in range(5):
+        x = jnp.tanh(x) + 1
+    return x
+
+
+PROGRAMS: dict[str, tuple[Callable[..., jax.Array], tuple[Any, ...]]] = {
+    "ten small operations on 8 numbers": (chain, (jax.ShapeDtypeStruct((8,), jnp.float32),)),
+    "the same on 2048 x 2048": (chain, (jax.ShapeDtypeStruct((2048, 2048), jnp.float32),)),
+    "one product, 2048 x 2048": (product.product, (jax.ShapeDtypeStruct((2048, 2048), jnp.float32),) * 2),
+    "the two-layer MLP": (mlp.mlp, mlp.EXAMPLE),
+}
+
+STAGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "the two-layer MLP": (mlp.mlp, mlp.EXAMPLE),
+    "its training step": (train_step.train_step, train_step.EXAMPLE),
+    "a transformer block's gradient": (transformer_block_grad.transformer_block_grad, transformer_block_grad.EXAMPLE),
+}
+
+
+def main() -> None:
+    """Measure, and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=40, help="paired runs of each program (default: 40)")
+    pairs = parser.parse_args().pairs
+    targets.settle()
+    record = {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "machine": describe_machine(),
+        "pairs": pairs,
+        "eager": {name: compare(function, example, pairs) for name, (function, example) in PROGRAMS.items()},
+        "stages": {name: time_stages(function, example, pairs // 8) for name, (function, example) in STAGES.items()},
+        "persistent": time_cache(*STAGES["a transformer block's gradient"], pairs // 8),
+    }
+    versions = {**targets.find("h100").versions, **targets.find("tpu-v5e").versions}
+    stamps.write(OUT, "uv run python scripts/measuring/eager_vs_jit.py", versions, record)
+    print(f"wrote {OUT.relative_to(ROOT)}")
+
+
+def describe_machine() -> dict[str, str | int]:
+    """Return cores, architecture and the processor's name, and nothing that tells one machine from its like."""
+    names = Path("/proc/cpuinfo")
+    lines = names.read_text(encoding="utf-8").splitlines() if names.exists() else []
+    processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return {
+        "cores": os.cpu_count() or 1,
+        "architecture": platform.machine(),
+        "processor": processor or platform.processor(),
+        "system": platform.system(),
+    }
+
+
+def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of arrays
+    """Return arrays of the example's shapes, of small random numbers."""
+    random = np.random.default_rng(0)
+    return jax.tree.map(lambda leaf: jax.device_put(random.normal(0, 0.05, leaf.shape).astype(leaf.dtype)), example)
+
+
+def compare(function: Callable[..., Any], example: tuple[Any, ...], pairs: int) -> dict[str, float | list[float]]:
+    """Return the median microseconds of a call, eagerly and jitted, and median and quartiles of the paired ratio."""
+    arrays = make(example)
+    jitted = jax.jit(function)
+    for call in (function, jitted):
+        jax.block_until_ready(call(*arrays))
+    repeats = max(1, round(SECONDS / stretch(lambda: jitted(*arrays), 3)))
+    times = [
+        (stretch(lambda: function(*arrays), repeats), stretch(lambda: jitted(*arrays), repeats)) for _ in range(pairs)
+    ]
+    ratios = [eager / jit for eager, jit in times]
+    low, _, high = statistics.quantiles(ratios, n=4)
+    return {
+        "eager_us": round(statistics.median(eager for eager, _ in times) * 1e6, 1),
+        "jit_us": round(statistics.median(jit for _, jit in times) * 1e6, 1),
+        "ratio": round(statistics.median(ratios), 2),
+        "ratio_quartiles": [round(low, 2), round(high, 2)],
+    }
+
+
+def stretch(call: Callable[[], Any], repeats: int) -> float:
+    """Return the seconds that a call takes, over several in a row."""
+    start = time.perf_counter()
+    for _ in range(repeats):
+        jax.block_until_ready(call())
+    return (time.perf_counter() - start) / repeats
+
+
+def time_stages(function: Callable[..., Any], example: tuple[Any, ...], runs: int) -> dict[str, dict[str, float]]:
+    """Return the median milliseconds of tracing, lowering and compiling, by target."""
+    return {
+        target: {stage: round(1e3 * seconds, 1) for stage, seconds in _time_target(function, example, target, runs)}
+        for target in ("cpu", "h100", "tpu-v5e")
+    }
+
+
+def _time_target(
+    function: Callable[..., Any], example: tuple[Any, ...], target: str, runs: int
+) -> list[tuple[str, float]]:
+    times: dict[str, list[float]] = {"trace": [], "lower": [], "compile": []}
+    with jax.default_device(targets.find(target).devices()[0]):
+        for _ in range(runs + 1):
+            jax.clear_caches()
+            start = time.perf_counter()
+            traced = jax.jit(function).trace(*example)
+            times["trace"].append(time.perf_counter() - start)
+            lowered = traced.lower()
+            times["lower"].append(time.perf_counter() - start - times["trace"][-1])
+            options = {"xla_gpu_autotune_level": 0} if target == "h100" else {}
+            lowered.compile(compiler_options=options)
+            times["compile"].append(time.perf_counter() - start - times["trace"][-1] - times["lower"][-1])
+    # The first run loads what the others find.
+    return [(stage, statistics.median(values[1:])) for stage, values in times.items()]
+
+
+def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int) -> dict[str, float]:
+    """Return the median milliseconds to compile for the CPU, and to load the same from the persistent cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, value in (
+            ("jax_compilation_cache_dir", folder),
+            ("jax_persistent_cache_min_compile_time_secs", 0),
+        ):
+            jax.config.update(name, value)
+        compile_: list[float] = []
+        load: list[float] = []
+        for _ in range(runs):
+            for file in Path(folder).iterdir():
+                file.unlink()
+            for times in (compile_, load):
+                compilation_cache.reset_cache()
+                jax.clear_caches()
+                lowered = jax.jit(function).lower(*example)
+                start = time.perf_counter()
+                lowered.compile()
+                times.append(time.perf_counter() - start)
+    return {
+        "compile_ms": round(statistics.median(compile_) * 1e3, 1),
+        "load_ms": round(statistics.median(load) * 1e3, 1),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Run programs under JAX's profiler and write how long each of their kernels took, as JSON.
+
+`scripts/measure` starts it in a process of its own, with the platform to run on in JAX_PLATFORMS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import json
+import statistics
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.profiler import ProfileData, ProfileOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+NO_DEVICE = 3
+"""The exit status where JAX finds no device of the platform."""
+
+PACKAGES = ("jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cublas", "nvidia-cudnn-cu13")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One kernel that ran, as the profiler saw it.
+
+    Attributes:
+        name: The instruction it was launched for (`hlo_op`).
+        kernel: What the profiler calls the kernel: on a GPU its symbol.
+        start: When it started, in nanoseconds.
+        duration: How long it ran, in nanoseconds.
+    """
+
+    name: str
+    kernel: str
+    start: float
+    duration: float
+
+
+def main() -> None:
+    """Run what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--platform", default="cuda")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("programs", nargs="*")
+    options = parser.parse_args()
+    try:
+        device = jax.devices(options.platform)[0]
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        sys.exit(NO_DEVICE)
+    programs: dict[str, Any] = {}
+    for name in options.programs:
+        try:
+            programs[name] = run(name, device, options.runs)
+        except Exception as error:  # noqa: BLE001 - one program that does not run here must not cost the others
+            programs[name] = {"skipped": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}
+        print(name, "skipped" if "skipped" in programs[name] else "measured", flush=True)
+    record = {"device": device.device_kind, "versions": find_versions(), "runs": options.runs, "programs": programs}
+    options.out.write_text(json.dumps(record), encoding="utf-8")
+
+
+def find_versions() -> dict[str, str]:
+    """Return the installed packages that compile and run a program, name to version."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def run(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
+    """Return the optimized module of a program and the times of its kernels, over several runs after one to warm up.
+
+    Args:
+        name: A file of snippets/programs that holds a function of its name, and its EXAMPLE.
+        device: The device to run on.
+        runs: How often to run it.
+    """
+    module = importlib.import_module(f"programs.{name}")
+    with jax.default_device(device):
+        arrays = make(module.EXAMPLE)
+        compiled = jax.jit(getattr(module, name)).lower(*arrays).compile()
+        jax.block_until_ready(compiled(*arrays))
+        options = ProfileOptions()
+        options.python_tracer_level = 0
+        options.host_tracer_level = 2
+        with tempfile.TemporaryDirectory() as folder:
+            with jax.profiler.trace(folder, profiler_options=options):
+                for _ in range(runs):
+                    jax.block_until_ready(compiled(*arrays))
+            (file,) = Path(folder).rglob("*.xplane.pb")
+            text = str(compiled.as_text())
+            events = list(read_events(ProfileData.from_file(str(file)), text.split()[1].rstrip(",")))
+    return {"module": text, "kernels": summarize(events, runs)}
+
+
+def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of arrays
+    """Return arrays of the example's shapes: small random floats, zeros of any other type."""
+    random = np.random.default_rng(0)
+
+    def fill(leaf: Any) -> Any:  # noqa: ANN401 - a shape, or an example that is a value itself
+        if not hasattr(leaf, "shape"):
+            return leaf
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.key(0)
+        floats = jnp.issubdtype(leaf.dtype, np.floating)
+        values = random.normal(0, 0.05, leaf.shape) if floats else np.zeros(leaf.shape)
+        return jax.device_put(values.astype(leaf.dtype))
+
+    return jax.tree.map(fill, example)
+
+
+def read_events(profile: ProfileData, module: str) -> Iterator[Event]:
+    """Yield the kernels of a module that a profile saw: on a GPU those of its streams, else those of all threads.
+
+    Args:
+        profile: What the profiler wrote.
+        module: The name of the HLO module.
+    """
+    planes = list(profile.planes)
+    devices = [plane for plane in planes if plane.name.startswith("/device:GPU")]
+    for plane in devices or planes:
+        for line in plane.lines:
+            if devices and not (line.name or "").startswith("Stream"):
+                continue
+            for event in line.events:
+                stats = dict(event.stats)
+                if stats.get("hlo_module") == module and "hlo_op" in stats:
+                    yield Event(str(stats["hlo_op"]), event.name, event.start_ns, event.duration_ns)
+
+
+def summarize(events: Iterable[Event], runs: int) -> list[dict[str, Any]]:
+    """Return each instruction's kernels with the median time of one launch, in order of their first start.
+
+    An instruction may launch several kernels, such as a product and the sum of its parts: a launch is all of them. How
+    often it was launched in one run is how often its most frequent kernel ran.
+
+    Args:
+        events: What ran, of all runs.
+        runs: How many runs.
+
+    Returns:
+        `name`, `kernels` (their symbols), `launches` (of one run) and `us` (microseconds of one launch) of each.
+    """
+    durations: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for event in sorted(events, key=lambda event: event.start):
+        durations[event.name][event.kernel].append(event.duration)
+    return [
+        {"name": name, "kernels": list(kernels), **_time(list(kernels.values()), runs)}
+        for name, kernels in durations.items()
+    ]
+
+
+def _time(durations: Sequence[list[float]], runs: int) -> dict[str, float]:
+    most = max(map(len, durations))
+    launch = sum(statistics.median(times) * len(times) / most for times in durations)
+    return {"launches": round(most / runs, 2), "us": round(launch / 1000, 3)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Time the kernels of the programs on a GPU, compare them with the ahead-of-time captures, and record both.
+
+`scripts/measure` starts it. The times go to docs/data/kernel-times.json, by target, with device, versions and date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import stamps
+from common import ROOT
+from measuring.gpu_profile import NO_DEVICE
+from xla_inspect import capture, targets
+from xla_inspect.analysis import find_role, list_launches
+from xla_inspect.compilation import find_function, list_names
+from xla_inspect.errors import InspectError
+from xla_inspect.hlo import parse_module
+from xla_inspect.plural import plural
+from xla_inspect.report import hash_program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.captured import Capture
+
+PROGRAMS = ROOT / "snippets" / "programs"
+TIMES = Path("docs/data/kernel-times.json")
+# The GH200 is none of these: another processor sits beside its GPU.
+GPUS = {name: entry.model for name, entry in targets.ENTRIES.items() if name in targets.TARGETS and entry.kind == "gpu"}
+
+ABSENT = """\
+measure: no GPU that JAX can use here, so nothing was measured and no file was written.
+JAX said: {reason}
+A GPU takes its driver and the CUDA libraries of jax[cuda13]; `nvidia-smi` must list it. On a machine with one, run
+scripts/measure again. `scripts/measure --platform cpu --out FILE` tries the recording on the CPU."""
+
+
+def main() -> None:
+    """Measure what the command line names, and write the record; leave with status 3 where there is no GPU."""
+    parser = argparse.ArgumentParser(prog="scripts/measure", description=__doc__)
+    parser.add_argument("--runs", type=int, default=20, help="timed runs of each program (default: 20)")
+    parser.add_argument("--platform", choices=("cuda", "cpu"), default="cuda", help="where to run (default: cuda)")
+    parser.add_argument("--out", type=Path, help=f"the file to write (default: {TIMES})")
+    parser.add_argument("programs", nargs="*", help="files of snippets/programs by name (default: all)")
+    options = parser.parse_args()
+    if options.platform == "cpu" and options.out is None:
+        parser.error("times of a CPU are not for the site: name another file with --out")
+    known = find_programs()
+    if unknown := sorted(set(options.programs) - set(known)):
+        parser.error(f"no program with an EXAMPLE is named {', '.join(unknown)}; there are {', '.join(known)}")
+    out = options.out or ROOT / TIMES
+    measured = measure(options.programs or known, options.platform, options.runs)
+    target = find_target(measured["device"], options.platform)
+    record = describe(measured, target)
+    written = stamps.read(out) if out.is_file() else {}
+    whole = {**{name: written[name] for name in targets.TARGETS if name in written}, target: record}
+    # Each target was measured when there was such a device, and has versions of its own; these are the newest.
+    stamps.write(out, "scripts/measure", record["versions"], whole)
+    print(f"wrote {len(record['programs'])} programs on {record['device']} to {out}")
+
+
+def find_programs() -> list[str]:
+    """Return the files of snippets/programs that hold a function of their own name, and its EXAMPLE."""
+    return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_names(path) >= {path.stem, "EXAMPLE"}]
+
+
+def measure(programs: Sequence[str], platform: str, runs: int) -> dict[str, Any]:
+    """Return what `measuring.gpu_profile` measured in a process of its own, or leave where there is no such device."""
+    environment = {**os.environ, "JAX_PLATFORMS": platform if platform == "cpu" else f"{platform},cpu"}
+    if platform == "cuda":
+        # Kernels inside a CUDA graph do not say which instruction they belong to.
+        flags = environment.get("XLA_FLAGS", "")
+        environment["XLA_FLAGS"] = f"{flags} --xla_gpu_enable_command_buffer=".strip()
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "times.json"
+        command = [sys.executable, "-m", "measuring.gpu_profile", "--platform", platform]
+        command += ["--runs", str(runs), "--out", str(result), *programs]
+        ended = subprocess.run(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+        if ended.returncode == NO_DEVICE:
+            print(ABSENT.format(reason=find_reason(ended.stderr)), file=sys.stderr)
+            sys.exit(NO_DEVICE)
+        if ended.returncode:
+            sys.exit(f"measure: measuring.gpu_profile failed:\n{ended.stderr}")
+        times: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+        return times
+
+
+def find_reason(stderr: str) -> str:
+    """Return the last line that says something: before it stand the frames of a traceback."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return lines[-1] if lines else "nothing"
+
+
+def find_target(device: str, platform: str) -> str:
+    """Return the short name of the target that a device is, or stop where it is none of the targets."""
+    if platform == "cpu":
+        return "cpu"
+    for name, model in GPUS.items():
+        if re.search(rf"\b{re.escape(model)}\b", device, re.IGNORECASE):
+            return name
+    sys.exit(f"measure: {device} is none of the GPUs that programs are captured for ({', '.join(GPUS.values())})")
+
+
+def describe(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """Return the record of one device: what was measured, and of each program what the capture has otherwise.
+
+    Args:
+        measured: What `measuring.gpu_profile` wrote.
+        target: The target that the device is.
+    """
+    programs = {}
+    for name, profile in measured["programs"].items():
+        if "skipped" in profile:
+            print(f"{name} skipped: {profile['skipped']}")
+            continue
+        program = find_function(importlib.import_module(f"programs.{name}"), name)
+        try:
+            ahead = capture(program.function, *program.example, target=target)
+        except InspectError as error:
+            print(f"{name} skipped: {error}")
+            continue
+        programs[name] = describe_program(profile, ahead)
+        print(f"{name}: {describe_times(programs[name])}")
+    return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "device": measured["device"],
+        "runs": measured["runs"],
+        "target": target,
+        "versions": measured["versions"],
+        "programs": programs,
+    }
+
+
+def describe_program(profile: Mapping[str, Any], ahead: Capture) -> dict[str, Any]:
+    """Return the record of one program.
+
+    Returns:
+        `stablehlo`, which says that a capture is of the same program; `kernels`, as measured, each with `what` it is;
+        and `changed`: how often each sort of kernel is launched on the device, minus how often in the capture.
+    """
+    module = parse_module(profile["module"])
+    # A loop is not launched, what it repeats is.
+    sorts = {instruction.name: instruction.opcode for instruction in module.walk()}
+    sorts |= {launch.name: launch.sort for launch in list_launches(module)}
+    kernels = [{**kernel, "what": sorts.get(kernel["name"], "unknown")} for kernel in profile["kernels"]]
+    launched = Counter(kernel["what"] for kernel in kernels if find_role(kernel["what"]))
+    captured = Counter(launch.sort for launch in list_launches(ahead))
+    launched.subtract(captured)
+    return {
+        "stablehlo": hash_program(ahead.stablehlo),
+        "kernels": kernels,
+        "changed": {name: number for name, number in sorted(launched.items()) if number},
+    }
+
+
+def describe_times(program: Mapping[str, Any]) -> str:
+    """Return in one line what was measured, and how the launches differ from the capture's."""
+    total = sum(kernel["us"] * kernel["launches"] for kernel in program["kernels"])
+    changed = ", ".join(f"{number:+d} {name}" for name, number in program["changed"].items())
+    kernels = plural(len(program["kernels"]), "kernel")
+    return f"{kernels}, {total:.1f} us; against the capture: {changed or 'the same kernels'}"
+
+
+if __name__ == "__main__":
+    main()

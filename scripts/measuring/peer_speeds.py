@@ -1,0 +1,179 @@
+"""Time what each compiler of `snippets/peers` makes of the four programs, beside XLA in the same run.
+
+`scripts/peers --bench` starts it. Every compiler is a process of its own on one core; they take turns, stretch by
+stretch, and each stretch is divided by XLA's of the same round, so that a machine whose speed drifts slows both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import stamps
+from common import ROOT, say
+from measuring import peer_runs
+from peers import given, records
+from peers.speeds.__main__ import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OUT = ROOT / "docs" / "data" / "peer-speeds.json"
+BASE = "XLA"
+SECONDS = 0.1
+"""How long a stretch takes, by calling again."""
+
+
+@dataclass(frozen=True)
+class PeerServer:
+    """A compiler that times its programs on demand.
+
+    Attributes:
+        name: Its module in `peers.speeds`.
+        process: What answers.
+        calls: The ways and programs that it can time.
+    """
+
+    name: str
+    process: subprocess.Popen[str]
+    calls: list[tuple[str, str]]
+
+    def time(self, way: str, program: str) -> float:
+        """Return the seconds that a call takes."""
+        count, seconds = ask(self.process, [way, program, SECONDS])
+        return float(seconds / count)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Time all that can be installed, and write the file; return the exit status."""
+    parser = argparse.ArgumentParser(prog="scripts/peers --bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=21, help="how often each takes its turn (default: 21)")
+    rounds = parser.parse_args(arguments).rounds
+    if not hasattr(os, "sched_setaffinity"):
+        print("peers --bench keeps each compiler on one core, which it can do on Linux alone", file=sys.stderr)
+        return peer_runs.NOT_RUN
+    with tempfile.TemporaryDirectory() as folder:
+        servers = [server for name in list_names() if (server := start(name, folder)) is not None]
+        try:
+            record = measure(servers, rounds)
+        finally:
+            for server in servers:
+                server.process.kill()
+    if len(servers) < len(list_names()):
+        print("nothing is written: the figures are of all compilers or of none", file=sys.stderr)
+        return peer_runs.NOT_RUN
+    versions = dict(name_package(server.name) for server in servers)
+    stamps.write(OUT, "scripts/peers --bench", versions, record)
+    say(f"wrote {OUT.relative_to(ROOT)}")
+    return 0
+
+
+def list_names() -> list[str]:
+    """Return the modules of `peers.speeds`, XLA first."""
+    files = (records.FOLDER / "speeds").glob("[a-z]*.py")
+    return sorted((path.stem for path in files), key=lambda name: (name != "xla", name))
+
+
+def start(name: str, folder: str) -> PeerServer | None:
+    """Start a compiler, which first builds and checks its programs; None, said aloud, where it cannot be installed."""
+    python = sys.executable
+    if name != "xla":
+        say(f"{name}: installing")
+        script = records.FOLDER / name / records.SCRIPT
+        problem = peer_runs.install(script)
+        if problem:
+            say(f"{name}: NOT RUN: {problem}")
+            return None
+        python = peer_runs.find_python(script)
+    say(f"{name}: building and checking the four programs")
+    process = subprocess.Popen(
+        [python, "-m", "peers.speeds", name],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "snippets"), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return PeerServer(name, process, [(way, program) for way, program in listen(process)])
+
+
+def ask(process: subprocess.Popen[str], question: object) -> Any:  # noqa: ANN401 - what it answers
+    """Return the answer to a question."""
+    pipe = process.stdin
+    pipe.write(json.dumps(question) + "\n")  # type: ignore[union-attr]  # it is a pipe
+    pipe.flush()  # type: ignore[union-attr]  # likewise
+    return listen(process)
+
+
+def listen(process: subprocess.Popen[str]) -> Any:  # noqa: ANN401 - what it answers
+    """Return the next answer.
+
+    Raises:
+        RuntimeError: The process ended.
+    """
+    for line in process.stdout:  # type: ignore[union-attr]  # it is a pipe
+        if line.startswith(MARK):
+            return json.loads(line.removeprefix(MARK))
+    message = f"{' '.join(map(str, process.args))} ended with status {process.wait()}; what it said stands above"  # type: ignore[arg-type]  # a list of strings
+    raise RuntimeError(message)
+
+
+def measure(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
+    """Return what the file holds: for each program and way the ratio to XLA, its quartiles, and XLA's own time."""
+    base = next(server for server in servers if server.name == "xla")
+    ratios: dict[str, dict[str, list[float]]] = {program: {} for program in given.SHAPES}
+    own: dict[str, list[float]] = {program: [] for program in given.SHAPES}
+    for turn in range(rounds):
+        for program in given.SHAPES:
+            least = base.time(BASE, program)
+            own[program].append(least)
+            for server in servers:
+                for way, of in server.calls:
+                    if of == program and server is not base:
+                        ratios[program].setdefault(way, []).append(server.time(way, program) / least)
+        say(f"round {turn + 1} of {rounds}")
+    ways = {way: server.name for server in servers for way, _ in server.calls}
+    return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "machine": describe_machine(),
+        "rounds": rounds,
+        "packages": {way: name_package(name)[0] for way, name in ways.items()},
+        "microseconds": {program: round(statistics.median(times) * 1e6, 1) for program, times in own.items()},
+        "ratios": {
+            program: {way: quartiles(values) for way, values in by_way.items()} for program, by_way in ratios.items()
+        },
+    }
+
+
+def name_package(name: str) -> tuple[str, str]:
+    """Return the package of a compiler that is timed, and its version."""
+    return ("jaxlib", metadata.version("jaxlib")) if name == "xla" else peer_runs.name_package(name)
+
+
+def quartiles(values: Sequence[float]) -> list[float]:
+    """Return the lower quartile, the median and the upper quartile, to three digits."""
+    return [float(f"{value:.3g}") for value in statistics.quantiles(values, n=4, method="inclusive")]
+
+
+def describe_machine() -> str:
+    """Return the processor, as Linux names it, and that one core of it was used."""
+    cpu = next(
+        (line.partition(": ")[2] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        platform.machine(),
+    )
+    return f"one core of {cpu}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""What single pages need: their pictures and tables, each module for the pages that show them."""
+
+from chapters import (
+    anatomy,
+    bar_chart,
+    buffer_slots,
+    capture_text,
+    decision_tree,
+    exchange_picture,
+    fusion_picture,
+    gallery_matrix,
+    jaxpr_arcs,
+    layout_picture,
+    line_history,
+    opcode_cards,
+    opcode_rows,
+    ratio_chart,
+    recorded_runs,
+    release_tables,
+    rewrite_matrix,
+    rooms,
+    shard_picture,
+    stage_picture,
+    tile_picture,
+)
+from chapters.buffer_sharing import list_plans, most_live, share_buffers
+from chapters.element_order import pad_shape, place_element, share_of_padding, weigh_orders
+from chapters.launch_table import show_origins
+from chapters.opcode_index import find_sightings
+from chapters.run_strips import StripBox, draw_strips
+
+__all__ = [
+    "StripBox",
+    "anatomy",
+    "bar_chart",
+    "buffer_slots",
+    "capture_text",
+    "decision_tree",
+    "draw_strips",
+    "exchange_picture",
+    "find_sightings",
+    "fusion_picture",
+    "gallery_matrix",
+    "jaxpr_arcs",
+    "layout_picture",
+    "line_history",
+    "list_plans",
+    "most_live",
+    "opcode_cards",
+    "opcode_rows",
+    "pad_shape",
+    "place_element",
+    "ratio_chart",
+    "recorded_runs",
+    "release_tables",
+    "rewrite_matrix",
+    "rooms",
+    "shard_picture",
+    "share_buffers",
+    "share_of_padding",
+    "show_origins",
+    "stage_picture",
+    "tile_picture",
+    "weigh_orders",
+]

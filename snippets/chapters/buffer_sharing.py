@@ -1,0 +1,59 @@
+"""Sharing of equal buffers by values that do not live at the same time: how few will do, found and proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+type Ranges = Mapping[str, tuple[int, int]]
+
+
+def most_live(ranges: Ranges) -> tuple[str, ...]:
+    """The largest set of values that live at one time, at the first such time; no plan has fewer buffers than that.
+
+    Args:
+        ranges: The first and the last time at which each value is needed, both included.
+    """
+    times = sorted({first for first, _ in ranges.values()})
+    sets = [tuple(name for name, (first, last) in ranges.items() if first <= time <= last) for time in times]
+    return max(sets, key=len, default=())
+
+
+def share_buffers(ranges: Ranges) -> dict[str, int]:
+    """Give each value, in the order in which they begin, the first buffer whose last value is no longer needed.
+
+    For equal sizes this uses as few buffers as there can be (colouring of an interval graph in order of the starts).
+    """
+    until: list[int] = []
+    plan: dict[str, int] = {}
+    for name, (first, last) in sorted(ranges.items(), key=lambda item: (item[1], item[0])):
+        free = next((number for number, end in enumerate(until) if end < first), len(until))
+        until[free : free + 1] = [last]
+        plan[name] = free
+    return plan
+
+
+def list_plans(ranges: Ranges, buffers: int) -> list[dict[str, int]]:
+    """Every way to put the values into so many buffers, the buffers taken alike; none when they are too few."""
+    plans: list[dict[str, int]] = []
+    _extend(ranges, list(ranges), {}, buffers, plans)
+    return plans
+
+
+def _extend(
+    ranges: Ranges, waiting: Sequence[str], plan: dict[str, int], buffers: int, plans: list[dict[str, int]]
+) -> None:
+    if not waiting:
+        plans.append(dict(plan))
+        return
+    name, *rest = waiting
+    # A buffer that is not used yet is like any other that is not: one of them is tried.
+    for buffer in range(min(max(plan.values(), default=-1) + 2, buffers)):
+        if not any(plan[other] == buffer and _overlap(ranges[name], ranges[other]) for other in plan):
+            _extend(ranges, rest, {**plan, name: buffer}, buffers, plans)
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]

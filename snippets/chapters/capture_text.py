@@ -1,0 +1,35 @@
+"""A capture in few words: counts over the texts that JAX prints, and the kernels by name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import list_kernels
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+
+_EQUATION = re.compile(r"^\s+(?:let )?\s*\S+:\S+(?: \S+:\S+)* = ", re.MULTILINE)
+_OPERATION = re.compile(
+    r"^\s+(?:%\S+(?:, %\S+)* = )?\"?((?:stablehlo|chlo|func|sdy)\.[\w.]+|call|return)\b", re.MULTILINE
+)
+_STRUCTURE = {"func.func", "func.return", "return", "stablehlo.return"}
+
+
+def count_printed_equations(jaxpr: str) -> int:
+    """Return how many equations a printed jaxpr holds, those of inner jaxprs included, each as often as printed."""
+    return len(_EQUATION.findall(jaxpr))
+
+
+def count_printed_operations(stablehlo: str) -> int:
+    """Return how many operations a printed StableHLO module holds, calls counted, functions and returns not.
+
+    The operation inside a reduction printed in short form, after `applies`, counts like any other.
+    """
+    return sum(name not in _STRUCTURE for name in _OPERATION.findall(stablehlo)) + stablehlo.count(" applies ")
+
+
+def name_kernels(capture: Capture) -> str:
+    """Return the names of the kernels, in order, as in `fusion.1, then fusion.2`."""
+    return ", then ".join(kernel.name for kernel in list_kernels(capture))

@@ -1,0 +1,158 @@
+"""What a fusion holds as a picture: operations from top to bottom, what enters on the left, what leaves below."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import custom_fusion_kind, is_fusion
+from xla_inspect.report import figure, lane, short, shorten, svg
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Computation, Instruction, Module
+
+# What only says the same value in another shape.
+RENAMING = frozenset({"bitcast", "broadcast", "reshape"})
+# What a fusion of each kind is built around, where it is built around anything.
+CENTRES = {
+    "kInput": frozenset({"reduce", "transpose", "scatter", "concatenate"}),
+    "kOutput": frozenset({"convolution", "dot"}),
+}
+
+# CSS pixels.
+WIDTH, LEFT, BOX, HIGH, STEP, EDGE = 300, 104, 112, 22, 36, 12
+LONGEST = 15
+
+
+@dataclass(frozen=True, slots=True)
+class FusionStep:
+    """One operation of a fusion.
+
+    Attributes:
+        opcode: What it does.
+        takes: The operations that it takes, by their numbers.
+        reads: What it takes from outside: names of values, and constants as written.
+    """
+
+    opcode: str
+    takes: tuple[int, ...]
+    reads: tuple[str, ...]
+
+
+# A value: the number of a step, the name of something outside, or a tuple of values.
+type _Value = int | str | tuple[_Value, ...]
+
+
+def list_fusion_steps(module: Module, fusion: Instruction) -> tuple[FusionStep, ...]:
+    """The operations that a fusion of the entry computation holds, in order, nested fusions opened, renaming left out.
+
+    Args:
+        module: The module that holds it.
+        fusion: A fusion.
+    """
+    steps: list[FusionStep] = []
+    arguments: list[_Value] = [_name(module.entry, name) for name in fusion.operands]
+    _follow(module, module.called(fusion)[0], arguments, steps)
+    return tuple(steps)
+
+
+def _follow(module: Module, computation: Computation, arguments: list[_Value], steps: list[FusionStep]) -> _Value:
+    values: dict[str, _Value] = {}
+    for instruction in computation:
+        taken = [values[name] for name in instruction.operands]
+        if instruction.opcode == "parameter":
+            value = arguments[instruction.parameter_number or 0]
+        elif instruction.opcode == "constant":
+            value = shorten(instruction.literal or "", LONGEST)
+        elif instruction.opcode in RENAMING:
+            value = taken[0]
+        elif instruction.opcode == "tuple":
+            value = tuple(taken)
+        elif instruction.opcode == "get-tuple-element" and isinstance(taken[0], tuple):
+            value = taken[0][int(instruction.attributes["index"])]
+        elif is_fusion(instruction):
+            value = _follow(module, module.called(instruction)[0], taken, steps)
+        else:
+            takes = tuple(dict.fromkeys(source for source in taken if isinstance(source, int)))
+            reads = tuple(dict.fromkeys(source for source in taken if isinstance(source, str)))
+            steps.append(FusionStep(instruction.opcode, takes, reads))
+            value = len(steps) - 1
+        values[instruction.name] = value
+    return values[computation.root.name]
+
+
+def _name(entry: Computation, name: str) -> str:
+    """A value of the entry computation by its name in Python where it is a parameter or a copy of one."""
+    instruction = entry.by_name[name]
+    while instruction.opcode in {"bitcast", "copy-done", "copy-start"}:
+        instruction = entry.by_name[instruction.operands[0]]
+    return (instruction.op_name or instruction.name) if instruction.opcode == "parameter" else instruction.name
+
+
+def draw_fusion(capture: Capture, name: str, call: str) -> str:
+    """Return one fusion of the entry computation as HTML.
+
+    Args:
+        capture: The program on one target.
+        name: The fusion's name.
+        call: The program in a few words, plain text.
+    """
+    fusion = capture.module.entry.by_name[name]
+    steps = list_fusion_steps(capture.module, fusion)
+    kind = fusion.fusion_kind or ""
+    centre = _find_centre(steps, kind)
+    parts = [part for number, step in enumerate(steps) for part in _draw_step(number, step, is_centre=number == centre)]
+    bottom = EDGE + len(steps) * STEP
+    frame = f'<rect class="frame" x="{LEFT - 14}" y="1" width="{BOX + 60}" height="{bottom}" rx="8"/>'
+    leaves = fusion.shape.plain if not fusion.shape.is_tuple else f"{len(fusion.shape.elements)} results"
+    x = LEFT + BOX / 2
+    out = (
+        f'<path d="M{x} {bottom - STEP + HIGH}V{bottom + 16}" class="way"/><path d="M{x - 4} {bottom + 12}l4 5l4 -5"/>'
+    )
+    out += f'<text x="{x}" y="{bottom + 30}" class="middle">{html.escape(leaves)}</text>'
+    emitter = custom_fusion_kind(fusion)
+    tag = f"{kind} by {emitter}" if emitter else kind
+    label = f"{tag} on {short(capture.target)}: {', '.join(step.opcode for step in steps)}"
+    above = (
+        f"<figcaption><b>{html.escape(tag)}</b> {html.escape(short(capture.target))}<br>"
+        f"<code>{html.escape(call)}</code></figcaption>"
+    )
+    picture = svg(frame + "".join(parts) + out, label, (WIDTH, bottom + 36))
+    return figure(f"inside {lane(capture.target)}", above + picture).rstrip()
+
+
+def arrange_drawings(*drawings: str) -> str:
+    """Return drawings of fusions side by side where there is room."""
+    return f'<div class="gallery">{"".join(drawings)}</div>\n'
+
+
+def _find_centre(steps: tuple[FusionStep, ...], kind: str) -> int | None:
+    """The number of the operation that the fusion is built around, or None."""
+    centres = [number for number, step in enumerate(steps) if step.opcode in CENTRES.get(kind, ())]
+    return centres[0] if centres else None
+
+
+def _draw_step(number: int, step: FusionStep, *, is_centre: bool) -> list[str]:
+    """One box, what enters it from outside, and the ways to it from the boxes above."""
+    y = EDGE + number * STEP
+    middle = y + HIGH / 2
+    parts = []
+    for source in step.takes:
+        if source == number - 1:
+            parts.append(f'<path class="way" d="M{LEFT + BOX / 2} {y - STEP + HIGH}V{y}"/>')
+        else:
+            start, out = EDGE + source * STEP + HIGH / 2, LEFT + BOX + 14 + 6 * (number - source - 2)
+            right = LEFT + BOX
+            parts.append(f'<path class="way" d="M{right} {start}H{out}V{middle - 4}H{right}"/>')
+    if step.reads:
+        sources = shorten(", ".join(step.reads), LONGEST)
+        parts.append(
+            f'<path class="way" d="M{LEFT - 26} {middle}H{LEFT}"/><path d="M{LEFT - 5} {middle - 4}l5 4l-5 4"/>'
+        )
+        parts.append(f'<text class="end" x="{LEFT - 30}" y="{middle + 3.5}">{html.escape(sources)}</text>')
+    mark = ' class="centre"' if is_centre else ""
+    parts.append(f'<rect{mark} x="{LEFT}" y="{y}" width="{BOX}" height="{HIGH}" rx="4"/>')
+    parts.append(f'<text class="middle" x="{LEFT + BOX / 2}" y="{middle + 3.5}">{html.escape(step.opcode)}</text>')
+    return parts

@@ -1,0 +1,58 @@
+"""Ratios on one scale by powers of two: a dot for the median, a line from quartile to quartile, and a rule at one."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING
+
+from xla_inspect.report import figure, svg
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# CSS pixels: the column of a phone, the room for a name and for the number after it, a line, what stands between rows.
+WIDTH, LEFT, RIGHT, LINE, GAP = 352, 140, 48, 15, 10
+
+
+def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str) -> str:
+    """Return the ratios as HTML.
+
+    Args:
+        rows: What was measured, to who, to the lower quartile, the median and the upper quartile, all above zero.
+        caption: What the drawing shows, plain text.
+    """
+    numbers = [math.log2(number) for row in rows.values() for three in row.values() for number in three]
+    least, most = math.floor(min(0, *numbers)), math.ceil(max(0, *numbers))
+
+    def place(ratio: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (math.log2(ratio) - least) / ((most - least) or 1)
+
+    drawn, y = [], LINE
+    for label, row in rows.items():
+        drawn.append(f'<text x="0" y="{y - 4}">{html.escape(label)}</text>')
+        for name, (low, middle, high) in sorted(row.items(), key=lambda item: item[1][1]):
+            tooltip = f"{label}, {name}: {_say(middle)} (half of the rounds from {_say(low)} to {_say(high)})"
+            at = y + LINE / 2
+            drawn.append(
+                f"<g><title>{html.escape(tooltip)}</title>"
+                f'<text class="soft" x="8" y="{y + LINE - 4}">{html.escape(name)}</text>'
+                f'<path d="M{place(low):.1f} {at}H{place(high):.1f}"/>'
+                f'<circle cx="{place(middle):.1f}" cy="{at}" r="3.5"/>'
+                f'<text x="{WIDTH - RIGHT + 8}" y="{y + LINE - 4}">{_say(middle)}</text></g>'
+            )
+            y += LINE
+        y += LINE + GAP
+    height = y - LINE - GAP
+    description = "; ".join(
+        f"{label}: " + ", ".join(f"{name} {_say(three[1])}" for name, three in row.items())
+        for label, row in rows.items()
+    )
+    rule = f'<path class="rule" d="M{place(1):.1f} 0V{height}"/>'
+    picture = svg(rule + "".join(drawn), f"{caption}. {description}", (WIDTH, height))
+    return figure("ratios", picture, f"{html.escape(caption)}.")
+
+
+def _say(ratio: float) -> str:
+    """Return a ratio with two digits."""
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"  # noqa: PLR2004 - digits

@@ -1,0 +1,190 @@
+"""The rooms of the project: their public names, who imports what from where, and all of them as a picture."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.report import Box, draw_boxes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PACKAGES = (ROOT / "snippets" / "xla_inspect", ROOT / "snippets" / "chapters", ROOT / "scripts" / "livepage")
+_IMPORTERS = ("docs", "scripts", "snippets", "tests")
+_BLOCK = re.compile(r"^(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
+_NAMES = r"\w+(?: as \w+)?(?:, \w+(?: as \w+)?)*"
+_IMPORT = re.compile(rf"^ *from (?:xla_inspect|chapters|livepage)\b[\w.]* import (?:\([^)]*\)|{_NAMES})$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that a file takes from a module: where it stands, and what it takes."""
+
+    place: str
+    path: Path
+    module: str
+    name: str
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a module's file, `xla_inspect.hlo.parser`."""
+    base = next(package.parent for package in PACKAGES if path.is_relative_to(package))
+    return ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def list_modules() -> dict[str, Path]:
+    """Every module of the packages, by its dotted name."""
+    return {module_name(path): path for package in PACKAGES for path in sorted(package.rglob("*.py"))}
+
+
+@cache
+def list_rooms() -> dict[str, frozenset[str]]:
+    """The names that each room exports: packages, by what their `__all__` lists."""
+    found = {}
+    for name, path in list_modules().items():
+        if path.name == "__init__.py":
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == [
+                    "__all__"
+                ]:
+                    found[name] = frozenset(ast.literal_eval(node.value))
+    return found
+
+
+def room_of(module: str) -> str | None:
+    """Return the innermost room that a module lies in."""
+    names = [room for room in list_rooms() if module == room or module.startswith(f"{room}.")]
+    return max(names, key=len, default=None)
+
+
+def room_of_file(path: Path) -> str | None:
+    """Return the room of a file: its own, or that of what it tests."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    if parts[0] in {"docs", "scripts"} and "livepage" not in parts:
+        return None
+    return room_of(".".join(parts[1:]))
+
+
+def list_imports() -> Iterator[Import]:
+    """Every import of a name from the packages, in modules, tests, scripts, notebooks and blocks of pages."""
+    for folder in _IMPORTERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix == ".py":
+                yield from _read(path, path.read_text(encoding="utf-8"), 0)
+            elif path.suffix == ".md":
+                text = path.read_text(encoding="utf-8")
+                for block in _BLOCK.finditer(text):
+                    for statement in _IMPORT.finditer(block["code"]):
+                        start = text.count("\n", 0, block.start("code") + statement.start())
+                        yield from _read(path, statement.group().strip(), start, block["code"])
+
+
+def _read(path: Path, code: str, lines_before: int, whole: str = "") -> Iterator[Import]:
+    """Yield what code takes by name, and what it takes by a dot from a room that it imports whole."""
+    whole = whole or code
+    for node in ast.walk(ast.parse(code)):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and not node.level
+            and node.module.partition(".")[0] in {package.name for package in PACKAGES}
+        ):
+            place = f"{path.relative_to(ROOT)}:{lines_before + node.lineno}"
+            for alias in node.names:
+                yield Import(place, path, node.module, alias.name)
+                if (room := f"{node.module}.{alias.name}") in list_rooms():
+                    for name in set(re.findall(rf"(?<![\w./]){alias.asname or alias.name}\.([A-Za-z_]\w*)", whole)):
+                        if f"{room}.{name}" not in list_modules():
+                            yield Import(place, path, room, name)
+
+
+def find_docstring(room: str, name: str) -> str | None:
+    """Return what is written about a public name of a room: its docstring, or the string below a constant."""
+    tree = ast.parse(list_modules()[room].read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in list_modules():
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    inner = f"{node.module}.{alias.name}"
+                    if inner in list_modules():
+                        return ast.get_docstring(ast.parse(list_modules()[inner].read_text(encoding="utf-8")))
+                    if list_modules()[node.module].name == "__init__.py" and node.module != room:
+                        return find_docstring(node.module, alias.name)
+                    return _docstring(ast.parse(list_modules()[node.module].read_text(encoding="utf-8")), alias.name)
+    return _docstring(tree, name)
+
+
+def _docstring(tree: ast.Module, name: str) -> str | None:
+    for node, below in zip(tree.body, [*tree.body[1:], None], strict=True):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return ast.get_docstring(node)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.TypeAlias) and name in _list_targets(node):
+            value = below.value if isinstance(below, ast.Expr) else None
+            return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
+    return None
+
+
+def _list_targets(node: ast.Assign | ast.AnnAssign | ast.TypeAlias) -> set[str]:
+    """Return the names that an assignment binds, those of `a, b = ...` too."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", getattr(node, "name", None))]
+    return {name.id for target in targets if target for name in ast.walk(target) if isinstance(name, ast.Name)}
+
+
+def describe(room: str) -> str:
+    """Return the first line of what a room says of itself."""
+    return (ast.get_docstring(ast.parse(list_modules()[room].read_text(encoding="utf-8"))) or "").partition("\n")[0]
+
+
+def list_arrows() -> set[tuple[str, str]]:
+    """Return which room uses which, as pairs of their names; what is imported for a type alone counts too."""
+    own = set(list_modules().values())
+    uses = ((room_of_file(taken.path), taken.module) for taken in list_imports() if taken.path in own)
+    inside = {(user, used) for user, used in uses if user in list_rooms() and used in list_rooms()}
+    return {(str(user), used) for user, used in inside if user != used and "xla_inspect" not in {user, used}}
+
+
+def order_rooms(arrows: Iterable[tuple[str, str]]) -> list[str]:
+    """Return rooms so that each stands before those that it uses.
+
+    Raises:
+        graphlib.CycleError: Some use each other in a circle.
+    """
+    users: dict[str, list[str]] = {}
+    for user, used in sorted(arrows):
+        users.setdefault(used, []).append(user)
+        users.setdefault(user, [])
+    return list(TopologicalSorter(users).static_order())
+
+
+def draw_rooms(arrows: Iterable[tuple[str, str]], caption: str) -> str:
+    """Return the rooms as HTML, above each those that use it.
+
+    Args:
+        arrows: Which room uses which. An arrow that others imply is left out.
+        caption: What stands under the picture.
+    """
+    arrows = set(arrows)
+    names = order_rooms(arrows)
+    below: dict[str, set[str]] = {}
+    for name in reversed(names):
+        direct = {used for user, used in arrows if user == name}
+        below[name] = direct.union(*(below[used] for used in direct))
+    shown = [
+        (names.index(user), names.index(used))
+        for user, used in sorted(arrows)
+        if not any(used in below[other] for other in {end for start, end in arrows if start == user})
+    ]
+    boxes = [
+        Box("other", is_result=False, lines=((name.removeprefix("xla_inspect."), ()),), labels=(), told=describe(name))
+        for name in names
+    ]
+    return draw_boxes(boxes, sorted(shown), caption)

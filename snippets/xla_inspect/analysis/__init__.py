@@ -1,0 +1,102 @@
+"""Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
+
+from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
+from xla_inspect.analysis.changes import compare_modules
+from xla_inspect.analysis.collectives import list_collectives
+from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
+from xla_inspect.analysis.flops import Count, Work
+from xla_inspect.analysis.fusion_log import FusionLog, parse_log
+from xla_inspect.analysis.fusions import (
+    Fusion,
+    custom_fusion_kind,
+    fused_computations,
+    is_fusion,
+    list_fusions,
+    list_opcodes,
+)
+from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
+from xla_inspect.analysis.launch_sources import list_origins
+from xla_inspect.analysis.launches import HOST_CALL, Launch, Role, calls_host, find_role, list_kernels, list_launches
+from xla_inspect.analysis.memory_plan import (
+    find_peak,
+    live_bytes,
+    parse_buffers,
+    parse_live_ranges,
+    place_buffers,
+)
+from xla_inspect.analysis.op_sources import (
+    Operation,
+    Place,
+    find_expression,
+    find_instructions,
+    find_launch,
+    find_line,
+    read_jaxpr_lines,
+    read_names,
+    read_operations,
+    read_stablehlo_lines,
+)
+from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
+from xla_inspect.analysis.tracking import PassState, SourceLine, find_lines, follow_passes
+from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
+
+__all__ = [
+    "ALLOCATION_KINDS",
+    "HOST_CALL",
+    "INPUT",
+    "MAIN",
+    "Allocation",
+    "Count",
+    "Fate",
+    "Flow",
+    "FlowGraph",
+    "Fusion",
+    "FusionLog",
+    "JaxprStep",
+    "Launch",
+    "Operation",
+    "PassState",
+    "Place",
+    "Placement",
+    "Role",
+    "SourceLine",
+    "Work",
+    "calls_host",
+    "compare_modules",
+    "count_executed",
+    "count_operations",
+    "custom_fusion_kind",
+    "find_expression",
+    "find_fate",
+    "find_instructions",
+    "find_launch",
+    "find_line",
+    "find_lines",
+    "find_peak",
+    "find_residuals",
+    "find_role",
+    "follow_passes",
+    "fused_computations",
+    "is_fusion",
+    "is_residual",
+    "list_collectives",
+    "list_edges",
+    "list_fusions",
+    "list_kernels",
+    "list_launches",
+    "list_opcodes",
+    "list_origins",
+    "list_traffic",
+    "live_bytes",
+    "main_memory_bytes",
+    "measure_traffic",
+    "parse_buffers",
+    "parse_live_ranges",
+    "parse_log",
+    "place_buffers",
+    "read_jaxpr_lines",
+    "read_names",
+    "read_operations",
+    "read_stablehlo_lines",
+    "trace_flow",
+]

@@ -1,0 +1,184 @@
+"""Memory as data: allocations, the values in them, and how long each value lives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from xla_inspect.hlo import Shape
+
+ALLOCATION_KINDS = ("parameter", "output", "temporary", "constant", "thread-local")
+"""What allocations hold, in the order in which readers are told of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value and its place in an allocation.
+
+    Attributes:
+        id: The compiler's number for it.
+        instruction: The name of the instruction that makes it.
+        index: Which element of the instruction's result, for tuples; `()` is the result itself.
+        is_phi: Whether several values meet here (the carry of a loop, the result of a branch).
+        color: The memory space: 0 is the default, on a TPU 1 is VMEM and 2 is SMEM.
+        size: Bytes.
+        offset: Bytes from the start of the allocation.
+        shape: Its shape.
+    """
+
+    id: int
+    instruction: str
+    index: tuple[int, ...]
+    is_phi: bool
+    color: int
+    size: int
+    offset: int
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """One stretch of memory, which values may share one after the other.
+
+    Attributes:
+        number: Its number, the order of the text.
+        size: Bytes.
+        color: The memory space, as in `Value`.
+        page: The page that the text names, 0 on every target so far.
+        parameter: The number of the entry parameter that it holds, or None.
+        parameter_index: Which element of that parameter, `()` when it is no tuple.
+        shape: The shape of the parameter or of the output when the text names it.
+        is_output: Whether it holds the entry's result itself.
+        is_live_out: Whether it may be read after the program ends; with a parameter, that the output reuses it.
+        is_constant: Whether it holds a constant.
+        is_thread_local: Whether each call inside a kernel has its own.
+        is_preallocated_temporary: Whether it is part of the temporary memory set aside before the program starts.
+        values: What it holds over time.
+    """
+
+    number: int
+    size: int
+    color: int
+    page: int
+    parameter: int | None
+    parameter_index: tuple[int, ...]
+    shape: Shape | None
+    is_output: bool
+    is_live_out: bool
+    is_constant: bool
+    is_thread_local: bool
+    is_preallocated_temporary: bool
+    values: tuple[Value, ...]
+
+    @property
+    def kind(self) -> str:
+        """One of `KINDS`; a parameter that the output reuses counts as a parameter."""
+        if self.parameter is not None:
+            return "parameter"
+        if self.is_constant:
+            return "constant"
+        if self.is_thread_local:
+            return "thread-local"
+        return "output" if self.is_output or self.is_live_out else "temporary"
+
+
+@dataclass(frozen=True)
+class BufferAssignment:
+    """Every allocation of a program, in order."""
+
+    allocations: tuple[Allocation, ...]
+
+    def values(self) -> Iterator[tuple[Allocation, Value]]:
+        """Every value with its allocation, in the order of the text."""
+        for allocation in self.allocations:
+            for value in allocation.values:
+                yield allocation, value
+
+    @property
+    def total(self) -> int:
+        """Bytes of all allocations together."""
+        return sum(allocation.size for allocation in self.allocations)
+
+    def bytes_by_kind(self) -> dict[str, int]:
+        """Bytes of the allocations of each kind, in the order of `KINDS`."""
+        return {kind: sum(a.size for a in self.allocations if a.kind == kind) for kind in ALLOCATION_KINDS}
+
+    def bytes_by_color(self) -> dict[int, int]:
+        """Bytes of the allocations in each memory space."""
+        sizes: Counter[int] = Counter()
+        for allocation in self.allocations:
+            sizes[allocation.color] += allocation.size
+        return dict(sorted(sizes.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRange:
+    """When a value is needed: from `start` to `end`, both included, in positions of the instruction sequence."""
+
+    instruction: str
+    index: tuple[int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class LiveRanges:
+    """The order of the instructions and how long each value lives.
+
+    Attributes:
+        end: The position after the last instruction; what is live there is live when the program ends.
+        sequence: The names of the instructions in the order in which they run, called computations inlined.
+        ranges: The live range of each value.
+        peak_position: The position where most bytes are live.
+        peak_values: The values that live there with their bytes, largest first.
+        breakdown: The lines that share the peak out among the Python operations, as written; may be empty.
+    """
+
+    end: int
+    sequence: tuple[str, ...]
+    ranges: tuple[LiveRange, ...]
+    peak_position: int
+    peak_values: tuple[tuple[str, tuple[int, ...], int], ...]
+    breakdown: str
+
+    @property
+    def peak(self) -> int:
+        """Bytes of the values that live at the peak, as the text adds them up: on a TPU without tile padding."""
+        return sum(size for _, _, size in self.peak_values)
+
+    @cached_property
+    def by_value(self) -> Mapping[tuple[str, tuple[int, ...]], LiveRange]:
+        """The live ranges by instruction and index."""
+        return {(live.instruction, live.index): live for live in self.ranges}
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where and when one value lives.
+
+    Attributes:
+        instruction: The name of the instruction that makes it.
+        index: Which element of the instruction's result.
+        allocation: The number of its allocation.
+        kind: The kind of the allocation.
+        color: The memory space.
+        offset: Bytes from the start of the allocation.
+        size: Bytes.
+        start: The first position where it lives, or None when the text has no live range for it.
+        end: The last position where it lives, or None.
+    """
+
+    instruction: str
+    index: tuple[int, ...]
+    allocation: int
+    kind: str
+    color: int
+    offset: int
+    size: int
+    start: int | None
+    end: int | None

@@ -1,0 +1,190 @@
+"""One line of English for what changed between two modules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.fusions import fused_computations, is_fusion, list_opcodes
+from xla_inspect.hlo import IDLE, INCIDENTAL
+from xla_inspect.plural import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from xla_inspect.analysis.changes import InstructionChange, ModuleChange
+    from xla_inspect.hlo import Instruction
+
+# Plumbing that follows from moving instructions between computations, named only when nothing else changed.
+_PLUMBING = frozenset({"parameter", "tuple", "get-tuple-element"})
+# Aspects that are named even when instructions were added or removed, with their words.
+_WORDS = {
+    "shape": "changed the shape of",
+    "element type": "changed the element type of",
+    "operands": "rewired",
+    "attributes": "changed attributes of",
+    "called computations": "changed the computations called by",
+    "layout": "set the layout of",
+    "memory space": "moved to another memory space",
+    "control dependencies": "changed the order constraints of",
+}
+# Aspects that are named beside what was added and removed.
+_BESIDE = ("element type", "layout", "memory space")
+_ONLY = {
+    "layout": "only layouts changed",
+    "memory space": "only memory spaces changed",
+    "control dependencies": "only order constraints changed",
+    "sharding": "only shardings changed",
+    "frontend attributes": "only frontend attributes changed",
+    "backend config": "only backend configs changed",
+    "metadata": "only metadata changed",
+    "name": "only names changed",
+}
+
+NOTHING = "changed nothing that the text shows"
+
+
+def summarise_change(change: ModuleChange) -> str:
+    """The change in one line: what was fused, inlined, removed and added, else the weightiest thing that differs."""
+    delta = dict(change.opcode_delta)
+    parts = [*_inlining(change, delta), *_fusing(change, delta)]
+    parts += [words + _where(change) for words in _counts(delta)]
+    aspects = change.aspects()
+    if parts:
+        parts += [_aspect(change, aspect) for aspect in _BESIDE if aspects[aspect]]
+        parts += [part for part in _ordering(change) if "scheduled" in part]
+        return "; ".join(parts)
+    weighty = [aspect for aspect in _WORDS if aspects[aspect]]
+    quiet = [aspect for aspect in _ONLY if aspects[aspect]]
+    ordering = list(_ordering(change))
+    if change.added or change.removed:
+        parts.append(_replaced(change))
+    if weighty and weighty[0] not in _ONLY:
+        parts += [_aspect(change, aspect) for aspect in weighty[:2]]
+    elif ordering:
+        parts += ordering
+    elif not parts and quiet:
+        number = sum(1 for instruction in change.changed if quiet[0] in instruction.aspects)
+        parts.append(f"{_ONLY[quiet[0]]} ({plural(number, 'instruction')})")
+    if not parts and change.header:
+        parts.append(f"only the module's {' and '.join(change.header)} changed")
+    return "; ".join(parts) or NOTHING
+
+
+def _aspect(change: ModuleChange, aspect: str) -> str:
+    """How many instructions differ in an aspect, with the element types or the attributes when they are the same."""
+    concerned = [instruction for instruction in change.changed if aspect in instruction.aspects]
+    words = f"{_WORDS[aspect]} {plural(len(concerned), 'instruction')}"
+    if aspect == "element type":
+        pairs = {
+            (old, new) for instruction in concerned for old, new in zip(*_types(instruction), strict=True) if old != new
+        }
+        if len(pairs) == 1:
+            old, new = pairs.pop()
+            words += f" from {old} to {new}"
+    if aspect == "attributes":
+        keys = {key for instruction in concerned for key in instruction.keys if key not in INCIDENTAL}
+        if len(keys) == 1:
+            words = f"changed {keys.pop()} of {plural(len(concerned), 'instruction')}"
+    return words
+
+
+def _types(change: InstructionChange) -> tuple[list[str], list[str]]:
+    before, after = ([leaf.dtype for leaf in i.shape.leaves()] for i in (change.before, change.after))
+    return before, after
+
+
+def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
+    """Calls whose computation is gone while its instructions stayed; takes them out of the counts."""
+    calls = -delta.get("call", 0)
+    if calls <= 0 or not change.computations_removed:
+        return
+    gone = Counter(
+        instruction.opcode
+        for name in change.computations_removed
+        for instruction in change.before.computation(name)
+        if instruction.opcode not in _PLUMBING
+    )
+    if all(delta.get(opcode, 0) <= -count for opcode, count in gone.items()):
+        return
+    del delta["call"]
+    yield f"inlined {plural(calls, 'call')}"
+
+
+def _fusing(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
+    """Instructions that moved into fusions, new ones or larger ones; takes the fusions out of the counts."""
+    inside = fused_computations(change.after)
+    new = [i for i in change.added if is_fusion(i) and i.computation not in inside]
+    if new:
+        moved = sum(_work(change.removed, fused_computations(change.before)))
+        kinds = Counter(instruction.fusion_kind or "" for instruction in new)
+        delta.pop("fusion", None)
+        inner = sum(opcode not in IDLE for fusion in new for opcode in list_opcodes(change.after, fusion))
+        yield f"fused {plural(min(moved, inner) or inner, 'instruction')} into {_join(_kinds(kinds))}"
+        return
+    old = fused_computations(change.before)
+    gone = [i for i in change.removed if is_fusion(i) and i.computation not in old]
+    if gone and -delta.get("fusion", 0) >= len(gone):
+        delta["fusion"] += len(gone)
+        kinds = Counter(instruction.fusion_kind or "" for instruction in gone)
+        # Without new work outside fusions, what they held went into other fusions.
+        words = _join(_kinds(kinds))
+        yield f"dissolved {words}" if any(_work(change.added, inside)) else f"merged {words} into others"
+
+
+def _work(instructions: Iterable[Instruction], inside: frozenset[str]) -> Iterator[bool]:
+    for instruction in instructions:
+        yield instruction.computation not in inside and instruction.opcode not in IDLE
+
+
+def _kinds(kinds: Mapping[str, int]) -> Iterator[str]:
+    for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])):
+        yield plural(count, f"{kind} fusion")
+
+
+def _counts(delta: Mapping[str, int], unsaid: frozenset[str] = _PLUMBING) -> Iterator[str]:
+    """What was removed and added by opcode, apart from what goes unsaid."""
+    counts = {opcode: count for opcode, count in delta.items() if opcode not in unsaid}
+    removed = {opcode: -count for opcode, count in counts.items() if count < 0}
+    added = {opcode: count for opcode, count in counts.items() if count > 0}
+    sides = [f"{verb} {_list(side)}" for verb, side in (("removed", removed), ("added", added)) if side]
+    if sides:
+        yield ", ".join(sides)
+
+
+def _where(change: ModuleChange) -> str:
+    """Says so when everything happened inside computations that are fused."""
+    touched = [(change.after, instruction) for instruction in change.added]
+    touched += [(change.before, instruction) for instruction in change.removed]
+    inside = {id(module): fused_computations(module) for module in (change.before, change.after)}
+    fused = all(instruction.computation in inside[id(module)] for module, instruction in touched)
+    return " inside fusions" if touched and fused else ""
+
+
+def _list(counts: Mapping[str, int], limit: int = 4) -> str:
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if len(ranked) == limit + 1:
+        limit += 1
+    words = [f"{count} {opcode}" for opcode, count in ranked[:limit]]
+    if len(ranked) > limit:
+        words.append(f"{sum(count for _, count in ranked[limit:])} others")
+    return _join(words)
+
+
+def _ordering(change: ModuleChange) -> Iterator[str]:
+    if change.after.is_scheduled and not change.before.is_scheduled:
+        yield "scheduled the module"
+    elif change.after.is_scheduled and change.is_reordered:
+        yield "changed the schedule"
+
+
+def _replaced(change: ModuleChange) -> str:
+    if change.opcode_delta:
+        return ", ".join(_counts(change.opcode_delta, frozenset()))
+    counts = Counter(instruction.opcode for instruction in change.removed)
+    return f"replaced {_list(counts)} by as many others"
+
+
+def _join(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

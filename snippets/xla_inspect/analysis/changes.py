@@ -1,0 +1,204 @@
+"""What one module changed against another: what a pass did, as data and in one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.change_summaries import NOTHING, summarise_change
+from xla_inspect.analysis.matching import Matching, match_instructions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from xla_inspect.hlo import Instruction, Module, Shape
+
+# What can differ between an instruction and itself after a pass, the weightiest first.
+ASPECTS = (
+    "shape",
+    "element type",
+    "operands",
+    "attributes",
+    "called computations",
+    "layout",
+    "memory space",
+    "control dependencies",
+    "sharding",
+    "frontend attributes",
+    "backend config",
+    "metadata",
+    "name",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionChange:
+    """An instruction that is in both modules and differs.
+
+    Attributes:
+        before: The instruction in the first module.
+        after: The same in the second.
+        aspects: What differs, some of `ASPECTS`, in that order.
+        keys: The attributes that differ, by name.
+    """
+
+    before: Instruction
+    after: Instruction
+    aspects: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ModuleChange:
+    """The difference between two modules; names that were only renumbered are no difference but in `aspects`.
+
+    Attributes:
+        before: The first module.
+        after: The second.
+        added: Instructions that only the second has, in the order of its text.
+        removed: Instructions that only the first has, in the order of its text.
+        changed: Instructions that both have and that differ.
+        computations_added: Names of the computations that only the second has.
+        computations_removed: Names of the computations that only the first has.
+        opcode_delta: How many more of each opcode the second has; those that stayed the same are left out.
+        header: What differs on the first line of the text, by name.
+        is_reordered: Whether instructions that both have stand in another order.
+        kept: The instructions that both have: that of the first, to that of the second.
+    """
+
+    before: Module
+    after: Module
+    added: tuple[Instruction, ...]
+    removed: tuple[Instruction, ...]
+    changed: tuple[InstructionChange, ...]
+    computations_added: tuple[str, ...]
+    computations_removed: tuple[str, ...]
+    opcode_delta: Mapping[str, int]
+    header: tuple[str, ...]
+    is_reordered: bool
+    kept: Mapping[Instruction, Instruction]
+
+    @property
+    def summary(self) -> str:
+        """The change in one line, such as `removed 2 call, added 1 maximum` or `only layouts changed`."""
+        return summarise_change(self)
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether the text of the modules differs in anything but the numbers in names."""
+        return self.summary != NOTHING
+
+    def aspects(self) -> Counter[str]:
+        """How many instructions differ in each aspect."""
+        return Counter(aspect for change in self.changed for aspect in change.aspects)
+
+
+def compare_modules(before: Module, after: Module) -> ModuleChange:
+    """What changed from one module to another; see `match_instructions` for which instruction is which."""
+    matching = match_instructions(before, after)
+    backwards = {after: before for before, after in matching.instructions.items()}
+    old, new = before.opcode_counts(), after.opcode_counts()
+    matched = set(matching.computations.values())
+    keys = [*before.attributes, *(key for key in after.attributes if key not in before.attributes)]
+    return ModuleChange(
+        before=before,
+        after=after,
+        added=tuple(instruction for instruction in after.walk() if instruction not in backwards),
+        removed=tuple(instruction for instruction in before.walk() if instruction not in matching.instructions),
+        changed=tuple(_changes(matching)),
+        computations_added=tuple(c.name for c in after.computations if c.name not in matched),
+        computations_removed=tuple(c.name for c in before.computations if c.name not in matching.computations),
+        opcode_delta={
+            opcode: new[opcode] - old[opcode] for opcode in sorted({*old, *new}) if new[opcode] != old[opcode]
+        },
+        header=tuple(key for key in keys if before.attributes.get(key) != after.attributes.get(key)),
+        is_reordered=_is_reordered(after, backwards),
+        kept=matching.instructions,
+    )
+
+
+def _changes(matching: Matching) -> Iterator[InstructionChange]:
+    for before, after in matching.instructions.items():
+        keys = tuple(_attribute_keys(before, after))
+        aspects = set(_aspects(before, after, matching)) | {_KEY_ASPECTS.get(key, "attributes") for key in keys}
+        if aspects:
+            yield InstructionChange(before, after, tuple(aspect for aspect in ASPECTS if aspect in aspects), keys)
+
+
+_KEY_ASPECTS = {
+    "metadata": "metadata",
+    "backend_config": "backend config",
+    "sharding": "sharding",
+    "frontend_attributes": "frontend attributes",
+}
+
+
+def _attribute_keys(before: Instruction, after: Instruction) -> Iterator[str]:
+    """The attributes that differ, apart from those that name instructions or computations."""
+    if before.attribute_text == after.attribute_text:
+        return
+    old, new = before.attributes, after.attributes
+    for key in {**old, **new}:
+        if key in before.calls or key in after.calls or key == "control-predecessors":
+            continue
+        if key == "metadata":
+            if _origin(before) != _origin(after):
+                yield key
+        elif old.get(key) != new.get(key):
+            yield key
+
+
+def _origin(instruction: Instruction) -> dict[str, str]:
+    """The metadata, without the instruction's own name that a scheduler notes there."""
+    return {key: "" if key == "scheduling_name" else value for key, value in instruction.metadata.items()}
+
+
+def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Iterator[str]:
+    if before.name != after.name:
+        yield "name"
+    if before.shape is not after.shape and before.shape.text != after.shape.text:
+        yield from _shape_aspects(before.shape, after.shape)
+    if before.literal != after.literal:
+        yield "attributes"
+    operands = tuple(matching.names.get((before.computation, name)) for name in before.operands)
+    if operands != after.operands or before.operand_indices != after.operand_indices:
+        yield "operands"
+    called = {key: tuple(matching.computations.get(name) for name in names) for key, names in before.calls.items()}
+    if called != after.calls:
+        yield "called computations"
+    if len(before.control_predecessors) != len(after.control_predecessors):
+        yield "control dependencies"
+
+
+def _shape_aspects(before: Shape, after: Shape) -> Iterator[str]:
+    if before.plain != after.plain:
+        sizes = [[(leaf.dimensions, leaf.dynamic) for leaf in shape.leaves()] for shape in (before, after)]
+        yield "element type" if sizes[0] == sizes[1] else "shape"
+        return
+    for old, new in zip(before.leaves(), after.leaves(), strict=True):
+        if old.layout is None or new.layout is None:
+            if old.layout != new.layout:
+                yield "layout"
+            continue
+        if old.layout.memory_space != new.layout.memory_space:
+            yield "memory space"
+        if (old.layout.minor_to_major, old.layout.tiles, old.layout.element_bits) != (
+            new.layout.minor_to_major,
+            new.layout.tiles,
+            new.layout.element_bits,
+        ):
+            yield "layout"
+
+
+def _is_reordered(after: Module, backwards: Mapping[Instruction, Instruction]) -> bool:
+    """Whether the kept instructions of some kept computation stand in another order than before."""
+    for computation in after.computations:
+        lines: dict[str, int] = {}
+        for instruction in computation:
+            former = backwards.get(instruction)
+            if former is not None:
+                if former.line < lines.get(former.computation, 0):
+                    return True
+                lines[former.computation] = former.line
+    return False

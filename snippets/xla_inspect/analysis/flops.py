@@ -1,0 +1,298 @@
+"""Operations that each launch does, by element type: products apart from all else, since hardware has units for them.
+
+The rules are those of XLA's own cost analysis (`xla/service/hlo_cost_analysis.cc`), so that sums compare with it. Some
+things are counted otherwise, on purpose: a loop counts as often as it is known to run, and XLA's analysis counts it
+once; a library call counts as the product or convolution that it describes, and one that describes none as unknown,
+for which XLA's analysis adds -1; a ragged product counts each row once, and a scan each step; and the work keeps its
+element type. XLA's analysis adds up in float32 and rounds; here numbers are whole.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.analysis.convolution import count_multiplications
+from xla_inspect.hlo import CATEGORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from xla_inspect.hlo import Computation, Instruction, Module, Shape
+
+_NAMES = """
+    acos acosh asin asinh atan2 atanh cbrt cosine cosh erf exp2 exponential exponential-minus-one log log-plus-one log2
+    logistic power rsqrt sine sinh sqrt tan tanh
+"""
+TRANSCENDENTAL = frozenset(_NAMES.split())
+"""Operations on elements that take several floating-point operations each: counted apart, one per element."""
+
+ARITHMETIC = frozenset(name for name, category in CATEGORY.items() if category == "element-wise") - TRANSCENDENTAL
+"""Operations on elements that count as one operation each, on numbers of any type, as in XLA's analysis."""
+
+LABELS = frozenset({"AllocateBuffer", "AsyncCollectiveDone", "AsyncCollectiveStart", "Sharding"})
+"""Custom calls that compute nothing."""
+
+MULTIPLY_ADD = 2
+COMPLEX_MULTIPLY = 4
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Operations, counted and not measured.
+
+    Attributes:
+        products: Multiplications and additions of matrix products and convolutions, two for each pair of elements,
+            by the type of the operands, followed by the precision asked for where it is not the default (`f32 highest`)
+        others: All other operations, one per element, by type.
+        transcendentals: Calls of exp, tanh and the like, which are in neither.
+        unknown: Library calls that say nothing of their work.
+    """
+
+    products: Counter[str] = field(default_factory=Counter)
+    others: Counter[str] = field(default_factory=Counter)
+    transcendentals: int = 0
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def flops(self) -> int:
+        """All operations but the transcendental ones."""
+        return self.products.total() + self.others.total()
+
+    def __add__(self, other: Work) -> Work:
+        """The work of both."""
+        return Work(
+            self.products + other.products,
+            self.others + other.others,
+            self.transcendentals + other.transcendentals,
+            tuple(dict.fromkeys(self.unknown + other.unknown)),
+        )
+
+    def __mul__(self, times: int) -> Work:
+        """The work done several times."""
+        return Work(
+            Counter({name: number * times for name, number in self.products.items()}),
+            Counter({name: number * times for name, number in self.others.items()}),
+            self.transcendentals * times,
+            self.unknown,
+        )
+
+
+class Count:
+    """Counts the work of a module's instructions, each computation once.
+
+    Args:
+        module: The module.
+    """
+
+    def __init__(self, module: Module) -> None:
+        """Count nothing yet."""
+        self.module = module
+        self._known: dict[str, Work] = {}
+
+    def instruction(self, instruction: Instruction) -> Work:
+        """Return the work of an instruction with all that it calls, for one time that it runs."""
+        opcode = instruction.opcode
+        if opcode == "async-start":
+            opcode = "call" if instruction.called else instruction.wrapped or opcode
+        rule = _RULES.get(opcode)
+        return rule(self, instruction) if rule else Work()
+
+    def computation(self, computation: Computation) -> Work:
+        """Return the work of all instructions of a computation."""
+        if computation.name not in self._known:
+            total = Work()
+            for instruction in computation:
+                total += self.instruction(instruction)
+            self._known[computation.name] = total
+        return self._known[computation.name]
+
+    def called(self, instruction: Instruction) -> Work:
+        """Return the work of each computation that an instruction calls, once."""
+        total = Work()
+        for called in self.module.called(instruction):
+            total += self.computation(called)
+        return total
+
+    def shape(self, instruction: Instruction, number: int) -> Shape:
+        """Return the shape of one of an instruction's operands."""
+        return self.module.operands(instruction)[number].shape
+
+
+def trip_count(loop: Instruction) -> int | None:
+    """Return how often a `while` runs its body where the compiler knows and says it, else None."""
+    known = _read_config(loop).get("known_trip_count", {})
+    return int(known["n"]) if str(known.get("n", "")).isdecimal() else None
+
+
+def _count_elements(_: Count, instruction: Instruction) -> Work:
+    return Work(others=Counter({instruction.shape.dtype: instruction.shape.size}))
+
+
+def _count_tests(count: Count, instruction: Instruction) -> Work:
+    return Work(others=Counter({count.shape(instruction, 0).dtype: instruction.shape.size}))
+
+
+def _count_transcendentals(_: Count, instruction: Instruction) -> Work:
+    return Work(transcendentals=instruction.shape.size)
+
+
+def _count_dot(count: Count, instruction: Instruction) -> Work:
+    left = count.shape(instruction, 0)
+    numbers = _NUMBER.findall(instruction.attributes.get("lhs_contracting_dims", ""))
+    pairs = instruction.shape.size * math.prod(left.dimensions[int(number)] for number in numbers)
+    return _multiply(_name_type(left.dtype, instruction.attributes), pairs)
+
+
+def _count_convolution(count: Count, instruction: Instruction) -> Work:
+    left, right = count.shape(instruction, 0), count.shape(instruction, 1)
+    attributes = instruction.attributes
+    pairs = count_multiplications(attributes, left.dimensions, right.dimensions, instruction.shape.dimensions)
+    return _multiply(_name_type(left.dtype, attributes), pairs)
+
+
+def _count_library(count: Count, instruction: Instruction) -> Work:
+    """Return the work of a custom call: of a library's product or convolution what its configuration describes."""
+    target, attributes = instruction.custom_call_target or "?", instruction.attributes
+    if target in LABELS:
+        return Work()
+    shapes = [operand.shape for operand in count.module.operands(instruction)]
+    # The result comes first; scratch memory stands beside it.
+    result = next(iter(instruction.shape.leaves()), instruction.shape)
+    numbers = _read_config(instruction).get("gemm_backend_config", {}).get("dot_dimension_numbers")
+    if numbers is not None:
+        contracted = [int(at) for at in numbers.get("lhs_contracting_dimensions", ())]
+        return _multiply(shapes[0].dtype, result.size * math.prod(shapes[0].dimensions[at] for at in contracted))
+    if target.startswith("__cudnn$conv") and "dim_labels" in attributes:
+        # Roles of operands and result: `GetConvolutionFlops` in xla/service/gpu/model/gpu_hlo_cost_analysis.cc.
+        left, right, out = {
+            "__cudnn$convBackwardInput": (result, shapes[1], shapes[0]),
+            "__cudnn$convBackwardFilter": (shapes[0], result, shapes[1]),
+        }.get(target, (shapes[0], shapes[1], result))
+        pairs = count_multiplications(attributes, left.dimensions, right.dimensions, out.dimensions)
+        return _multiply(shapes[0].dtype, pairs)
+    return Work(unknown=(target,))
+
+
+def _count_called(count: Count, instruction: Instruction) -> Work:
+    return count.called(instruction)
+
+
+def _count_loop(count: Count, instruction: Instruction) -> Work:
+    return count.called(instruction) * (trip_count(instruction) or 1)
+
+
+def _count_branches(count: Count, instruction: Instruction) -> Work:
+    """Return the most that a branch does of each kind: nobody knows which is taken."""
+    most = Work()
+    for branch in map(count.computation, count.module.called(instruction)):
+        most = Work(
+            most.products | branch.products,
+            most.others | branch.others,
+            max(most.transcendentals, branch.transcendentals),
+            tuple(dict.fromkeys(most.unknown + branch.unknown)),
+        )
+    return most
+
+
+def _count_reduce(count: Count, instruction: Instruction) -> Work:
+    return count.called(instruction) * (count.shape(instruction, 0).size - instruction.shape.leaves()[0].size)
+
+
+def _count_windows(count: Count, instruction: Instruction) -> Work:
+    return count.called(instruction) * ((_window_size(instruction) - 1) * instruction.shape.leaves()[0].size)
+
+
+def _count_scan(count: Count, instruction: Instruction) -> Work:
+    axis = int(_NUMBER.findall(instruction.attributes.get("dimensions", "0"))[0])
+    return count.called(instruction) * count.shape(instruction, 0).dimensions[axis]
+
+
+def _count_scatter(count: Count, instruction: Instruction) -> Work:
+    return count.called(instruction) * count.shape(instruction, -1).size
+
+
+def _count_applied(count: Count, instruction: Instruction) -> Work:
+    return count.called(instruction) * instruction.shape.size
+
+
+def _count_select_and_scatter(count: Count, instruction: Instruction) -> Work:
+    select, scatter = map(count.computation, count.module.called(instruction))
+    sources = count.shape(instruction, 1).size
+    return select * (sources * (_window_size(instruction) - 1)) + scatter * sources
+
+
+def _count_sort(count: Count, instruction: Instruction) -> Work:
+    first = count.shape(instruction, 0)
+    return Work(others=Counter({first.dtype: first.size * math.ceil(math.log2(max(first.size, 1)))}))
+
+
+def _count_fft(count: Count, instruction: Instruction) -> Work:
+    first = count.shape(instruction, 0)
+    lengths = map(int, _NUMBER.findall(instruction.attributes.get("fft_length", "")))
+    depth = math.prod(length.bit_length() - 1 for length in lengths)
+    return Work(others=Counter({first.dtype: MULTIPLY_ADD * COMPLEX_MULTIPLY * depth * first.size}))
+
+
+def _count_cholesky(count: Count, instruction: Instruction) -> Work:
+    first = count.shape(instruction, 0)
+    return Work(others=Counter({first.dtype: first.size * first.dimensions[-1] // 3}))
+
+
+def _count_triangular(count: Count, instruction: Instruction) -> Work:
+    first, second = count.shape(instruction, 0), count.shape(instruction, 1)
+    return Work(others=Counter({first.dtype: MULTIPLY_ADD * second.size * first.dimensions[-1]}))
+
+
+_RULES: Mapping[str, Callable[[Count, Instruction], Work]] = {
+    **dict.fromkeys(ARITHMETIC, _count_elements),
+    **dict.fromkeys(TRANSCENDENTAL, _count_transcendentals),
+    **dict.fromkeys(("compare", "is-finite"), _count_tests),
+    **dict.fromkeys(("dot", "scaled-dot", "ragged-dot"), _count_dot),
+    **dict.fromkeys(("fusion", "call"), _count_called),
+    **dict.fromkeys(("map", "all-reduce", "all-reduce-start"), _count_applied),
+    **dict.fromkeys(("rng", "rng-bit-generator"), _count_transcendentals),
+    "convolution": _count_convolution,
+    "custom-call": _count_library,
+    "while": _count_loop,
+    "conditional": _count_branches,
+    "reduce": _count_reduce,
+    "reduce-window": _count_windows,
+    "scan": _count_scan,
+    "scatter": _count_scatter,
+    "select-and-scatter": _count_select_and_scatter,
+    "sort": _count_sort,
+    "fft": _count_fft,
+    "cholesky": _count_cholesky,
+    "triangular-solve": _count_triangular,
+}
+
+
+def _multiply(dtype: str, pairs: int) -> Work:
+    return Work(products=Counter({dtype: MULTIPLY_ADD * pairs}))
+
+
+def _window_size(instruction: Instruction) -> int:
+    sizes = re.search(r"size=([\dx]+)", instruction.attributes.get("window", ""))
+    return math.prod(map(int, sizes[1].split("x"))) if sizes else 1
+
+
+def _read_config(instruction: Instruction) -> Mapping[str, Any]:
+    text = instruction.backend_config
+    try:
+        config = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def _name_type(dtype: str, attributes: Mapping[str, str]) -> str:
+    asked = set(re.findall(r"\w+", attributes.get("operand_precision", ""))) - {"default"}
+    strictest = next((name for name in ("highest", "high") if name in asked), "")
+    return f"{dtype} {strictest}".rstrip()

@@ -1,0 +1,111 @@
+"""The log of the GPU compiler's fusion pass as data: what it fused, what it reckoned, what it refused and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.errors import HloSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FUSED = re.compile(r"fused (\S+) into (\S+) as (\S+)")
+_ESTIMATE = re.compile(r"(\S+) into (.+): (-?[\d.e+-]+) us fused, (-?[\d.e+-]+) us apart")
+_REFUSAL = re.compile(r"(\S+) (?:stays|not into (\S+)): (.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A fusion that the pass made.
+
+    Attributes:
+        producer: The instruction that was fused.
+        consumer: What it was fused into.
+        name: What came of it; a consumer that is a fusion already keeps its name.
+    """
+
+    producer: str
+    consumer: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the cost model expects of fusing a producer into all of its consumers.
+
+    Attributes:
+        producer: The instruction to fuse.
+        consumers: Those that read it.
+        fused: Microseconds when each consumer computes it for itself.
+        apart: Microseconds when it is a kernel of its own.
+    """
+
+    producer: str
+    consumers: tuple[str, ...]
+    fused: float
+    apart: float
+
+    @property
+    def gain(self) -> float:
+        """Microseconds that fusing is expected to save; negative when it would cost some."""
+        return self.apart - self.fused
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A producer that the pass left alone for a reason it names, whatever the cost.
+
+    Attributes:
+        producer: The instruction that stays.
+        consumer: The one user that it was not fused into, or None when the reason holds for all of them.
+        reason: The pass's own words.
+    """
+
+    producer: str
+    consumer: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FusionLog:
+    """The steps of `priority-fusion` by kind, each kind in the order of the text."""
+
+    merges: tuple[Merge, ...]
+    estimates: tuple[Estimate, ...]
+    refusals: tuple[Refusal, ...]
+
+    def refused(self, producer: str) -> tuple[str, ...]:
+        """The reasons for which a producer stayed, each once."""
+        return tuple(dict.fromkeys(refusal.reason for refusal in self.refusals if refusal.producer == producer))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Every reason in the log, each once, sorted."""
+        return tuple(sorted({refusal.reason for refusal in self.refusals}))
+
+
+def parse_log(lines: Iterable[str]) -> FusionLog:
+    """Read the lines of `Capture.fusion_log`; times are microseconds of the model, which measures nothing.
+
+    A producer may come back: each fusion changes what its neighbours read, and the pass reckons them again.
+
+    Raises:
+        HloSyntaxError: A line is none of the kinds that this reader knows.
+    """
+    merges: list[Merge] = []
+    estimates: list[Estimate] = []
+    refusals: list[Refusal] = []
+    for number, line in enumerate(lines, 1):
+        if match := _FUSED.fullmatch(line):
+            merges.append(Merge(*match.groups()))
+        elif match := _ESTIMATE.fullmatch(line):
+            producer, consumers, fused, apart = match.groups()
+            estimates.append(Estimate(producer, tuple(consumers.split(", ")), float(fused), float(apart)))
+        elif match := _REFUSAL.fullmatch(line):
+            refusals.append(Refusal(*match.groups()))
+        else:
+            message = f"expected a step of the fusion log, found {line[:60]!r}"
+            raise HloSyntaxError(message, number, 1)
+    return FusionLog(tuple(merges), tuple(estimates), tuple(refusals))

@@ -1,0 +1,127 @@
+"""The fusions of a module."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.hlo import Instruction, Module, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """One fusion instruction and what it fuses.
+
+    Attributes:
+        name: The name of the fusion instruction.
+        kind: `kLoop`, `kInput`, `kOutput` or `kCustom`.
+        custom_kind: What a custom fusion is emitted by, such as `__triton` or `__ynn_fusion`, or None.
+        computation: The name of the computation that holds the instruction.
+        called: The name of the computation that it fuses.
+        opcodes: The opcodes inside in order, those of nested fusions in their place, parameters left out.
+        operand_bytes: Bytes of the operands, each counted once, without tile padding.
+        result_bytes: Bytes of the result, without tile padding.
+    """
+
+    name: str
+    kind: str
+    custom_kind: str | None
+    computation: str
+    called: str
+    opcodes: tuple[str, ...]
+    operand_bytes: int
+    result_bytes: int
+
+
+def list_fusions(module: Module, *, entry_only: bool = False) -> tuple[Fusion, ...]:
+    """The fusions of a module in the order of the text, leaving out those inside another fusion.
+
+    Args:
+        module: The module.
+        entry_only: Only those in the entry computation, without loop bodies and branches.
+    """
+    inside = fused_computations(module)
+    holders = (module.entry,) if entry_only else module.computations
+    return tuple(
+        _describe(module, instruction)
+        for holder in holders
+        if holder.name not in inside
+        for instruction in holder
+        if is_fusion(instruction)
+    )
+
+
+def is_fusion(instruction: Instruction) -> bool:
+    """Whether an instruction is a fusion or starts one asynchronously."""
+    return instruction.opcode == "fusion" or (instruction.opcode == "async-start" and instruction.wrapped == "fusion")
+
+
+def fused_computations(module: Module) -> frozenset[str]:
+    """The names of the computations that run inside a fusion, those that they call in turn included."""
+    names: set[str] = set()
+    waiting = [name for instruction in module.walk() if is_fusion(instruction) for name in instruction.called]
+    while waiting:
+        name = waiting.pop()
+        if name not in names:
+            names.add(name)
+            waiting.extend(callee for instruction in module.computation(name) for callee in instruction.called)
+    return frozenset(names)
+
+
+def custom_fusion_kind(instruction: Instruction) -> str | None:
+    """What emits a custom fusion, from its backend config: `__triton_nested_gemm_fusion`, `__ynn_fusion`, or None.
+
+    The CPU keeps it under `fusion_config`, the GPU under `fusion_backend_config`.
+    """
+    text = instruction.backend_config
+    if text is None or "kind" not in text:
+        return None
+    try:
+        config = json.loads(text)
+    except ValueError:
+        return None
+    for key in ("fusion_config", "fusion_backend_config"):
+        fusion_config = config.get(key) if isinstance(config, dict) else None
+        if isinstance(fusion_config, dict) and isinstance(fusion_config.get("kind"), str):
+            return str(fusion_config["kind"]) or None
+    return None
+
+
+def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
+    """The opcodes that a fusion fuses in order, those of nested fusions in their place, parameters left out."""
+    # Each level keeps its place in its computation; a computation that fuses itself would not end, so it is left out.
+    levels = [(fusion.called[0], iter(module.called(fusion)[0]))]
+    while levels:
+        instruction = next(levels[-1][1], None)
+        if instruction is None:
+            levels.pop()
+        elif is_fusion(instruction):
+            name = instruction.called[0]
+            if all(name != level for level, _ in levels):
+                levels.append((name, iter(module.computation(name))))
+        elif instruction.opcode != "parameter":
+            yield instruction.opcode
+
+
+def _describe(module: Module, instruction: Instruction) -> Fusion:
+    called = module.called(instruction)[0]
+    operands = {operand.name: operand for operand in module.operands(instruction)}
+    return Fusion(
+        name=instruction.name,
+        kind=instruction.fusion_kind or "",
+        custom_kind=custom_fusion_kind(instruction),
+        computation=instruction.computation,
+        called=called.name,
+        opcodes=tuple(list_opcodes(module, instruction)),
+        operand_bytes=sum(operand.shape.bytes for operand in operands.values()),
+        result_bytes=_result(instruction).bytes,
+    )
+
+
+def _result(instruction: Instruction) -> Shape:
+    """The shape of what is computed: the second element where an asynchronous start also carries its operands."""
+    return instruction.shape.elements[1] if instruction.opcode == "async-start" else instruction.shape

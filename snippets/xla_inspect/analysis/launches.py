@@ -1,0 +1,190 @@
+"""What a program launches, by one definition, which the glossary has in the same words.
+
+Kernels are fusions, calls of libraries and custom calls, and computing operations outside them.
+Collectives and copies are counted apart, start and done together as one.
+A loop's body counts once, with its trips beside it.
+*Launch* is a GPU's word: a TPU runs one program of operations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from xla_inspect.analysis.flops import LABELS, trip_count
+from xla_inspect.analysis.fusions import custom_fusion_kind
+from xla_inspect.hlo import CATEGORY, IDLE, Module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from xla_inspect.captured import Capture, Thunk
+    from xla_inspect.hlo import Computation, Instruction
+
+type Role = Literal["kernel", "collective", "copy"]
+"""Whether a launch computes, communicates or moves."""
+
+
+HOST_CALL = "host callback"
+"""What listings call a launch that runs Python on the host."""
+
+_STRUCTURE = frozenset({"while", "conditional", "call"})
+_NOTHING = IDLE | {"add-dependency", "after-all", "async-update", "domain", "opt-barrier"}
+_MARKS = frozenset(("custom-call", target) for target in LABELS)
+_COPIES = frozenset({"copy", "infeed", "outfeed", "recv", "send"})
+_SLICES = frozenset({"dynamic-slice", "dynamic-update-slice", "slice"})
+_COLLECTIVES = (
+    frozenset(name for name, category in CATEGORY.items() if category == "communication")
+    - {"partition-id", "replica-id"}
+    - _COPIES
+)
+_SHELLS = frozenset({"kAsyncStart", "kAsyncDone"})
+_ASYNC = ", async"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch.
+
+    Attributes:
+        instruction: What runs; of an asynchronous operation what its start holds, where the text has that apart.
+        scheduled: The instruction as it stands in the schedule, which is the start of an asynchronous operation.
+        within: The loops and branches around it, outermost first, by the names of their instructions.
+        runs: How often it runs, or None where the compiler does not know: a loop without a known count, a branch.
+        thunk: What the GPU's runtime makes of it, or None elsewhere.
+    """
+
+    instruction: Instruction
+    scheduled: Instruction
+    within: tuple[str, ...]
+    runs: int | None
+    thunk: Thunk | None
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it runs beside what follows, until its other half, the done, waits for it."""
+        return self.scheduled.opcode.endswith("-start")
+
+    @property
+    def name(self) -> str:
+        """The name of its instruction."""
+        return self.instruction.name
+
+    @property
+    def fusion_kind(self) -> str | None:
+        """`kLoop`, `kInput`, `kOutput` or `kCustom` for a fusion, else None."""
+        return self.instruction.fusion_kind
+
+    @property
+    def opcode(self) -> str:
+        """The opcode of what runs: `copy` for a `copy-start`."""
+        return self.instruction.wrapped or self.instruction.opcode.removesuffix("-start")
+
+    @property
+    def kind(self) -> str:
+        """The kind of a fusion, else the opcode."""
+        return self.fusion_kind or self.opcode
+
+    @property
+    def sort(self) -> str:
+        """The opcode with what emits the fusion or is called: `fusion kLoop`, `custom-call TopK`, `copy, async`."""
+        instruction = self.instruction
+        emitter = custom_fusion_kind(instruction) or instruction.fusion_kind or instruction.custom_call_target
+        return f"{self.opcode} {emitter or ''}".rstrip() + (_ASYNC if self.is_async else "")
+
+    @property
+    def role(self) -> Role | None:
+        """What it counts as; see `find_role`."""
+        return find_role(self.sort)
+
+
+def find_role(sort: str) -> Role | None:
+    """Return what a sort of instruction counts as, or None for what is not launched.
+
+    - `kernel`: a fusion, a call of a library, a custom call, each computing operation outside fusions, and a whole
+      computation that is started on another core, such as a TPU's SparseCore.
+    - `collective`: an exchange between devices, also one that Triton wrote as a fusion.
+    - `copy`: what moves a value as it is: a copy, the fetching of a slice beside other work, a transfer from or to the
+      host or another device.
+    - None: parameters, constants, loops, what only renames or orders, and custom calls that compute nothing.
+
+    Args:
+        sort: As `Launch.sort`, which is also what records of releases hold.
+    """
+    is_async = sort.endswith(_ASYNC)
+    opcode, _, emitter = sort.removesuffix(_ASYNC).partition(" ")
+    if opcode in _NOTHING or (opcode in _STRUCTURE and not is_async) or (opcode, emitter) in _MARKS:
+        return None
+    if opcode in _COLLECTIVES or emitter == "__triton_collective":
+        return "collective"
+    return "copy" if opcode in _COPIES or (opcode in _SLICES and is_async) else "kernel"
+
+
+def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
+    """Return what a program launches, in the order of the schedule: kernels, collectives and copies.
+
+    Loops, branches and calls are opened, each body once, with how often it runs beside it. The two halves of an
+    asynchronous operation are one launch, where it starts.
+
+    Args:
+        program: The capture, or an optimized module, which knows of no thunks.
+    """
+    module, thunks = (program, ()) if isinstance(program, Module) else (program.module, program.thunks)
+    named: dict[str, Thunk] = {}
+    for thunk in thunks:
+        # An operation may be several thunks, of which the one with a grid tells most, and the shell of another least.
+        known = named.get(thunk.name)
+        if known is None or thunk.grid or (known.kind in _SHELLS and thunk.kind not in _SHELLS):
+            named[thunk.name] = thunk
+    return tuple(launch for launch in _walk(module, module.entry, (), 1, named) if launch.role)
+
+
+def list_kernels(program: Capture | Module) -> tuple[Launch, ...]:
+    """Return the kernels among what a program launches, in order."""
+    return tuple(launch for launch in list_launches(program) if launch.role == "kernel")
+
+
+def calls_host(instruction: Instruction) -> bool:
+    """Return whether an instruction calls Python on the host, as `jax.pure_callback` and `jax.debug.print` do.
+
+    That is one custom call on CPU and GPU (JAX names its target), and on a TPU transfers to the host and back.
+    """
+    if instruction.opcode.removesuffix("-done") in {"recv", "send"}:
+        return instruction.attributes.get("is_host_transfer") == "true"
+    target = instruction.custom_call_target or ""
+    return target.startswith("xla_") and "_python_" in target and target.endswith("_callback")
+
+
+def _walk(
+    module: Module, computation: Computation, within: tuple[str, ...], runs: int | None, thunks: Mapping[str, Thunk]
+) -> Iterator[Launch]:
+    for instruction in computation:
+        if instruction.opcode.endswith("-done"):
+            continue
+        if instruction.opcode in _STRUCTURE:
+            inside = within if instruction.opcode == "call" else (*within, instruction.name)
+            for part, names in instruction.calls.items():
+                times = _count_runs(instruction, part)
+                total = None if runs is None or times is None else runs * times
+                for name in names:
+                    yield from _walk(module, module.computation(name), inside, total, thunks)
+        else:
+            work = _find_started(module, instruction)
+            yield Launch(work, instruction, within, runs, thunks.get(work.name) or thunks.get(instruction.name))
+
+
+def _find_started(module: Module, instruction: Instruction) -> Instruction:
+    """Return what an asynchronous start holds, or the instruction itself, as where the text wraps one operation."""
+    if instruction.opcode != "async-start" or instruction.wrapped:
+        return instruction
+    held = [operation for called in module.called(instruction) for operation in called if operation.opcode not in IDLE]
+    return held[-1] if held else instruction
+
+
+def _count_runs(caller: Instruction, part: str) -> int | None:
+    """Return how often an instruction runs a computation that is some part of it, or None where nobody knows."""
+    if caller.opcode == "while":
+        trips = trip_count(caller)
+        # The condition is asked once more, to end the loop.
+        return None if trips is None else trips + (part == "condition")
+    return 1 if caller.opcode == "call" else None

@@ -1,0 +1,136 @@
+"""One instruction through all passes: each state of the module, with numbers that stay with an instruction."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.changes import compare_modules
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping
+
+    from xla_inspect.analysis.changes import ModuleChange
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Frame, Instruction, Module
+
+
+LAST = "after the last pass that was dumped"
+
+
+@dataclass(frozen=True)
+class PassState:
+    """The module at one point of the compile.
+
+    Attributes:
+        pipeline: The pipeline of the pass that made it, or an empty string for the module as imported.
+        name: The pass, an empty string at import, or `LAST`.
+        module: The module after the pass.
+        change: What the pass changed, or None for the module as imported.
+        numbers: A number for each instruction: the same in each state that has the instruction, whatever its name.
+    """
+
+    pipeline: str
+    name: str
+    module: Module
+    change: ModuleChange | None
+    numbers: Mapping[Instruction, int]
+
+
+def follow_passes(capture: Capture) -> Iterator[PassState]:
+    """Yield the module as imported, after each pass that changed it, and as optimized where passes dumped no more.
+
+    Which instruction is which is what `match_instructions` finds. An instruction that a pass moved into another
+    computation, as into a fusion, is known by its opcode, its shape and where in Python it comes from.
+    Any other that the state before does not have gets a new number.
+    """
+    fresh = count()
+    module = capture.unoptimized_module
+    numbers = {instruction: next(fresh) for instruction in module.walk()}
+    yield PassState("", "", module, None, numbers)
+    steps = [(step.pipeline, step.name, step.module) for step in capture.passes]
+    for pipeline, name, after in [*steps, ("", LAST, capture.module)]:
+        change = compare_modules(module, after)
+        if name == LAST and not change.is_visible:
+            return
+        known = {new: numbers[old] for old, new in {**change.kept, **_find_moved(change)}.items()}
+        module = after
+        numbers = {
+            instruction: known[instruction] if instruction in known else next(fresh) for instruction in module.walk()
+        }
+        yield PassState(pipeline, name, module, change, numbers)
+
+
+def _find_moved(change: ModuleChange) -> dict[Instruction, Instruction]:
+    """Return the removed instructions that stand among the added, each with the one it became."""
+    waiting: dict[Hashable, deque[Instruction]] = defaultdict(deque)
+    for instruction in change.removed:
+        waiting[_identity(instruction)].append(instruction)
+    moved = {}
+    for instruction in change.added:
+        if same := waiting.get(_identity(instruction)):
+            moved[same.popleft()] = instruction
+    return moved
+
+
+def _identity(instruction: Instruction) -> Hashable:
+    origin = instruction.op_name, instruction.stack_frame
+    # Parameters and constants of a computation belong to it, and without an origin all of a kind look alike.
+    own = instruction.computation if instruction.opcode in {"parameter", "constant"} or origin == (None, None) else ""
+    return instruction.opcode, instruction.shape.plain, origin, own
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """The line of Python that an instruction belongs to.
+
+    Attributes:
+        file: One of the capture's sources.
+        number: The line, counted from one.
+        through: How it is known: an empty string for the instruction's own metadata, else the name of the
+            instruction whose line it is: one that it takes, or the first that takes it.
+    """
+
+    file: str
+    number: int
+    through: str
+
+
+def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine]:
+    """Return the line of each instruction that has one.
+
+    An instruction without metadata of its own, such as a prefetch, belongs to the line of what it takes, else to that
+    of what takes it.
+
+    Args:
+        capture: The capture that the module belongs to.
+        module: A stage of it.
+    """
+    lines = {
+        instruction: SourceLine(frame.file, frame.line, "")
+        for instruction in module.walk()
+        if (frame := find_frame(capture, instruction))
+    }
+    for computation in module.computations:
+        # Operands stand before their users: in order, a line is handed down; against it, up.
+        for instruction in computation:
+            if instruction not in lines:
+                _borrow(lines, instruction, computation.operands(instruction))
+        for instruction in reversed(computation.instructions):
+            if instruction not in lines:
+                _borrow(lines, instruction, computation.users(instruction.name))
+    return lines
+
+
+def find_frame(capture: Capture, instruction: Instruction) -> Frame | None:
+    """Return the innermost place in the capture's sources that an instruction came from."""
+    frames = capture.frames.get(instruction.stack_frame or 0, ())
+    return next((frame for frame in frames if frame.file in capture.sources), None)
+
+
+def _borrow(lines: dict[Instruction, SourceLine], instruction: Instruction, others: tuple[Instruction, ...]) -> None:
+    lender = next((other for other in others if other in lines), None)
+    if lender is not None:
+        lines[instruction] = replace(lines[lender], through=lines[lender].through or lender.name)

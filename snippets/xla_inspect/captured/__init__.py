@@ -1,0 +1,17 @@
+"""What a compile left behind: a `Capture`, plain data that needs no JAX, and how it is stored."""
+
+from xla_inspect.captured.capture import Capture, Captures, Code, Cost, Memory, PassChange, PassRun, Thunk
+from xla_inspect.captured.storage import pack, unpack
+
+__all__ = [
+    "Capture",
+    "Captures",
+    "Code",
+    "Cost",
+    "Memory",
+    "PassChange",
+    "PassRun",
+    "Thunk",
+    "pack",
+    "unpack",
+]

@@ -1,0 +1,316 @@
+"""What one compile left behind: a `Capture`, plain data that needs no JAX to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.hlo import parse_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.hlo import Frame, Module
+
+
+# A line of a dumped module that holds an instruction.
+_INSTRUCTION = re.compile(r"^ +(?:ROOT )?%", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PassRun:
+    """One run of one pass, in the order in which the compiler ran them."""
+
+    pipeline: str
+    name: str
+    changed: bool
+
+
+@dataclass(frozen=True)
+class PassChange:
+    """A pass that changed the module, and the module after it.
+
+    Attributes:
+        pipeline: The pipeline that ran the pass, such as `simplification`.
+        name: The pass, such as `algsimp`.
+        text: The whole module after the pass, as the compiler dumped it, without the stack-frame tables.
+    """
+
+    pipeline: str
+    name: str
+    text: str
+
+    @cached_property
+    def module(self) -> Module:
+        """The parsed module after the pass."""
+        return parse_module(self.text)
+
+    @property
+    def instruction_count(self) -> int:
+        """How many instructions the module has, counted by their lines, which takes no parsing."""
+        return len(_INSTRUCTION.findall(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that the executable needs, per device (`CompiledMemoryStats` of the executable)."""
+
+    arguments: int
+    outputs: int
+    aliased: int
+    temporaries: int
+    generated_code: int
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Work that the optimized module does, counted by a cost model and not measured.
+
+    Attributes:
+        flops: Floating-point operations.
+        bytes_accessed: Bytes read and written.
+        transcendentals: Calls of exp, tanh and the like.
+        source: Who counted: `executable` or `jaxlib HLO cost analysis`.
+        details: Every property that the source gave, by its own name.
+    """
+
+    flops: float
+    bytes_accessed: float
+    transcendentals: float
+    source: str
+    details: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Thunk:
+    """One step of a GPU's executable, a line of the thunk sequence.
+
+    Attributes:
+        name: The instruction that it runs, or its kind where it names none.
+        kind: Its kind, such as `kCustomKernel`.
+        grid: Blocks in x, y and z, of a kernel.
+        threads: Threads per block in x, y and z, of a kernel.
+        shared_memory: Bytes of shared memory per block, of a kernel.
+    """
+
+    name: str
+    kind: str
+    grid: tuple[int, int, int] | None = None
+    threads: tuple[int, int, int] | None = None
+    shared_memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A piece of generated code.
+
+    Attributes:
+        kernel: The kernel it belongs to, or the file's own short name.
+        language: `llvm`, `llvm-unoptimized`, `asm`, `triton`, `ptx`, `sass` or `hlo` (a TPU's scheduled module).
+        text: The code.
+    """
+
+    kernel: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Capture:
+    """One program compiled for one target: every stage, and what the compiler said about it.
+
+    One that comes from the cache holds the small parts; the long texts are read when they are first asked for.
+
+    Attributes:
+        program: The name of the function.
+        target: The short name of the target.
+        versions: The packages that made it, name to version.
+        options: The compiler options that were set, name to value.
+        source_file: The project-relative file that holds the function, or an empty string.
+        source: The text of the function's file, or an empty string when it has none.
+        jaxpr: The traced program as JAX prints it.
+        stablehlo: The lowered program, without locations.
+        stablehlo_locations: The same with `loc(...)` on each operation.
+        before: HLO as the compiler got it (`before_optimizations`), without the stack-frame tables.
+        after: Optimized HLO, without the stack-frame tables.
+        runs: Every run of a pass, in order.
+        passes: The passes that changed the module, in order, each with the module after it.
+        buffers: The text of `buffer-assignment.txt`.
+        live_ranges: The text of `live-range.txt`.
+        memory: Bytes needed.
+        cost: Work counted.
+        thunks: What a GPU's executable runs, in order; empty elsewhere. `launches.list_launches` counts launches.
+        fusion_log: The GPU fusion cost model's steps, sorted since their order varies; empty elsewhere.
+        code: Generated code.
+        frames: Stack-frame id to call chain, innermost frame first; metadata of an instruction names the id.
+        sources: The project's files that the program comes from, its own first, each with its text.
+        jaxpr_locations: The jaxpr with `# file:line:column (function)` after the first line of each equation.
+        memory_report: The text of `memory-usage-report.txt`: what takes the memory at the peak, by size.
+        error: What the compiler said where it gave up, or an empty string. Such a capture has what the compiler left
+            until then: `after` may be empty, and `memory` and `cost`, which an executable would say, are zero.
+    """
+
+    program: str
+    target: str
+    versions: Mapping[str, str]
+    options: Mapping[str, str | int | bool]
+    source_file: str
+    source: str
+    jaxpr: str
+    stablehlo: str
+    stablehlo_locations: str
+    before: str
+    after: str
+    runs: tuple[PassRun, ...]
+    passes: tuple[PassChange, ...]
+    buffers: str
+    live_ranges: str
+    memory: Memory
+    cost: Cost
+    thunks: tuple[Thunk, ...]
+    # Factories and no plain defaults: those would be attributes of the class, found before what is read when asked for.
+    fusion_log: tuple[str, ...] = field(default_factory=tuple)
+    code: tuple[Code, ...] = field(default_factory=tuple)
+    frames: Mapping[int, tuple[Frame, ...]] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    jaxpr_locations: str = field(default_factory=str)
+    memory_report: str = field(default_factory=str)
+    error: str = field(default_factory=str)
+
+    @cached_property
+    def unoptimized_module(self) -> Module:
+        """The parsed HLO that the compiler got."""
+        return parse_module(self.before)
+
+    @cached_property
+    def module(self) -> Module:
+        """The parsed optimized HLO."""
+        return parse_module(self.after)
+
+    @cached_property
+    def instruction_counts(self) -> tuple[int, ...]:
+        """How many instructions the module has as the compiler gets it, and after each pass that changed it."""
+        return (len(_INSTRUCTION.findall(self.before)), *(change.instruction_count for change in self.passes))
+
+    @cached_property
+    def pass_names(self) -> tuple[str, ...]:
+        """The passes that changed the module, in order."""
+        return tuple(change.name for change in self.passes)
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """The project's files that call chains name, sorted."""
+        return tuple(sorted({frame.file for chain in self.frames.values() for frame in chain}))
+
+    @cached_property
+    def identity(self) -> str:
+        """What names the outcome of the compile: the same for two captures that differ in name and source at most."""
+        from xla_inspect.captured.storage import digest
+
+        return digest(replace(self, program="", source_file="", source="", sources={}))
+
+    def retold(self, **values: Any) -> Capture:  # noqa: ANN401 - fields of any type, or what properties keep
+        """Return the same outcome with other values of the fields or kept properties given, without reading the rest.
+
+        It is for those that other properties do not depend on: the program's name and source, and the identity.
+        """
+        made = copy(self)
+        made.__dict__.update(values)
+        return made
+
+    if not TYPE_CHECKING:  # a checker would take it to allow any name
+
+        def __getattr__(self, name: str) -> object:
+            """Read the part that holds a field that was left for later (see `xla_inspect.captured.storage`)."""
+            read = self.__dict__.get("_later", {}).get(name)
+            if read is None:
+                message = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(message, name=name, obj=self)
+            for field_name, value in read().items():
+                self.__dict__.setdefault(field_name, value)
+            return self.__dict__[name]
+
+    def to_json(self) -> str:
+        """Return the capture as one line of JSON, from which `from_json` makes an equal one."""
+        from xla_inspect.captured.storage import dump
+
+        return dump(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Capture:
+        """Return the capture that `to_json` wrote.
+
+        Raises:
+            InspectError: The text is no capture, or one of another format.
+        """
+        from xla_inspect.captured.storage import load
+
+        return load(text)
+
+
+class Captures(Mapping[str, Capture]):
+    """One program's captures by target; a target that this machine cannot compile for is kept as a gap.
+
+    Iterating gives the targets that were compiled. Looking up one that was asked for and could not be compiled
+    raises `TargetUnavailableError`, so that a page that needs it shows a gap there.
+
+    Args:
+        captures: The captures by target.
+        missing: Why each of the other targets could not be compiled.
+        targets: All targets that were asked for, in order.
+    """
+
+    def __init__(self, captures: Mapping[str, Capture], missing: Mapping[str, str], targets: tuple[str, ...]) -> None:
+        """Keep the captures in the order in which the targets were asked for."""
+        self.targets = targets
+        self.missing = dict(missing)
+        self._captures = {target: captures[target] for target in targets if target in captures}
+
+    def __getitem__(self, target: str) -> Capture:
+        """Return the capture for a target.
+
+        Raises:
+            TargetUnavailableError: The target was asked for, and this machine cannot compile for it.
+            InspectError: The target was not asked for.
+        """
+        if target in self._captures:
+            return self._captures[target]
+        if target in self.missing:
+            raise TargetUnavailableError(target, self.missing[target])
+        message = f"no capture for target {target!r}; there are {', '.join(self.targets) or 'none'}"
+        raise InspectError(message)
+
+    def require(self) -> None:
+        """Do nothing where each target that was asked for was compiled.
+
+        Raises:
+            TargetUnavailableError: One could not be, so that a check that speaks of all of them is a gap.
+        """
+        for target in self.targets:
+            self[target]
+
+    @overload
+    def get(self, key: str, /) -> Capture | None: ...
+    @overload
+    def get[T](self, key: str, default: T, /) -> Capture | T: ...
+    def get(self, key: str, default: object = None, /) -> object:
+        """Return the capture for a target, or the default where there is none."""
+        return self._captures.get(key, default)
+
+    def __contains__(self, target: object) -> bool:
+        """Return whether there is a capture for a target."""
+        return target in self._captures
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the targets that were compiled."""
+        return iter(self._captures)
+
+    def __len__(self) -> int:
+        """Return how many targets were compiled."""
+        return len(self._captures)

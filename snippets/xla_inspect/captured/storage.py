@@ -1,0 +1,273 @@
+"""Write a capture as compact JSON and read it back: whole, or packed in parts that are read when asked for."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from dataclasses import asdict, fields
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.captured.capture import Capture, Code, Cost, Memory, PassChange, PassRun, Thunk
+from xla_inspect.errors import InspectError
+from xla_inspect.hlo import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+FORMAT = 4
+"""Raised by one whenever what is written changes its meaning."""
+
+HEAD = (
+    "program",
+    "target",
+    "source_file",
+    "source",
+    "versions",
+    "options",
+    "sources",
+    "memory",
+    "cost",
+    "thunks",
+    "error",
+)
+"""The fields that a packed capture has at once."""
+
+LATER = (
+    ("jaxpr", "jaxpr_locations", "stablehlo", "stablehlo_locations", "before", "after", "buffers", "live_ranges"),
+    ("runs", "frames"),
+    ("passes",),
+    ("fusion_log", "code", "memory_report"),
+)
+"""The fields that are read when the first of their group is asked for."""
+
+FIELDS = (*HEAD, *(name for names in LATER for name in names))
+
+KEPT = ("instruction_counts", "pass_names", "files")
+"""Properties that a packed capture has at once, so that nothing need be read to know them."""
+
+
+class LineTable:
+    """The distinct lines of many texts that differ little, such as a module after each of its passes.
+
+    A text becomes runs of consecutive lines: `[first, count, first, count, ...]`.
+    """
+
+    def __init__(self, lines: Iterable[str] = ()) -> None:
+        """Start with the lines of a table that was written before."""
+        self.lines = list(lines)
+
+    @cached_property
+    def _indices(self) -> dict[str, int]:
+        return {line: index for index, line in enumerate(self.lines)}
+
+    def add(self, text: str) -> list[int]:
+        """Return a text as runs of lines of this table, which takes up the new ones."""
+        spans: list[int] = []
+        end = -1
+        for line in text.split("\n"):
+            index = self._indices.setdefault(line, len(self.lines))
+            if index == len(self.lines):
+                self.lines.append(line)
+            if index == end:
+                spans[-1] += 1
+            else:
+                spans += (index, 1)
+            end = index + 1
+        return spans
+
+    def get(self, spans: Sequence[int]) -> str:
+        """Return the text of runs of lines."""
+        lines: list[str] = []
+        for first, count in zip(spans[::2], spans[1::2], strict=True):
+            lines += self.lines[first : first + count]
+        return "\n".join(lines)
+
+
+def dump(capture: Capture) -> str:
+    """Return a capture as one line of JSON."""
+    return _print({"format": FORMAT, "identity": capture.identity, **_write(capture, FIELDS)})
+
+
+def digest(capture: Capture) -> str:
+    """Return a hash of all that a capture holds."""
+    return hashlib.sha256(_print(_write(capture, FIELDS)).encode()).hexdigest()
+
+
+def load(text: str) -> Capture:
+    """Return the capture that `dump` wrote.
+
+    Raises:
+        InspectError: The text is no capture, or one of another format.
+    """
+    record = _parse(text)
+    try:
+        return Capture(**_read(record, FIELDS)).retold(identity=record["identity"])
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise _damaged(error) from error
+
+
+def pack(capture: Capture) -> bytes:
+    """Return a capture compressed, in parts of which the first says how long the others are and what they sum to."""
+    parts = [_compress(_print(_write(capture, names))) for names in LATER]
+    record = {
+        "format": FORMAT,
+        "identity": capture.identity,
+        "parts": [[len(part), zlib.crc32(part)] for part in parts],
+        "kept": {name: getattr(capture, name) for name in KEPT},
+        **_write(capture, HEAD),
+    }
+    return b"".join((_compress(_print(record)), *parts))
+
+
+def unpack(data: bytes) -> Capture:
+    """Return the capture that `pack` wrote; its longer parts are checked now and read when they are asked for.
+
+    Raises:
+        InspectError: The data is no capture, one of another format, or damaged anywhere.
+    """
+    reader = zlib.decompressobj(wbits=31)
+    try:
+        record = _parse(reader.decompress(data).decode())
+        parts = _split(reader.unused_data, record["parts"])
+        properties = {name: tuple(record["kept"][name]) for name in KEPT}
+    except (zlib.error, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        message = f"this packed capture is damaged ({type(error).__name__}: {error}); capture it again"
+        raise InspectError(message) from error
+    later = {
+        name: read
+        for names, part in zip(LATER, parts, strict=True)
+        for read in [cache(partial(_read_part, part, names))]
+        for name in names
+    }
+    try:
+        capture = Capture.__new__(Capture)
+        capture.__dict__.update(_read(record, HEAD), **properties, identity=record["identity"], _later=later)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise _damaged(error) from error
+    return capture
+
+
+def _split(data: bytes, parts: Sequence[Sequence[int]]) -> list[bytes]:
+    """Return the parts of data, each as long and with the sum that is said.
+
+    Raises:
+        ValueError: One of them is not.
+    """
+    checked: list[bytes] = []
+    start = 0
+    for length, checksum in parts:
+        part = data[start : start + length]
+        if len(part) != length or zlib.crc32(part) != checksum:
+            message = f"part {len(checked)} is not what was written"
+            raise ValueError(message)
+        checked.append(part)
+        start += length
+    if start != len(data) or len(checked) != len(LATER):
+        message = "there are more or fewer parts than were written"
+        raise ValueError(message)
+    return checked
+
+
+def _read_part(part: bytes, names: Iterable[str]) -> dict[str, Any]:
+    return _read(json.loads(gzip.decompress(part)), names)
+
+
+def _compress(text: str) -> bytes:
+    return gzip.compress(text.encode(), compresslevel=3, mtime=0)
+
+
+def _print(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """Return the record that a text holds.
+
+    Raises:
+        InspectError: The text is no capture, or one of another format.
+    """
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        message = f"this is not a capture: {error}"
+        raise InspectError(message) from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        version = record.get("format") if isinstance(record, dict) else None
+        message = f"this is a capture of format {version!r}, and format {FORMAT} is read here; capture it again"
+        raise InspectError(message)
+    return record
+
+
+def _damaged(error: Exception) -> InspectError:
+    return InspectError(f"this capture is damaged ({type(error).__name__}: {error}); capture it again")
+
+
+def _write(capture: Capture, names: Iterable[str]) -> dict[str, Any]:
+    """Return fields of a capture as JSON can hold them, and the lines that their texts are made of."""
+    table = LineTable()
+    record = {name: _write_field(name, getattr(capture, name), table) for name in names}
+    return {**record, "lines": table.lines}
+
+
+def _write_field(name: str, value: Any, table: LineTable) -> Any:  # noqa: ANN401 - whatever the field holds
+    if name in _TEXTS:
+        return table.add(value)
+    return _WRITE[name](value, table) if name in _WRITE else value
+
+
+def _read(record: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return fields of a capture, by name."""
+    table = LineTable(record["lines"])
+    return {name: _read_field(name, record[name], table) for name in names}
+
+
+def _read_field(name: str, value: Any, table: LineTable) -> Any:  # noqa: ANN401 - whatever JSON holds
+    if name in _TEXTS:
+        return table.get(value)
+    return _READ[name](value, table) if name in _READ else value
+
+
+def _read_thunk(thunk: Mapping[str, Any]) -> Thunk:
+    """Return a thunk with its dimensions as tuples."""
+    plain: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in thunk.items()}
+    return Thunk(**plain)
+
+
+def _flat(item: Cost | Thunk | Frame) -> dict[str, Any]:
+    """Return the fields of a record by name, in order."""
+    return {column.name: getattr(item, column.name) for column in fields(item)}
+
+
+_TEXTS = {"stablehlo", "stablehlo_locations", "before", "after", "buffers", "live_ranges"}
+
+_WRITE: Mapping[str, Callable[[Any, LineTable], Any]] = {
+    "versions": lambda versions, _: dict(versions),
+    "options": lambda options, _: dict(options),
+    "sources": lambda sources, _: dict(sources),
+    "runs": lambda runs, _: [[run.pipeline, run.name, run.changed] for run in runs],
+    "passes": lambda passes, table: [[change.pipeline, change.name, table.add(change.text)] for change in passes],
+    "memory": lambda memory, _: asdict(memory),
+    "cost": lambda cost, _: {**_flat(cost), "details": dict(cost.details)},
+    "thunks": lambda thunks, _: [_flat(thunk) for thunk in thunks],
+    "fusion_log": lambda steps, _: list(steps),
+    "code": lambda code, table: [[piece.kernel, piece.language, table.add(piece.text)] for piece in code],
+    "frames": lambda frames, _: [
+        [key, [list(_flat(frame).values()) for frame in chain]] for key, chain in frames.items()
+    ],
+}
+
+_READ: Mapping[str, Callable[[Any, LineTable], Any]] = {
+    "runs": lambda runs, _: tuple(PassRun(*run) for run in runs),
+    "passes": lambda passes, table: tuple(
+        PassChange(pipeline, name, table.get(text)) for pipeline, name, text in passes
+    ),
+    "memory": lambda memory, _: Memory(**memory),
+    "cost": lambda cost, _: Cost(**cost),
+    "thunks": lambda thunks, _: tuple(map(_read_thunk, thunks)),
+    "fusion_log": lambda steps, _: tuple(steps),
+    "code": lambda code, table: tuple(Code(kernel, language, table.get(text)) for kernel, language, text in code),
+    "frames": lambda frames, _: {key: tuple(Frame(*frame) for frame in chain) for key, chain in frames},
+}

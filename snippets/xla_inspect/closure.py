@@ -1,0 +1,132 @@
+"""Which files of a project a piece of code depends on: those that it imports, directly or not, and data beside them.
+
+Imports the standard library alone and nothing of this package, so that whatever keeps a result can use it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+_FILE_NAME = re.compile(r"[\w-][\w.-]{0,99}")
+
+
+def find_files(
+    starts: Iterable[Path | str], places: Mapping[str, Path], *, whole: Collection[str] = ()
+) -> frozenset[Path]:
+    """Return the files that code depends on, those among them that it starts from.
+
+    An import counts wherever it stands: in a function too, and for a type checker, since objects of that type are what
+    the code is given. A package's `__init__.py` counts where something is taken from the package itself, and not where
+    a module in it is imported. Data counts where a string of the code names it: a file, or a folder without Python,
+    beside the module.
+
+    Args:
+        starts: Files, or the text of code.
+        places: The start of a dotted name -> the file or folder that is imported under it, as of `list_places`.
+        whole: Those of the places of which every file counts once one is imported: they find modules or data by names
+            that they put together.
+    """
+    waiting, files, known = list(starts), set[Path](), set[str]()
+    while waiting:
+        start = waiting.pop()
+        if isinstance(start, str):
+            names = {_shorten(name, whole) for name in list_imports(start)} - known
+            known |= names
+            waiting += (file for name in names for file in _locate(name, places, whole))
+        elif start not in files:
+            files.add(start)
+            if start.suffix == ".py":
+                code = start.read_text(encoding="utf-8")
+                waiting += (code, *_list_data(code, start.parent))
+    return frozenset(files)
+
+
+def list_places(folder: Path) -> dict[str, Path]:
+    """Return what can be imported where a folder is on the path, by name: files and folders, packages or not."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return {path.stem: path for path in paths if path.suffix == ".py" or (path.is_dir() and path.name.isidentifier())}
+
+
+def hash_files(files: Iterable[Path], root: Path) -> str:
+    """Return a hash of files and of their names below a folder, the same on a system with other line ends."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+    return digest.hexdigest()
+
+
+def list_imports(code: str) -> tuple[str, ...]:
+    """Return the dotted names that code imports: `a.b.c` for `from a.b import c`; none where it is no Python."""
+    return _read(code)[0]
+
+
+@lru_cache(maxsize=2000)
+def _read(code: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the names that code imports, and the strings in it that could name a file."""
+    names, strings = list[str](), set[str]()
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return (), frozenset()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                names += (alias.name for alias in node.names)
+            case ast.ImportFrom(module=str(module), level=0):
+                names += (f"{module}.{alias.name}" for alias in node.names)
+            case ast.Constant(value=str(text)) if _FILE_NAME.fullmatch(text):
+                strings.add(text)
+    return tuple(dict.fromkeys(names)), frozenset(strings)
+
+
+def _shorten(name: str, whole: Collection[str]) -> str:
+    """Return a dotted name, or the place that it lies at where that counts whole."""
+    return next((place for place in whole if name.startswith(f"{place}.")), name)
+
+
+def _locate(name: str, places: Mapping[str, Path], whole: Collection[str]) -> Iterator[Path]:
+    """Yield the files that importing a dotted name reads: none where it lies at none of the places."""
+    key = next((key for key in (name, *_list_parents(name)) if key in places), None)
+    if key is None:
+        return
+    place = places[key]
+    if key in whole and place.is_dir():
+        yield from _walk(place)
+        return
+    for part in name.removeprefix(key).split(".")[1:]:
+        if (place / f"{part}.py").is_file():
+            place /= f"{part}.py"
+        elif (place / part).is_dir():
+            place /= part
+        else:
+            break
+    yield from (file for file in (place, place / "__init__.py") if file.is_file())
+
+
+def _list_parents(name: str) -> list[str]:
+    """Return `a.b` and `a` for `a.b.c`."""
+    parts = name.split(".")
+    return [".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
+
+
+def _list_data(code: str, folder: Path) -> Iterator[Path]:
+    """Yield the files, or the files of folders without Python, that strings of code name and that lie beside it."""
+    names = _read(code)[1]
+    for path in (path for path in folder.iterdir() if path.name in names and path.suffix != ".py"):
+        if path.is_file():
+            yield path
+        elif not any(path.rglob("*.py")):
+            yield from _walk(path)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)

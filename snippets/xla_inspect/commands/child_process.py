@@ -1,0 +1,160 @@
+"""The process that runs the reader's file for a command, so that whatever the file does, the command still answers.
+
+It may call `sys.exit` or `os._exit`, crash, or take a compiler down with it.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NoReturn
+
+from xla_inspect.crashes import find_line, name_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+STATUS, STACKS = "status", "stacks"
+"""The files by which the process says how the command ended, and where it was when it crashed."""
+
+ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
+"""What to do about a file that ends the process."""
+
+CRASHED = {
+    0: "what runs there crashed, or what it calls: the part that is not Python, if any, or the compiler",
+    signal.SIGABRT: "XLA ends a process so when it meets what it cannot go on with; what it says of that stands above",
+    9: "the system ends a process so when memory runs out; take a smaller EXAMPLE, or a machine with more",
+}
+"""What there is to do about a process that a signal ended, by the signal's number."""
+
+_INTERRUPTED = 130
+
+
+class LeftError(BaseException):
+    """What `os._exit` raises in the process, which else would end where it stands and say nothing."""
+
+
+def run(arguments: Sequence[str], file: str) -> int:
+    """Run a command in a process of its own, pass on what it prints, and return its exit status.
+
+    Args:
+        arguments: The words of the command line.
+        file: The reader's file, as it was named there.
+    """
+    with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, _ending_by_exception():
+        # Not the working folder but the file's is where the file imports from, as when it is run.
+        command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()", name, *arguments]
+        environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            env=environment,
+        )
+        try:
+            closed = _pass_all_on(process)
+            process.wait()
+        except KeyboardInterrupt:
+            _say("xla-inspect: interrupted")
+            return _INTERRUPTED
+        finally:
+            process.kill()
+            process.wait()
+            status = Path(name) / STATUS
+            exit_status = status.read_text(encoding="utf-8") if status.is_file() else ""
+            if not exit_status:
+                from xla_inspect.compilation import sweep_dumps
+
+                sweep_dumps()
+        if not exit_status and not closed:
+            _say(_explain_end(process.returncode, file, Path(name) / STACKS))
+        return int(exit_status or 2)
+
+
+@contextmanager
+def _ending_by_exception() -> Iterator[None]:
+    """Let a signal that asks this process to end raise SystemExit, so that the other process and its dumps go too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, _: object) -> NoReturn:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def _pass_all_on(process: subprocess.Popen[str]) -> bool:
+    """Pass on what a process prints until it closes its streams, and return whether nobody reads any more."""
+    closed = threading.Event()
+
+    def pass_on(source: IO[str] | None, sink: IO[str]) -> None:
+        try:
+            for line in source or ():
+                sink.write(line)
+                sink.flush()
+        except BrokenPipeError:
+            closed.set()
+            process.kill()
+            # Python flushes the stream once more when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sink.fileno())
+
+    streams = (process.stdout, sys.stdout), (process.stderr, sys.stderr)
+    threads = [threading.Thread(target=pass_on, args=stream, daemon=True) for stream in streams]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return closed.is_set()
+
+
+def _explain_end(code: int, file: str, stacks: Path) -> str:
+    """Return what is to be said of a process that ended before its command did."""
+    text = stacks.read_text(encoding="utf-8", errors="replace") if stacks.is_file() else ""
+    line = find_line(text, Path(file))
+    where = f"{file}:{line}" if line else file
+    what_to_do = ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
+    return f"xla-inspect: {where}: the process that ran it ended before it was done ({name_end(code)})\n{what_to_do}"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201 - a command prints
+
+
+def main() -> None:
+    """Run the command that the words after a folder's name give, and leave its status there."""
+    folder, *arguments = sys.argv[1:]
+    leave = os._exit
+
+    def raise_instead(code: int) -> NoReturn:
+        raise LeftError(code)
+
+    os._exit = raise_instead  # type: ignore[assignment]  # it does not end Python, which is the point
+    with (Path(folder) / STACKS).open("w", encoding="utf-8") as stacks:
+        faulthandler.enable(stacks)
+        from xla_inspect.commands import command_line
+
+        status = command_line.run_here(arguments)
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        (Path(folder) / STATUS).write_text(str(status), encoding="utf-8")
+        # The file may have started threads that never end, or asked for more at exit.
+        leave(status)

@@ -1,0 +1,62 @@
+"""Compile a program for a target and collect every stage; what needs JAX is here."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.compilation.api import USUAL, begin, capture, capture_all, describe_program
+from xla_inspect.compilation.capture_cache import ambient_flags, recall_text
+from xla_inspect.compilation.compiler_log import collect_log
+from xla_inspect.compilation.dumps import MEMORY, PINNED, PREFIX, compile_with_dumps, list_options, sweep_dumps
+from xla_inspect.compilation.kernel_code import explain_no_assembly
+from xla_inspect.compilation.located_hlo import located_hlo
+from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
+from xla_inspect.compilation.sass import disassemble
+from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.compilation.compiler_run import capture_program
+    from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
+    from xla_inspect.compilation.lowering import Program, held_settings, lower_for_device, run_fresh
+
+
+__all__ = [
+    "MEMORY",
+    "PINNED",
+    "PREFIX",
+    "USUAL",
+    "Program",
+    "RefusedHloError",
+    "ambient_flags",
+    "begin",
+    "capture",
+    "capture_all",
+    "capture_program",
+    "collect_log",
+    "compile_with_dumps",
+    "count_primitives",
+    "describe_program",
+    "disassemble",
+    "explain_no_assembly",
+    "find_function",
+    "held_settings",
+    "list_names",
+    "list_options",
+    "list_program_members",
+    "located_hlo",
+    "lower_for_device",
+    "read_back",
+    "read_steps",
+    "recall_text",
+    "run_fresh",
+    "sweep_dumps",
+    "walk_equations",
+]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "compiler_run": ("capture_program",),
+        "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
+        "lowering": ("Program", "held_settings", "lower_for_device", "run_fresh"),
+    },
+)

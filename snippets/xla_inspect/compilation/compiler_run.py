@@ -1,0 +1,241 @@
+"""Run one program through one compiler, and collect every stage."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect import jax_private
+from xla_inspect.captured import Capture, Cost, Memory
+from xla_inspect.compilation import capture_cache, dumps, kernel_code, lowering, normalize, pass_runs, thunks
+from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.targets import name_isa, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import jax
+
+    from xla_inspect.captured import PassRun
+    from xla_inspect.targets import Target
+
+
+log = logging.getLogger("xla_inspect")
+
+
+def capture_program(
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
+) -> Callable[[], Capture]:
+    """Compile one program for one target unless the cache has it, and return what reads the capture of it.
+
+    What is returned needs none of JAX's settings, so it may run in another thread, beside the next compile.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: The compiler does not know an option, or (when the capture is read) left no dump.
+    """
+    if target.obstacle:
+        raise TargetUnavailableError(target.name, target.obstacle)
+    settle()
+    asked = {**dumps.PINNED[target.kind], **options}
+    with lowering.held_settings(program.project):
+        read = find_capture(program, target, asked)
+
+    def name() -> Capture:
+        capture = read()
+        # What the key leaves out: a file may have changed where the program in it did not.
+        return capture.retold(
+            program=program.name,
+            source_file=program.source_file,
+            source=program.source,
+            sources=program.read_sources(capture.files),
+        )
+
+    return name
+
+
+def find_capture(
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
+) -> Callable[[], Capture]:
+    """Return what gives the capture of a program: found in the cache, or compiled and kept there.
+
+    What is compiled is lowered for the target's device, and that text is the key. It is looked for by the text for
+    the target's kind first, which loads no compiler and is the same for most programs; where it is not, that is a miss.
+    """
+    text = lowering.lower_for_kind(program, target)
+    key = capture_cache.make_key(text, target, options)
+    capture = capture_cache.load(key)
+    if capture is None:
+        lowered = lowering.lower_for_device(program, target)
+        exact = capture_cache.make_key(lowered, target, options)
+        capture = capture_cache.load(exact) if exact != key else None
+    if capture is not None:
+        known = capture
+        return lambda: known
+    log.info("compiling %s for %s", program.name, target.name)
+    read = compile_lowered(program, lowered, target, options)
+
+    def keep() -> Capture:
+        made = read().retold(identity=exact)
+        capture_cache.store(exact, made)
+        return made
+
+    return keep
+
+
+def compile_lowered(
+    program: lowering.Program, lowered: lowering.Lowered, target: Target, options: Mapping[str, str | int | bool]
+) -> Callable[[], Capture]:
+    """Compile a lowered program, and return what collects all that the compiler left.
+
+    Raises:
+        InspectError: As in `capture_program`.
+        RuntimeError: The compiler gives up; what it left until then is the error's `capture`.
+    """
+    folder = dumps.Folder()
+    recording: pass_runs.Recording | None = None
+
+    def collect(executable: jax.stages.Compiled | None, error: str = "") -> Capture:
+        with folder:
+            dumped = dumps.read(Path(folder.name))
+        return assemble(program, lowered, target, options, Compile(executable, dumped, recording, error))
+
+    try:
+        with nullcontext() if target.kind == "tpu" else pass_runs.recorded() as recording:
+            compiled = dumps.compile_with_dumps(lowered.stage, target, options, Path(folder.name))
+        check_devices(program, jax_private.find_devices(compiled), target)
+    except RuntimeError as error:
+        with suppress(InspectError):
+            failed = collect(None, str(error))
+            error.capture = failed.retold(sources=program.read_sources(failed.files))  # type: ignore[attr-defined]  # added
+            error.add_note("What the compiler left until then is this error's `capture`, an xla_inspect.Capture.")
+        raise
+    except BaseException:
+        folder.cleanup()
+        raise
+    return partial(collect, compiled)
+
+
+def check_devices(program: lowering.Program, devices: Sequence[jax.Device], target: Target) -> None:
+    """Do nothing where an executable is for the target's devices, and so of its compiler.
+
+    Raises:
+        InspectError: It is for others, and would be a capture under a wrong name.
+    """
+    if not {*devices} <= {*target.devices()}:
+        others = ", ".join(sorted({str(device.device_kind) for device in devices}))
+        message = f"{program.name!r} was compiled for {others} and not for target {target.name!r}; please report this"
+        raise InspectError(message)
+
+
+@dataclass(frozen=True)
+class Compile:
+    """What one compile left: the executable, the dumps, and the profiler's record of its passes.
+
+    Where the compiler gave up there is no executable but what it said.
+    """
+
+    executable: jax.stages.Compiled | None
+    dumps: dumps.Dumps
+    recording: pass_runs.Recording | None
+    error: str = ""
+
+
+def assemble(
+    program: lowering.Program,
+    lowered: lowering.Lowered,
+    target: Target,
+    options: Mapping[str, str | int | bool],
+    made: Compile,
+) -> Capture:
+    """Return the capture that a compile amounts to."""
+    dumped, compiled = made.dumps, made.executable
+    unoptimized, optimized = dumped.find("before_optimizations.txt"), dumped.find("after_optimizations.txt")
+    if not (unoptimized and (optimized or compiled is None)):
+        why = (
+            "does XLA_FLAGS switch dumps off?"
+            if "xla_dump" in os.environ.get("XLA_FLAGS", "")
+            else "was the disk full, or did another program remove them meanwhile? Run it again"
+        )
+        message = f"target {target.name!r}: the compiler left no dump of {program.name!r}; {why}"
+        raise InspectError(message)
+    frames = normalize.Frames()
+    before, after = frames.clean(unoptimized), frames.clean(optimized)
+    passes = list_runs(dumped, made.recording, before)
+    return Capture(
+        program=program.name,
+        target=target.name,
+        versions=dict(target.versions),
+        options={**options, **({"xla_cpu_max_isa": name_isa()} if target.kind == "cpu" else {})},
+        source_file=program.source_file,
+        source=program.source,
+        jaxpr=lowered.jaxpr,
+        jaxpr_locations=lowered.jaxpr_locations,
+        stablehlo=lowered.stablehlo,
+        stablehlo_locations=lowered.stablehlo_locations,
+        before=before,
+        after=after,
+        runs=passes,
+        passes=normalize.find_changes(dumped.passes, before, passes, frames),
+        buffers=dumped.find("after_optimizations-buffer-assignment.txt"),
+        live_ranges=dumped.find("after_optimizations-live-range.txt"),
+        memory=measure_memory(compiled) if compiled else Memory(0, 0, 0, 0, 0, 0),
+        cost=measure_cost(compiled, optimized) if compiled else Cost(0, 0, 0, "", {}),
+        thunks=thunks.read_thunks(dumped.find("thunk_sequence.txt"), dumped.find("thunk_metadata.txt")),
+        fusion_log=thunks.read_fusion_log(dumped.find("priority_fusion_dump.txt")),
+        code=COLLECT[target.kind](dumped),
+        frames=frames.chains,
+        memory_report=dumped.find("after_optimizations-memory-usage-report.txt"),
+        error=made.error,
+    )
+
+
+COLLECT = {"cpu": kernel_code.collect_cpu, "gpu": kernel_code.collect_gpu, "tpu": kernel_code.collect_tpu}
+
+
+def list_runs(dumped: dumps.Dumps, recording: pass_runs.Recording | None, before: str) -> tuple[PassRun, ...]:
+    """Return every run of a pass.
+
+    A TPU compile writes a complete record of them and is not seen by XLA's profiler; a CPU compile writes none, and
+    that of a GPU compile ends where scheduling begins.
+    """
+    if recording is None:
+        return pass_runs.read_metadata(dumped.metadata)
+    name = re.match(r"HloModule ([^\s,]+)", before)
+    return pass_runs.read_recording(recording, name[1] if name else "")
+
+
+def measure_memory(compiled: jax.stages.Compiled) -> Memory:
+    """Return the bytes that the executable needs on one device."""
+    stats = compiled.memory_analysis()
+    if stats is None:
+        return Memory(0, 0, 0, 0, 0, 0)
+    return Memory(
+        arguments=stats.argument_size_in_bytes,
+        outputs=stats.output_size_in_bytes,
+        aliased=stats.alias_size_in_bytes,
+        temporaries=stats.temp_size_in_bytes,
+        generated_code=stats.generated_code_size_in_bytes,
+        peak=getattr(stats, "peak_memory_in_bytes", 0),
+    )
+
+
+def measure_cost(compiled: jax.stages.Compiled, optimized: str) -> Cost:
+    """Return the executable's own cost analysis or, where it has none, jaxlib's of the optimized module."""
+    counted, source = compiled.cost_analysis(), "executable"
+    if not counted:
+        counted, source = jax_private.count_work(optimized), "jaxlib HLO cost analysis"
+    details = {name: float(value) for name, value in sorted(counted.items())}
+    return Cost(
+        flops=details.get("flops", 0.0),
+        bytes_accessed=details.get("bytes accessed", 0.0),
+        transcendentals=details.get("transcendentals", 0.0),
+        source=source,
+        details=details,
+    )

@@ -1,0 +1,192 @@
+"""Compile a lowered program, and read the files that the compiler leaves in its dump folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import jax
+
+    from xla_inspect.targets import Target
+
+PINNED: Mapping[str, Mapping[str, str | int | bool]] = {
+    "cpu": {
+        # The pass that splits work over cores writes the core count into the module.
+        "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
+        "xla_cpu_prefer_vector_width": 256,
+    },
+    # There is no device to time candidates on.
+    "gpu": {"xla_gpu_autotune_level": 0},
+    "tpu": {},
+}
+"""What each kind of compiler is told, so that the result does not depend on the machine.
+
+The CPU's instruction set is no such option: the compiler takes it from the environment (`xla_inspect.targets`).
+"""
+
+# Emitters other than these dump megabytes a kernel (`triton-to-llvm`), and on the CPU the MLIR log is written by two
+# threads at once and can crash the process.
+EMITTERS = {"cpu": "^llvm$", "gpu": "^(llvm|ptx|triton-fusion)$", "tpu": "^none$"}
+
+PREFIX, LOCK = "xla_inspect_dumps_", "lock"
+"""What the name of a folder of dumps starts with, and the file in it that is locked."""
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - `tempfile` makes a private folder inside
+"""The system's folder in memory, where dumps go if there is room for them."""
+
+ROOM = 2 << 30
+
+DUMPED = re.compile(r"(?P<module>module_\d+\.[^.]*)\.(?P<rest>.*)")
+GIVEN = "before_optimizations.txt"
+"""What the compiler dumps of a module that it was given, and not of one that it took out of another."""
+
+
+@dataclass
+class Dumps:
+    """The dump folder's files by what they are.
+
+    Attributes:
+        files: The part of a file's name after module number and module name, with its text (or bytes for `.o`).
+        passes: File names of the modules dumped between passes, in order, with their text.
+        metadata: The text of the record of pass runs, or an empty string (a CPU compile writes none).
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, bytes] = field(default_factory=dict)
+    passes: list[tuple[str, str]] = field(default_factory=list)
+    metadata: str = ""
+
+    def find(self, ending: str) -> str:
+        """Return the text of the file whose name ends so, or an empty string."""
+        return next((text for name, text in self.files.items() if name.endswith(ending)), "")
+
+
+def compile_with_dumps(
+    stage: jax.stages.Lowered, target: Target, options: Mapping[str, str | int | bool], folder: Path
+) -> jax.stages.Compiled:
+    """Compile for a target with every dump on, into a folder.
+
+    Raises:
+        InspectError: The compiler does not know an option, or refuses its value.
+    """
+    try:
+        return stage.compile({**options, **list_options(target.kind, folder)})
+    except RuntimeError as error:
+        match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
+        if not match:
+            raise
+        message = f"target {target.name!r}: the compiler refuses an option ({error}); see xla.proto of the XLA it is of"
+        raise InspectError(message) from error
+
+
+def list_options(kind: str, folder: Path) -> dict[str, Any]:
+    """Return the options by which the compiler for a kind of target dumps into a folder all that a capture holds."""
+    return {
+        "xla_dump_to": str(folder),
+        "xla_dump_hlo_as_text": True,
+        "xla_dump_hlo_pass_re": ".*",
+        "xla_dump_hlo_module_re": ".*",
+        "xla_dump_compact_gte": False,
+        "xla_dump_module_metadata": True,
+        "xla_dump_emitter_re": EMITTERS[kind],
+    }
+
+
+class Folder(tempfile.TemporaryDirectory[str]):
+    """A private folder for dumps, removed when its `with` statement ends, and else by a later process.
+
+    A file in it is locked for as long as its process lives: the system drops the lock of one that was killed.
+    """
+
+    def __init__(self) -> None:
+        """Make and lock the folder, and remove those of dead processes where this is the first of this one."""
+        sweep_once()
+        super().__init__(prefix=PREFIX, dir=find_memory(), ignore_cleanup_errors=True)
+        # Under its own name the file is locked from the first: nobody takes it for one of a dead process.
+        making = Path(self.name) / "locking"
+        self._lock = making.open("w", encoding="utf-8")
+        lock(self._lock)
+        with suppress(OSError):
+            making.rename(Path(self.name) / LOCK)
+
+    def cleanup(self) -> None:
+        """Remove the folder."""
+        self._lock.close()
+        super().cleanup()
+
+
+def lock(file: IO[str]) -> bool:
+    """Lock a file for this process, and return whether that went: no other holds it. Windows has no such lock."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+@cache
+def sweep_once() -> None:
+    """Remove the dumps that dead processes left, the first time that this one asks."""
+    sweep_dumps()
+
+
+def sweep_dumps() -> None:
+    """Remove the dumps of processes that were killed: from memory, where they take room for ever, and from the disk."""
+    for parent in {MEMORY, Path(tempfile.gettempdir())}:
+        with suppress(OSError):
+            for folder in parent.glob(f"{PREFIX}*"):
+                if is_abandoned(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_abandoned(folder: Path) -> bool:
+    """Return whether the process that made a folder of dumps is dead."""
+    with suppress(OSError), (folder / LOCK).open(encoding="utf-8") as file:
+        return lock(file)
+    return False
+
+
+def find_memory() -> Path | None:
+    """Return a folder in memory with room for any compile's dumps, or None: a disk takes longer for so many files."""
+    try:
+        return MEMORY if shutil.disk_usage(MEMORY).free > ROOM and os.access(MEMORY, os.W_OK) else None
+    except OSError:
+        return None
+
+
+def read(folder: Path) -> Dumps:
+    """Return the dumps of the one program module in a folder.
+
+    Others may share the folder: small ones of JAX, and what a compiler takes out for another core, as that of TPU7x
+    does with a scatter that it gives to the SparseCore.
+    """
+    dumps = Dumps()
+    modules: dict[str, list[tuple[str, Path]]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith(".metadata.textproto"):
+            dumps.metadata = max(dumps.metadata, path.read_text(encoding="utf-8"), key=len)
+        elif (match := DUMPED.fullmatch(path.name)) and path.is_file():
+            modules.setdefault(match["module"], []).append((re.sub(r"^cl_\d+\.", "", match["rest"]), path))
+    programs = [files for files in modules.values() if any(rest.endswith(GIVEN) for rest, _ in files)]
+    for rest, path in max(programs, key=len, default=[]):
+        if path.suffix == ".o":
+            dumps.objects[rest] = path.read_bytes()
+        elif re.match(r"\d{4,}\.", rest):
+            dumps.passes.append((rest, path.read_text(encoding="utf-8")))
+        elif path.suffix in {".txt", ".ll", ".ptx"}:
+            dumps.files[rest] = path.read_text(encoding="utf-8")
+    return dumps

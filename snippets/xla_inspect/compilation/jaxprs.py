@@ -1,0 +1,75 @@
+"""A jaxpr as plain data: its equations as steps, and how often each primitive occurs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from jax.extend import core
+
+from xla_inspect.analysis import INPUT, JaxprStep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+FORWARD, BACKWARD = "forward", "backward"
+
+
+def read_steps(jaxpr: core.Jaxpr) -> tuple[JaxprStep, ...]:
+    """Return the inputs and equations of a jaxpr, in order; an equation that holds a jaxpr is one step.
+
+    An equation that JAX made by transposing, which is how it differentiates in reverse, is of the group `backward`.
+
+    Args:
+        jaxpr: As `jax.make_jaxpr` returns it.
+    """
+    steps: list[JaxprStep] = []
+    made: dict[Any, int] = {}
+    for variable in (*jaxpr.constvars, *jaxpr.invars):
+        made[variable] = len(steps)
+        steps.append(JaxprStep(INPUT, *_type([variable]), (), FORWARD))
+    for equation in jaxpr.eqns:
+        uses = tuple(made[operand] for operand in equation.invars if not isinstance(operand, core.Literal))
+        made |= dict.fromkeys(equation.outvars, len(steps))
+        transposed = "transpose(" in str(equation.source_info.name_stack)
+        steps.append(JaxprStep(_name(equation), *_type(equation.outvars), uses, BACKWARD if transposed else FORWARD))
+    outputs = (made[variable] for variable in jaxpr.outvars if not isinstance(variable, core.Literal))
+    live = _reached(steps, outputs)
+    return tuple(replace(step, live=index in live) for index, step in enumerate(steps))
+
+
+def count_primitives(jaxpr: core.Jaxpr) -> Counter[str]:
+    """Return how often each primitive occurs in a jaxpr and in the jaxprs that its equations hold."""
+    return Counter(equation.primitive.name for equation in walk_equations(jaxpr))
+
+
+def walk_equations(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
+    """Yield every equation, each followed by those of the jaxprs that it holds."""
+    for equation in jaxpr.eqns:
+        yield equation
+        for inner in core.jaxprs_in_params(equation.params):
+            yield from walk_equations(inner)
+
+
+def _reached(steps: Sequence[JaxprStep], outputs: Iterable[int]) -> set[int]:
+    """The positions of the steps that the outputs depend on."""
+    reached, waiting = set[int](), list(outputs)
+    while waiting:
+        index = waiting.pop()
+        if index not in reached:
+            reached.add(index)
+            waiting.extend(steps[index].uses)
+    return reached
+
+
+def _name(equation: core.JaxprEqn) -> str:
+    """The primitive, with the name of the function where it calls one."""
+    name = equation.params.get("name")
+    return f"{equation.primitive.name} {name}" if isinstance(name, str) else str(equation.primitive.name)
+
+
+def _type(variables: list[Any]) -> tuple[str, int]:
+    avals = [variable.aval for variable in variables]
+    size = sum(aval.size * aval.dtype.itemsize for aval in avals)
+    return ", ".join(aval.str_short(short_dtypes=True) for aval in avals), size

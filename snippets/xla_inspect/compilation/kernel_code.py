@@ -1,0 +1,108 @@
+"""Collect the code that the compiler generated, by kernel and language."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from xla_inspect.captured import Code
+from xla_inspect.compilation.normalize import Frames
+from xla_inspect.installation import install_line
+from xla_inspect.targets import find_version
+
+if TYPE_CHECKING:
+    from xla_inspect.compilation.dumps import Dumps
+
+DISASSEMBLERS = ("capstone", "pyelftools")
+"""The packages that turn object files into assembly: an extra of the wheel, `asm`."""
+
+PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
+LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
+CPU_MODULE = re.compile(r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.(?P<stage>ir-(?:no|with)-opt)\.ll")
+OBJECT = re.compile(r"obj-file\.(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.o")
+NODE = re.compile(r"^!(\d+) = ")
+REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
+LIBRARY = re.compile(r'libpath = "[^"]*/([^"/]+)"')
+
+
+def collect_gpu(dumps: Dumps) -> tuple[Code, ...]:
+    """Return Triton IR, LLVM IR before and after optimization, and PTX of each kernel."""
+    pieces = []
+    for name, text in dumps.files.items():
+        if name.endswith(".ttir.txt") and "before_validation" not in name:
+            # The path of the device library is this machine's.
+            pieces.append(Code(name.removesuffix(".ttir.txt"), "triton", LIBRARY.sub(r'libpath = "\1"', text)))
+        elif name.endswith(".ptx"):
+            pieces.extend(Code(kernel, "ptx", text) for kernel in PTX_ENTRY.findall(text)[:1])
+        elif name.endswith(".ll"):
+            language = "llvm" if "with-opt" in name else "llvm-unoptimized"
+            pieces.extend(Code(kernel, language, renumber(text)) for kernel in LLVM_KERNEL.findall(text)[:1])
+    return sort(pieces)
+
+
+def collect_cpu(dumps: Dumps) -> tuple[Code, ...]:
+    """Return LLVM IR before and after optimization, and assembly of each kernel."""
+    pieces = []
+    for name, text in dumps.files.items():
+        if match := CPU_MODULE.fullmatch(name):
+            language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
+            pieces.append(Code(match["kernel"], language, renumber(text)))
+    if explain_no_assembly():
+        return sort(pieces)
+    # The disassembler takes longer to import than a cached capture to read.
+    from xla_inspect.compilation.assembly import disassemble
+
+    for name, data in dumps.objects.items():
+        if (match := OBJECT.fullmatch(name)) and (assembly := disassemble(data)):
+            pieces.append(Code(match["kernel"], "asm", assembly))
+    return sort(pieces)
+
+
+def explain_no_assembly() -> str:
+    """Return why a capture for the CPU holds no assembly here and what to do about it, or an empty string."""
+    missing = [name for name in DISASSEMBLERS if find_version(name) is None]
+    return f"{' and '.join(missing)} not installed; run `{install_line('asm')}`" if missing else ""
+
+
+def collect_tpu(dumps: Dumps) -> tuple[Code, ...]:
+    """Return the scheduled module that the code generator worked from: libtpu shows no instructions below it."""
+    text = dumps.find("after_codegen.txt")
+    return (Code("module", "hlo", Frames().clean(text)),) if text else ()
+
+
+def renumber(text: str) -> str:
+    """Return LLVM IR with its metadata nodes numbered in the order in which they are first mentioned.
+
+    The optimizer numbers some of them (the `!noalias` scopes) by the addresses that its own objects happen to have.
+    """
+    body: list[str] = []
+    nodes: dict[str, str] = {}
+    for line in text.split("\n"):
+        if match := NODE.match(line):
+            nodes[match[1]] = line
+        else:
+            body.append(line)
+    numbers: dict[str, int] = {}
+
+    def mention(line: str) -> None:
+        for match in REFERENCE.finditer(line):
+            if match[1] in nodes:
+                numbers.setdefault(match[1], len(numbers))
+
+    def rewrite(line: str) -> str:
+        return REFERENCE.sub(lambda match: f"!{numbers[match[1]]}" if match[1] in numbers else match[0], line)
+
+    for line in body:
+        mention(line)
+    ordered: list[str] = []
+    while len(ordered) < len(numbers):
+        ordered = list(numbers)
+        for key in ordered:
+            mention(nodes[key].partition(" = ")[2])
+    end = len(body) - 1 if body and not body[-1] else len(body)
+    return "\n".join(map(rewrite, [*body[:end], *(nodes[key] for key in ordered), *body[end:]]))
+
+
+def sort(pieces: list[Code]) -> tuple[Code, ...]:
+    """Return the pieces by kernel, then language."""
+    return tuple(sorted(pieces, key=lambda code: (code.kernel, code.language, code.text)))

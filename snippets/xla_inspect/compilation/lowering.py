@@ -1,0 +1,330 @@
+"""Trace and lower a function so that nothing of it depends on who called or from where."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from xla_inspect import folders, jax_private
+from xla_inspect.compilation import meshes
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from xla_inspect.targets import Target
+
+jax_private.hide_frames_of(str(Path(__file__).parent))
+
+# The place after an equation, as JAX prints it.
+LOCATED = re.compile(r"# (.+?)(:\d+:\d+ \(.*\))$", re.MULTILINE)
+
+SETTINGS = threading.RLock()
+"""Held while JAX's process-wide settings differ from the reader's."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function that JAX can trace, with the example arguments that give its shapes.
+
+    Attributes:
+        function: The function, jitted.
+        name: The name of the Python function.
+        args: Positional examples; arrays are reduced to shape and dtype, so that no value can matter.
+        kwargs: Keyword examples, likewise.
+        file: The file that holds the function, or None where there is none.
+        mesh: Axis names to sizes of the mesh that the program runs under, or None.
+        specs: How each positional example is sharded over the mesh, or None (see `meshes.shard`).
+        known: What it was lowered to for each kind of target, for as long as one capture of it takes.
+    """
+
+    function: Any
+    name: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    file: Path | None
+    mesh: Mapping[str, int] | None = None
+    specs: tuple[Any, ...] | None = None
+    known: dict[str, Lowered] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def project(self) -> Path:
+        """The folder that files are named from: the nearest project around the program's file, else its folder."""
+        folder = self.file.parent if self.file else Path.cwd()
+        return folders.find_project(folder) or folder
+
+    @cached_property
+    def source_file(self) -> str:
+        """The program's file as locations name it, or an empty string."""
+        return re.sub(prefix_pattern(self.project), "", str(self.file)).replace("\\", "/") if self.file else ""
+
+    @property
+    def source(self) -> str:
+        """The text of the program's file, or an empty string."""
+        return self.file.read_text(encoding="utf-8") if self.file else ""
+
+    def read_sources(self, named: Sequence[str]) -> dict[str, str]:
+        """Return the project's files of those that call chains name, the program's own first, each with its text."""
+        files = {file: self.project / file for file in named if file != self.source_file}
+        others = {file: path.read_text(encoding="utf-8") for file, path in files.items() if path.is_file()}
+        return {self.source_file: self.source, **others} if self.source_file else others
+
+
+PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
+"""The kind of a target, and the platform whose lowering rules JAX uses for it."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A program traced, for whatever it will be lowered for.
+
+    Attributes:
+        stage: JAX's own `Traced`.
+        project: The folder that source files are named from.
+    """
+
+    stage: jax.stages.Traced
+    project: Path
+
+    @cached_property
+    def text(self) -> str:
+        """The jaxpr as JAX prints it, without the colours that a terminal would get."""
+        return str(self.stage.jaxpr.pretty_print(use_color=False))
+
+    @cached_property
+    def located(self) -> str:
+        """The same with the place in the program's files that each equation came from."""
+        return LOCATED.sub(
+            partial(_name_file, self.project), self.stage.jaxpr.pretty_print(source_info=True, use_color=False)
+        )
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program traced and lowered for one kind of target.
+
+    Attributes:
+        stage: JAX's own `Lowered`.
+        traced: What it was lowered from.
+    """
+
+    stage: jax.stages.Lowered
+    traced: Traced
+
+    @property
+    def jaxpr(self) -> str:
+        """The traced program as JAX prints it."""
+        return self.traced.text
+
+    @property
+    def jaxpr_locations(self) -> str:
+        """The same with the place in the program's files that each equation came from."""
+        return self.traced.located
+
+    @cached_property
+    def stablehlo(self) -> str:
+        """The lowered program without locations."""
+        return self.stage.as_text()
+
+    @cached_property
+    def stablehlo_locations(self) -> str:
+        """The same with `loc(...)` on each operation."""
+        return self.stage.as_text(debug_info=True)
+
+
+def describe_call(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], jit_options: Mapping[str, Any]
+) -> Program:
+    """Return the program of a function and its examples.
+
+    Raises:
+        InspectError: `fn` is not callable, or it is jitted already and jit options were given besides.
+    """
+    if not callable(fn):
+        message = f"capture() takes a function and its example arguments, and {fn!r} is not callable"
+        raise InspectError(message)
+    jitted = hasattr(fn, "trace") and hasattr(fn, "lower")
+    if jitted and jit_options:
+        message = (
+            f"{name_of(fn)!r} is jitted already, so {', '.join(sorted(jit_options))} would have no effect; "
+            "give it to jax.jit, or pass the plain function"
+        )
+        raise InspectError(message)
+    function = fn if jitted else jax.jit(fn, **jit_options)
+    shapes, named = jax.tree.map(abstract, (tuple(args), dict(kwargs)))
+    return Program(function, name_of(fn), shapes, named, find_file(fn))
+
+
+def abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed
+    """Return the shape and dtype of an array, and anything else as it is."""
+    if isinstance(leaf, jax.ShapeDtypeStruct) or not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
+        return leaf
+    layout = getattr(leaf, "sharding", None)
+    # Where an array lies whole says nothing of the program.
+    spread = isinstance(layout, jax.sharding.NamedSharding) or getattr(layout, "num_devices", 1) > 1
+    sharding = layout if spread else None
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=getattr(leaf, "weak_type", False))
+
+
+def name_of(fn: Callable[..., Any]) -> str:
+    """Return the name of the Python function under any wrappers and partial applications."""
+    while not hasattr(fn, "__name__") and hasattr(fn, "func"):
+        fn = fn.func
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
+def find_file(fn: Callable[..., Any]) -> Path | None:
+    """Return the file that holds a function, or None where there is none on disk."""
+    while hasattr(fn, "func"):
+        fn = fn.func
+    try:
+        file = Path(inspect.getsourcefile(inspect.unwrap(fn)) or "")
+    except TypeError:
+        return None
+    return file.absolute() if file.is_file() else None
+
+
+def prefix_pattern(project: Path) -> str:
+    """Return the pattern of what is dropped from the front of a source file's path.
+
+    A library's file keeps its path below `site-packages`, a project's its path below the project, any other its name.
+    """
+    root = r"[/\\]".join(map(re.escape, str(project).rstrip("/\\").replace("\\", "/").split("/")))
+    return rf"^(?:.*[/\\](?:site|dist)-packages[/\\]|{root}[/\\]|.*[/\\])"
+
+
+def _name_file(project: Path, mark: re.Match[str]) -> str:
+    """Return the mark of an equation with its file named as everywhere else."""
+    return f"# {re.sub(prefix_pattern(project), '', mark[1])}{mark[2]}"
+
+
+@contextmanager
+def held_settings(project: Path) -> Iterator[None]:
+    """Hold JAX's process-wide settings as a capture needs them, and give the reader's back.
+
+    Args:
+        project: The folder that source files are named from.
+    """
+    settings = {
+        "jax_hlo_source_file_canonicalization_regex": prefix_pattern(project),
+        # A compile that JAX finds in its persistent cache writes no dumps.
+        "jax_enable_compilation_cache": False,
+    }
+    with SETTINGS:
+        before = {name: getattr(jax.config, name) for name in settings}
+        try:
+            for name, value in settings.items():
+                jax_private.set_option(name, value)
+            yield
+        finally:
+            for name, value in before.items():
+                jax_private.set_option(name, value)
+
+
+def lower_for_kind(program: Program, target: Target) -> Lowered:
+    """Trace a program and lower it for the kind of a target, once for all targets of the kind.
+
+    No compiler is loaded for it, but where the text cannot be had without: the mesh that a program runs under is of the
+    target's devices, and a host callback asks for its client.
+    What there is to read is that of `lower_for_device` but for programs whose lowering asks which device it is for, and
+    what is returned cannot be compiled.
+
+    Raises:
+        InspectError: As in `lower_for_device`.
+    """
+    if program.mesh:
+        return lower_for_device(program, target)
+    if target.kind not in program.known:
+        traced = next((known.traced for known in program.known.values()), None) or trace(program)
+        try:
+            lowered = run_fresh(lambda: _lower_traced(traced, target))
+        except Exception:  # noqa: BLE001 - whatever it is, it is raised again where it has another cause
+            return lower_for_device(program, target)
+        program.known[target.kind] = lowered
+    return program.known[target.kind]
+
+
+def _lower_traced(traced: Traced, target: Target) -> Lowered:
+    return Lowered(traced.stage.lower(lowering_platforms=(PLATFORMS[target.kind],)), traced)
+
+
+def trace(program: Program) -> Traced:
+    """Trace a program.
+
+    Raises:
+        InspectError: As in `lower_for_device`.
+    """
+    stage = run_fresh(lambda: program.function.trace(*program.args, **program.kwargs))
+    return Traced(stage, program.project)
+
+
+def lower_for_device(program: Program, target: Target) -> Lowered:
+    """Trace and lower a program for a target's devices.
+
+    Those are the devices of the program's mesh where it has one. The devices that its shardings name, in the examples
+    or inside, are the reader's, and the target's stand in for them (see `meshes.find_devices`). Any other program is
+    for the target's first device.
+
+    Raises:
+        InspectError: A `with` statement around the call sets JAX options, which do not reach another thread; or mesh,
+            specs, examples and target do not go together.
+    """
+    mesh = meshes.make_mesh(program.mesh, target) if program.mesh else None
+    args = meshes.shard(program.args, program.specs, mesh) if mesh else program.args
+    kwargs = meshes.shard(program.kwargs, None, mesh) if mesh else program.kwargs
+    device = target.devices()[0]
+
+    def work() -> Lowered:
+        # With a mesh the context stays: shardings in the program may be given by axis names alone.
+        with jax.set_mesh(mesh) if mesh else nullcontext():
+            traced = program.function.trace(*args, **kwargs)
+            with nullcontext() if mesh else jax.default_device(device), jax_private.lent_client(device.client):
+                lowered = _lower_traced(Traced(traced, program.project), target)
+        jax_private.place(
+            lowered.stage, tuple(mesh.devices.flat) if mesh else meshes.find_devices(lowered.stage, target)
+        )
+        return lowered
+
+    return run_fresh(work)
+
+
+def run_fresh[T](work: Callable[[], T]) -> T:
+    """Return what `work` returns, done in a fresh thread, whose stack starts there.
+
+    Otherwise the frames of whoever called would be part of the lowered program's locations. What the program raises is
+    raised here, unchanged.
+
+    Raises:
+        InspectError: A `with` statement around the call sets JAX options, which do not reach another thread.
+    """
+    settings = jax_private.thread_settings()
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            if jax_private.thread_settings() != settings:
+                message = (
+                    "a `with` statement around capture() sets options of JAX, which the compile would not see; "
+                    "move it into the program, or use jax.config.update"
+                )
+                raise InspectError(message)  # noqa: TRY301 - it crosses threads with all others
+            with jax_private.lent_context():
+                done.append(work())
+        except BaseException as error:  # noqa: BLE001 - the caller gets it, whatever it is
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="xla-inspect-lowering")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return done[0]

@@ -1,0 +1,98 @@
+"""Lay a target's devices out as a mesh, shard examples over it, and let them stand in for the reader's devices."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from xla_inspect import jax_private
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.targets import Target
+
+
+def make_mesh(axes: Mapping[str, int], target: Target) -> jax.sharding.Mesh:
+    """Return the target's devices as a mesh, in the order that `jax.make_mesh` chooses.
+
+    Its axes are of the type `Auto`: the compiler propagates shardings, and JAX's tracer does not.
+
+    Args:
+        axes: Axis names to sizes, the outermost first.
+        target: A target with as many devices as the sizes multiply to.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: The sizes multiply to another number of devices than the target has.
+    """
+    devices, size = target.devices(), math.prod(axes.values())
+    if len(devices) != size:
+        sizes = " x ".join(map(str, axes.values()))
+        message = f"a mesh of {sizes} takes {size} devices, and target {target.name!r} has {len(devices)}"
+        raise InspectError(message)
+    auto = (jax.sharding.AxisType.Auto,) * len(axes)
+    return jax.make_mesh(tuple(axes.values()), tuple(axes), auto, devices=devices)
+
+
+def find_devices(lowered: jax.stages.Lowered, target: Target) -> Sequence[jax.Device]:
+    """Return the target's devices that stand in for those that a program's shardings name, in the program's order.
+
+    A mesh of the reader's keeps its axes and their sizes. Its devices come in the order that `jax.make_mesh` chooses
+    for the target, whatever order the reader's have.
+
+    Raises:
+        InspectError: The program is spread over another number of devices than the target has.
+    """
+    devices = target.devices()
+    count, mesh = jax_private.find_layout(lowered)
+    if count == 1:
+        return devices[:1]
+    if count != len(devices):
+        other = f"{target.base} with a grid of {count}" if target.kind == "tpu" else f"'{target.base}:{count}'"
+        message = (
+            f"the shardings spread the program over {count} devices, and target {target.name!r} has {len(devices)}; "
+            f"take {other} for the target, or make a mesh of {len(devices)}"
+        )
+        raise InspectError(message)
+    laid = make_mesh(dict(mesh.shape), target).devices.flat if mesh else devices
+    return tuple(laid)
+
+
+def shard(args: Any, specs: tuple[Any, ...] | None, mesh: jax.sharding.Mesh) -> Any:  # noqa: ANN401 - any pytree
+    """Return examples that say how each of their arrays lies on a mesh.
+
+    Args:
+        args: The examples.
+        specs: For each a `PartitionSpec` or a pytree of them, down to which the example's structure is the same;
+            None for examples that say it themselves, on a mesh of the same axes.
+        mesh: The mesh.
+
+    Raises:
+        InspectError: The specs do not fit the examples, or an example lies on a mesh of other axes.
+    """
+
+    def move(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed
+        sharding = getattr(leaf, "sharding", None)
+        if not isinstance(sharding, jax.sharding.NamedSharding):
+            return leaf
+        if sharding.mesh.shape != mesh.shape:
+            message = f"an example lies on a mesh of {dict(sharding.mesh.shape)}, and mesh is {dict(mesh.shape)}"
+            raise InspectError(message)
+        return leaf.update(sharding=jax.sharding.NamedSharding(mesh, sharding.spec))
+
+    if specs is None:
+        return jax.tree.map(move, args)
+
+    def place(spec: jax.sharding.PartitionSpec, arrays: Any) -> Any:  # noqa: ANN401 - any pytree
+        sharding = jax.sharding.NamedSharding(mesh, spec)
+        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), arrays)
+
+    try:
+        return jax.tree.map(place, tuple(specs), args)
+    except (AttributeError, TypeError, ValueError) as error:
+        message = f"specs holds a PartitionSpec, or a pytree of them, for each positional example: {error}"
+        raise InspectError(message) from error

@@ -1,0 +1,88 @@
+"""Assemble a GPU's PTX as the compiler does, and disassemble the machine code (SASS)."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.captured import Code
+from xla_inspect.compilation import capture_cache
+from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.installation import install_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from xla_inspect.captured import Capture
+
+ARCHITECTURE = re.compile(r"^\.target (sm_\w+)", re.MULTILINE)
+
+
+def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tuple[Code, ...]:
+    """Return the SASS of a capture's kernels, two short processes each.
+
+    Args:
+        capture: A capture for a GPU.
+        kernels: Names of kernels as `code` has them; all by default.
+
+    Raises:
+        TargetUnavailableError: `ptxas` or `nvdisasm` is not installed.
+        InspectError: One of them refuses the code.
+    """
+    pieces = [code for code in capture.code if code.language == "ptx" and (kernels is None or code.kernel in kernels)]
+    if not pieces:
+        return ()
+    ptxas = find_tool(capture.target, "nvidia-cuda-nvcc", "ptxas", "cuda")
+    nvdisasm = find_tool(capture.target, "nvidia-cuda-nvdisasm", "nvdisasm", "asm")
+    with ThreadPoolExecutor() as pool:
+        texts = pool.map(lambda code: _assemble(code, ptxas, nvdisasm), pieces)
+        return tuple(Code(code.kernel, "sass", text) for code, text in zip(pieces, texts, strict=True))
+
+
+def find_tool(target: str, package: str, tool: str, extra: str) -> Path:
+    """Return the path of a tool from the package that an extra of the wheel brings, never one of the system's.
+
+    Raises:
+        TargetUnavailableError: The package is not installed.
+    """
+    try:
+        files = importlib.metadata.files(package) or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    path = next((Path(str(file.locate())) for file in files if file.name == tool), None)
+    if path is None:
+        raise TargetUnavailableError(target, f"{package} is not installed; run `{install_line(extra)}`")
+    return path
+
+
+def _assemble(code: Code, ptxas: Path, nvdisasm: Path) -> str:
+    """Return the SASS of one kernel, from the cache where it was made before."""
+    tools = {name: importlib.metadata.version(name) for name in ("nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")}
+
+    def make() -> str:
+        match = ARCHITECTURE.search(code.text)
+        with tempfile.TemporaryDirectory(prefix="xla_inspect_") as folder:
+            source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
+            source.write_text(code.text, encoding="utf-8")
+            _run(ptxas, f"--gpu-name={match[1] if match else ''}", f"--output-file={binary}", str(source))
+            return _run(nvdisasm, "--print-code", str(binary))
+
+    return capture_cache.recall_text({"ptx": code.text, "tools": tools}, make)
+
+
+def _run(tool: Path, *arguments: str) -> str:
+    """Return what a tool prints.
+
+    Raises:
+        InspectError: It fails.
+    """
+    done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)  # noqa: S603 - a tool of our own requirements
+    if done.returncode:
+        message = f"{tool.name} failed: {done.stderr.strip() or done.stdout.strip()}"
+        raise InspectError(message)
+    return done.stdout

@@ -1,0 +1,63 @@
+"""Read what a GPU's compiler dumps beside its modules: the thunks, in order, and the steps of the fusion cost model."""
+
+from __future__ import annotations
+
+import re
+
+from xla_inspect.captured import Thunk
+
+THUNK = re.compile(r"^ *(?P<id>\d+): (?P<kind>k\w+)(?P<rest>.*)$", re.MULTILINE)
+ANNOTATION = re.compile(r'profile_annotation: "(.*?)"\s+thunk_id: (\d+)')
+DIMENSIONS = re.compile(r"grid: \[(\d+), (\d+), (\d+)\] threads: \[(\d+), (\d+), (\d+)\]\s+shared_memory: (\d+) bytes")
+STEP = re.compile(r"^fusion_steps \{\n(.*?)\n\}", re.MULTILINE | re.DOTALL)
+FIELD = re.compile(r'^ *(\w+): "?(.*?)"?$', re.MULTILINE)
+
+
+def read_thunks(sequence: str, metadata: str) -> tuple[Thunk, ...]:
+    """Return what a GPU's executable runs, in order, that of loops and branches in the place of their text.
+
+    Args:
+        sequence: The dumped thunk sequence, a line per thunk; empty elsewhere.
+        metadata: The dumped thunk metadata, which names the instruction that each thunk was made of.
+    """
+    names = {int(key): name for name, key in ANNOTATION.findall(metadata)}
+    thunks = []
+    for match in THUNK.finditer(sequence):
+        size = DIMENSIONS.search(match["rest"])
+        numbers = [int(number) for number in size.groups()] if size else []
+        thunks.append(
+            Thunk(
+                name=names.get(int(match["id"])) or str(match["kind"]),
+                kind=match["kind"],
+                grid=(numbers[0], numbers[1], numbers[2]) if size else None,
+                threads=(numbers[3], numbers[4], numbers[5]) if size else None,
+                shared_memory=numbers[6] if size else None,
+            )
+        )
+    return tuple(thunks)
+
+
+def read_fusion_log(dump: str) -> tuple[str, ...]:
+    """Return the steps of the priority fusion's log, one a line, sorted since their order varies between two runs.
+
+    A step reads `fused PRODUCER into CONSUMER as FUSION`, `PRODUCER into CONSUMER: 1.047 us fused, 2.086 us apart`
+    or `PRODUCER stays: REASON`; the times are the cost model's.
+    """
+    return tuple(sorted(_describe_step(body) for body in STEP.findall(dump)))
+
+
+def _describe_step(body: str) -> str:
+    """Return one step in one line."""
+    kind = body.split("{", 1)[0].strip()
+    fields: dict[str, str] = {}
+    for name, value in FIELD.findall(body):
+        fields[name] = f"{fields[name]}, {value}" if name in fields else value
+    producer = fields.get("producer_name", "?")
+    consumer = fields.get("consumer_name", fields.get("consumer_names", "?"))
+    if kind == "fusion":
+        return f"fused {producer} into {consumer} as {fields.get('fusion_name', '?')}"
+    if kind == "update_priority":
+        apart, fused = fields.get("us_unfused", "?"), fields.get("us_fused", "?")
+        return f"{producer} into {consumer}: {fused} us fused, {apart} us apart"
+    reason = fields.get("reason", kind)
+    return f"{producer} not into {consumer}: {reason}" if "consumer_name" in fields else f"{producer} stays: {reason}"

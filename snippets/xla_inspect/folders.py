@@ -1,0 +1,35 @@
+"""Where this package keeps files, and the folder of the project that a program belongs to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+PROJECT_MARK = "pyproject.toml"
+
+
+def find_project(start: Path | None = None) -> Path | None:
+    """Return the nearest folder, from `start` (default: the working folder) upwards, that is a Python project."""
+    start = (start or Path.cwd()).absolute()
+    return next((folder for folder in (start, *start.parents) if (folder / PROJECT_MARK).is_file()), None)
+
+
+def find_cache() -> Path | None:
+    """Return the folder of the capture cache, or None when `XLA_INSPECT_CACHE=off`.
+
+    It is `XLA_INSPECT_CACHE`, else `xla_inspect` in the user's cache folder, where the system has that: `LOCALAPPDATA`
+    on Windows, `~/Library/Caches` on macOS, elsewhere `XDG_CACHE_HOME` or `~/.cache`.
+    """
+    chosen = os.environ.get("XLA_INSPECT_CACHE", "")
+    if chosen.lower() == "off":
+        return None
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        user = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        user = "~/Library/Caches"
+    else:
+        user = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(user).expanduser() / "xla_inspect"

@@ -1,0 +1,187 @@
+"""The private names of JAX and jaxlib that this package needs where nothing public serves, and nothing else.
+
+A test says which releases of JAX have them.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import jax
+
+_contexts: list[Any] = []
+_lent = threading.local()
+
+
+def backends_started() -> bool:
+    """Return whether JAX has started its backends, after which their settings can no longer change."""
+    from jax._src import xla_bridge
+
+    return bool(xla_bridge.backends_are_initialized())
+
+
+def set_option(name: str, value: object) -> None:
+    """Set one of JAX's process-wide options (`jax.config.update` is public but carries no types)."""
+    import jax
+
+    jax.config.update(name, value)
+
+
+def thread_settings() -> object:
+    """Return what the `with` statements of this thread set of JAX's options, to compare with another thread's."""
+    from jax._src import config
+
+    return config.trace_context()
+
+
+@contextmanager
+def lent_context() -> Iterator[None]:
+    """Let this thread lower in the MLIR context that an earlier one left, and leave it for a later one.
+
+    To make one takes longer than to lower most programs. JAX itself uses each ten times, and keeps it by thread.
+    """
+    from jax._src.interpreters.mlir import _thread_local_context as context
+
+    # A list's pop and append are whole: no two threads have the same one.
+    context.set_local(_contexts.pop() if _contexts else None)
+    try:
+        yield
+    finally:
+        if context.value is not None:
+            _contexts.append(context.value)
+            context.set_local(None)
+
+
+@contextmanager
+def lent_client(client: Any) -> Iterator[None]:  # noqa: ANN401 - the class has no public name to annotate with
+    """Let the rules that lower a host callback in this thread have the target's client, which they ask JAX for by name.
+
+    JAX knows the clients of the platforms that it runs on, and a target is none of them.
+    """
+    _answer_with_lent_client()
+    _lent.client = client
+    try:
+        yield
+    finally:
+        _lent.client = None
+
+
+@cache
+def _answer_with_lent_client() -> None:
+    from jax._src.interpreters.mlir import ModuleContext
+
+    asked = ModuleContext.get_backend
+
+    def get_backend(self: ModuleContext, optional: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - as JAX has it
+        return getattr(_lent, "client", None) or asked(self, optional)
+
+    ModuleContext.get_backend = get_backend  # type: ignore[method-assign]  # what JAX's rules call
+
+
+def find_layout(stage: jax.stages.Lowered) -> tuple[int, Any]:
+    """Return for how many devices a program was lowered, and the first mesh over all of them that it names, or None."""
+    from jax.sharding import NamedSharding
+
+    known = stage._lowering.compile_args  # noqa: SLF001 - nothing public says it
+    shardings = (*known["in_shardings"], *known["out_shardings"], *known["intermediate_shardings"])
+    meshes = [*(sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)), known["context_mesh"]]
+    count = known["num_devices"]
+    return count, next((mesh for mesh in meshes if not mesh.empty and mesh.size == count), None)
+
+
+def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> None:
+    """Let a lowered program be compiled for other devices than it names: as many, in this order, of one client.
+
+    Its host callbacks stay behind, which only a run would need, and for which a client without devices has no use.
+    """
+    from jaxlib import _jax
+
+    lowering: Any = stage._lowering  # noqa: SLF001 - nothing public changes it
+    known = lowering.compile_args
+    known["host_callbacks"] = []
+    if tuple(lowering._device_list or ()) == tuple(devices):  # noqa: SLF001
+        return
+    for name in ("in_shardings", "out_shardings"):
+        known[name] = tuple(_move(sharding, devices) for sharding in known[name])
+    lowering._device_list = _jax.DeviceList(tuple(devices))  # noqa: SLF001
+    known["backend"] = devices[0].client
+
+
+def _move(sharding: Any, devices: Sequence[jax.Device]) -> Any:  # noqa: ANN401 - also JAX's mark for none
+    """Return a sharding over other devices, in their usual memory where it was in the usual memory of its own."""
+    from jax._src.sharding_impls import GSPMDSharding
+    from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
+    from numpy import asarray
+
+    if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, Mesh):
+        laid = asarray(devices, dtype=object).reshape(sharding.mesh.devices.shape)
+        mesh = Mesh(laid, sharding.mesh.axis_names, axis_types=sharding.mesh.axis_types)
+        return sharding.update(mesh=mesh, memory_kind=_find_memory(sharding))
+    if isinstance(sharding, SingleDeviceSharding):
+        return SingleDeviceSharding(devices[0], memory_kind=_find_memory(sharding))
+    if isinstance(sharding, GSPMDSharding):
+        hlo = sharding._hlo_sharding  # noqa: SLF001
+        return GSPMDSharding(tuple(devices), hlo, memory_kind=_find_memory(sharding))
+    return sharding
+
+
+def _find_memory(sharding: Any) -> str | None:  # noqa: ANN401 - any of JAX's
+    """Return the kind of memory that a sharding asks for, or None where it is the usual one of its devices."""
+    # The devices of a target know no memory, and a sharding over them names none that it was not told.
+    with suppress(RuntimeError):
+        if sharding.memory_kind in {device.default_memory().kind for device in sharding.device_set}:
+            return None
+    kind: str | None = sharding.memory_kind
+    return kind
+
+
+def find_devices(executable: jax.stages.Compiled) -> tuple[jax.Device, ...]:
+    """Return the devices that an executable was compiled for."""
+    return tuple(executable._executable._unloaded_executable.device_list)  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def hide_frames_of(file: str) -> None:
+    """Keep the frames of a Python file out of every location that JAX records from now on."""
+    from jax._src import source_info_util
+
+    source_info_util.register_exclusion(file)
+
+
+def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to annotate with
+    """Start XLA's own profiler in this process, without Python frames; `.stop()` returns a serialized XSpace."""
+    from jaxlib import _profiler  # type: ignore[attr-defined]  # it has no stub
+
+    options = _profiler.ProfileOptions()
+    options.python_tracer_level = 0
+    options.host_tracer_level = 1
+    options.raise_error_on_start_failure = True
+    return _profiler.ProfilerSession(options)
+
+
+def count_work(module_text: str) -> dict[str, float]:
+    """Return what XLA's HLO cost analysis counts in a module, property to number."""
+    import jax
+    from jaxlib import _hlo, _jax  # type: ignore[attr-defined]  # _hlo has no stub
+
+    module = _hlo.hlo_module_from_text(module_text)
+    return dict(_jax.hlo_module_cost_analysis(jax.devices("cpu")[0].client, module))
+
+
+def parse_hlo(module_text: str) -> str:
+    """Return a module as XLA prints it once it has parsed it; RuntimeError with the parser's message if it cannot."""
+    from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
+
+    return str(_hlo.hlo_module_from_text(module_text).to_string())
+
+
+def read_options() -> bytes:
+    """Return XLA's options as this process has read them from the environment, serialized; this reads them."""
+    from jaxlib import _jax
+
+    return bytes(_jax.CompileOptions().SerializeAsString())

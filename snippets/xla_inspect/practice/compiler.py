@@ -1,0 +1,129 @@
+"""Compile what the practice shows: it says what takes time, and heeds the reader's XLA flags."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import jax_private, targets
+from xla_inspect.compilation import PINNED, describe_program
+from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.practice import device, flags, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.compilation import Program
+    from xla_inspect.targets import Target
+
+LISTS = ("xla_disable_hlo_passes",)
+"""Flags that hold several values, with commas between."""
+
+
+def start_jax() -> None:
+    """Import JAX and start it, which takes a few seconds the first time, and say so meanwhile.
+
+    Raises:
+        InspectError: `XLA_FLAGS` has what XLA would end the process for, or `JAX_PLATFORMS` names nothing that loads.
+    """
+    flags.check()
+    if jax_private.backends_started():
+        return
+    with progress.doing("starting JAX"):
+        targets.settle()
+        import jax
+
+        # In a terminal JAX would write colours into jaxprs, those of captures among them.
+        jax_private.set_option("jax_pprint_use_color", value=False)
+        try:
+            jax.devices()
+        except (RuntimeError, AssertionError) as error:
+            # JAX asserts that it has a backend where the only one that it was told of does not load.
+            reason = str(error).strip().split("\n")[0] or "no backend loads"
+            chosen = os.environ.get("JAX_PLATFORMS", "")
+            message = (
+                f"JAX does not start with JAX_PLATFORMS={chosen}: {reason}. Unset it, or let cpu be one of its names"
+            )
+            raise InspectError(message) from error
+
+
+def compile_for(target: Target, function: Callable[..., Any], *example: Any, **arguments: Any) -> Capture:  # noqa: ANN401 - as `capture`
+    """Return the capture of a function for a target, compiled under the reader's flags.
+
+    Where the flags ask for dumps, the program is compiled once more as JAX does it, and dumped.
+
+    Args:
+        target: The target.
+        function: As in `xla_inspect.capture`.
+        *example: Likewise.
+        **arguments: Likewise.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: The compiler refuses an option of the reader's.
+    """
+    from xla_inspect.compilation import capture_program
+
+    require(target)
+    with progress.compiling():
+        program = describe_program(function, example, arguments)
+        capture = capture_program(program, target, options_for(target))()
+        if flags.dump_folder():
+            compile_plainly(program, target, {})
+    return capture
+
+
+def require(target: Target) -> None:
+    """Do nothing where this machine can compile for a target.
+
+    Raises:
+        TargetUnavailableError: It cannot, and why.
+    """
+    if reason := target.obstacle:
+        raise TargetUnavailableError(target.name, reason)
+
+
+def options_for(target: Target) -> dict[str, str | int | bool]:
+    """Return the options of a capture: those of the device, and the reader's flags where a capture has its own."""
+    pinned, asked = PINNED[target.kind], flags.given()
+    options = dict(device.OPTIONS) if isinstance(target, device.Device) else {}
+    for name in pinned:
+        if name in asked:
+            both = name in LISTS and pinned[name] != asked[name]
+            options[name] = f"{pinned[name]},{asked[name]}" if both else asked[name]
+    return options
+
+
+def compile_plainly(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> None:
+    """Compile a program as JAX does it, with options besides, for what the compiler writes meanwhile."""
+    from xla_inspect.compilation import held_settings, lower_for_device
+
+    with held_settings(program.project):
+        lower_for_device(program, target).stage.compile(dict(options) or None)
+
+
+def dump(target: Target, folder: Path, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `capture`
+    """Compile a function for a target and let the compiler write all that it writes into a folder.
+
+    Args:
+        target: The target.
+        folder: An existing folder.
+        function: As in `xla_inspect.capture`.
+        *example: Likewise.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+    """
+    from xla_inspect.compilation import compile_with_dumps, held_settings, lower_for_device
+
+    require(target)
+    program = describe_program(function, example, {})
+    with (
+        progress.doing(f"compiling {program.name} for {target.name}, with dumps"),
+        held_settings(program.project),
+    ):
+        lowered = lower_for_device(program, target)
+        options = {**PINNED[target.kind], **options_for(target)}
+        compile_with_dumps(lowered.stage, target, options, folder)

@@ -1,0 +1,138 @@
+"""A jaxpr beside its HLO: each equation with the instructions that came of it, found by name and line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import find_launch, is_fusion, list_kernels, read_jaxpr_lines
+from xla_inspect.hlo import IDLE
+from xla_inspect.practice.tables import describe_opcodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from xla_inspect.analysis import Place
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction, Module
+    from xla_inspect.practice.equations import Equations
+
+NONE = "no equation"
+"""What the instructions belong to that came of none."""
+
+RESHAPING = ("broadcast_in_dim", "broadcast", "reshape", "bitcast")
+"""What repeats numbers or gives them another shape, in a jaxpr and in HLO."""
+
+# An equation of the outer jaxpr, which may go on in the lines below.
+_EQUATION = re.compile(r"    \S.* = \S")
+
+
+@dataclass(frozen=True, slots=True)
+class JaxprRow:
+    """Equations that cannot be told apart, most often one, and what came of them.
+
+    Attributes:
+        equation: As in `r1 = sub pixels, 127.5`, or `NONE`.
+        before: The instructions that the compiler gets.
+        after: Those that are left, inside fusions and outside.
+    """
+
+    equation: str
+    before: tuple[Instruction, ...]
+    after: tuple[Instruction, ...]
+
+
+def set_beside(capture: Capture, equations: Equations) -> list[JaxprRow]:
+    """Return a row per equation, in order, and last one for the instructions that came of none.
+
+    An instruction carries the name of its primitive, and the line of Python that called it.
+
+    Args:
+        capture: A program on one target.
+        equations: Its jaxpr.
+    """
+    places = [place for text, place in read_jaxpr_lines(capture.jaxpr_locations) if _EQUATION.match(text)]
+    named: dict[tuple[str, Place], list[str]] = {}
+    for (_, primitive, reads, makes, _), place in zip(equations.rows(), places, strict=True):
+        named.setdefault((primitive, place), []).append(f"{makes} = {primitive} {reads}")
+    by_origin = [_sort(capture, module) for module in (capture.unoptimized_module, capture.module)]
+    rows = [
+        JaxprRow("; ".join(texts), *(tuple(module_origins.pop(key, ())) for module_origins in by_origin))
+        for key, texts in named.items()
+    ]
+    left = (
+        tuple(one for instructions in module_origins.values() for one in instructions) for module_origins in by_origin
+    )
+    return [*rows, JaxprRow(NONE, *left)]
+
+
+def _sort(capture: Capture, module: Module) -> dict[tuple[str, Place], list[Instruction]]:
+    """Return the instructions that make something, by primitive and place; what only calls a fusion makes nothing."""
+    by_origin: dict[tuple[str, Place], list[Instruction]] = {}
+    for instruction in module.walk():
+        if is_fusion(instruction) or find_launch(module, instruction) is None:
+            continue
+        if instruction.opcode == "parameter" and instruction.computation != module.entry.name:
+            continue
+        frames = capture.frames.get(instruction.stack_frame or 0, ())[:1]
+        place = next(((frame.file, frame.line) for frame in frames), None)
+        by_origin.setdefault(((instruction.op_name or "").rpartition("/")[2], place), []).append(instruction)
+    return by_origin
+
+
+def tell_after(capture: Capture, instructions: Iterable[Instruction]) -> str:
+    """Return what is left of some instructions, and in which kernel each is."""
+    places: dict[str, list[str]] = {}
+    for instruction in instructions:
+        launch = find_launch(capture.module, instruction)
+        if launch is not None and instruction.opcode not in IDLE:
+            places.setdefault("" if launch is instruction else launch.name, []).append(instruction.opcode)
+    descriptions = (f"{describe_opcodes(opcodes)}{name and f' in {name}'}" for name, opcodes in places.items())
+    return "; ".join(descriptions) or "nothing"
+
+
+def rows(capture: Capture, equations: Equations) -> list[tuple[str, str, str]]:
+    """Return a row of text per equation: itself, its instructions before, and after with the kernels they are in."""
+    return [
+        (row.equation, _count(instruction.opcode for instruction in row.before), tell_after(capture, row.after))
+        for row in set_beside(capture, equations)
+    ]
+
+
+def _count(opcodes: Iterable[str]) -> str:
+    counts = Counter(opcodes).items()
+    return ", ".join(f"{number} {opcode}" if number > 1 else opcode for opcode, number in counts) or "nothing"
+
+
+def compare(capture: Capture, equations: Equations) -> list[tuple[str, int, int, int]]:
+    """Return what the jaxpr holds, the module that the compiler gets, and the optimized one, a row of counts each."""
+    taken = [atom for equation in equations for atom in equation.invars]
+    modules = [
+        [
+            instruction
+            for instruction in module.walk()
+            if not is_fusion(instruction)
+            and (instruction.opcode != "parameter" or instruction.computation == module.entry.name)
+        ]
+        for module in (capture.unoptimized_module, capture.module)
+    ]
+
+    def count(*opcodes: str) -> tuple[int, int]:
+        before, after = (sum(instruction.opcode in opcodes for instruction in module) for module in modules)
+        return before, after
+
+    primitives = equations.primitives
+    laid = [
+        sum(instruction.shape.layout is not None and bool(instruction.shape.dimensions) for instruction in instructions)
+        for instructions in modules
+    ]
+    return [
+        ("equations, or instructions", len(equations), *map(len, modules)),  # type: ignore[list-item]  # of two
+        ("inputs", len(equations.jaxpr.invars), *count("parameter")),
+        ("numbers of the program", sum(hasattr(atom, "val") for atom in taken), *count("constant")),
+        ("repeated or reshaped", sum(primitives[name] for name in RESHAPING), *count(*RESHAPING)),
+        ("arrays with a layout", 0, *laid),  # type: ignore[list-item]  # of two
+        ("kernels", 0, 0, len(list_kernels(capture))),
+    ]

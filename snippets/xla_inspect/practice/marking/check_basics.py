@@ -1,0 +1,163 @@
+"""What the exercises on jit, grad and vmap are judged by."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xla_inspect import capture
+from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking.verdict import Remark, bad, good, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.practice.marking.submission import Submission
+
+_SHAPE = re.compile(r"\w+\[[\d,]*\]")
+
+LAYERS = 2
+"""Layers of the network, each with one product."""
+
+DEARER = 5
+"""How many times the operations of a loss its gradient in reverse may take; it takes about three."""
+
+
+def check_mlp(submission: Submission) -> Iterator[Remark]:
+    """Two products in one program, of which each call uses all parameters."""
+    mlp, where = submission.function("mlp"), submission.locate("mlp")
+    make = submission.function("Params")
+    sizes = ((64, 128), (128,), (128, 16), (16,))
+    params = make(*(jnp.asarray(probes.random(*size, seed=seed, scale=0.2)) for seed, size in enumerate(sizes)))
+    x = jnp.asarray(probes.random(32, 64, seed=9))
+    probes.expect_shapes(mlp, probes.shapes(params, x), jax.ShapeDtypeStruct((32, 16), np.float32), where)
+    with probes.compiles() as first:
+        result = mlp(params, x)
+    for weights, earlier in ((params, result), (make(*(2 * weight for weight in params)), None)):
+        w1, b1, w2, b2, rows = (np.asarray(array) for array in (*weights, x))
+        expected = np.maximum(rows @ w1 + b1, 0) @ w2 + b2
+        probes.expect_numbers(mlp(weights, x) if earlier is None else earlier, expected, where)
+    yield good("the numbers are right, for two sets of parameters")
+    taken = capture(mlp, *probes.shapes(params, x))
+    products = probes.find_all(taken.module, "dot")
+    yield judge(
+        len(products) == LAYERS,
+        "the compiled program holds two matrix products, one for each layer",
+        f"{where}: the compiled program holds {len(products)} matrix products, and two layers need two; is a loop "
+        "over the examples written out? `@` takes the whole batch",
+        probes.lines(products),
+        "hlo",
+    )
+    yield judge(
+        len(first) == 1,
+        "a call compiles one program",
+        f"{where}: one call compiles {len(first)} programs, so that each operation runs alone and nothing is fused; "
+        "decorate the function with `@jax.jit`",
+        first,
+    )
+    with probes.compiles() as second:
+        mlp(params, x)
+    yield judge(not second, "a second call compiles nothing", f"{where}: a second call compiles again", second)
+
+
+def check_gradient(submission: Submission) -> Iterator[Remark]:
+    """The right numbers, for about three times the work of the loss."""
+    gradient, loss, make = (submission.function(name) for name in ("gradient", "loss", "Params"))
+    where = submission.locate("gradient")
+    sizes = ((6, 10), (10,), (10, 4), (4,))
+    params = make(*(probes.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(sizes)))
+    x, y = probes.random(8, 6, seed=7), probes.random(8, 4, seed=8)
+    probes.expect_shapes(gradient, probes.shapes(params, x, y), probes.shapes(params)[0], where)
+    probes.expect_numbers(jax.jit(gradient)(params, x, y), _derive(params, x, y), where)
+    yield good("the numbers are those of a derivation by hand")
+    example = probes.shapes(params, x, y)
+    taken, alone = capture(gradient, *example), capture(loss, *example)
+    times = taken.cost.flops / alone.cost.flops
+    products = probes.find_all(taken.module, "dot")
+    yield judge(
+        times <= DEARER,
+        f"the compiled program takes {times:.1f} times the operations of the loss, with {len(products)} products",
+        f"{where}: the compiled program takes {times:.0f} times the operations of the loss, and a gradient in reverse "
+        "about three times; is the loss computed once for each parameter? See how large its products are:",
+        probes.lines(sorted(products, key=lambda product: -product.shape.bytes)),
+        "hlo",
+    )
+
+
+def _derive(params: Any, x: Any, y: Any) -> Any:  # noqa: ANN401 - the reader's Params of NumPy's arrays
+    """Return the gradient of the mean square error, derived by hand and computed in float64."""
+    w1, b1, w2, b2, x, y = (np.asarray(array, np.float64) for array in (*params, x, y))
+    before = x @ w1 + b1
+    hidden = np.maximum(before, 0)
+    error = 2 * (hidden @ w2 + b2 - y) / y.size
+    back = (error @ w2.T) * (before > 0)
+    return type(params)(x.T @ back, back.sum(0), hidden.T @ error, error.sum(0))
+
+
+def check_pairwise(submission: Submission) -> Iterator[Remark]:
+    """As many equations for many pairs as for few, and no loop."""
+    pairwise, where = submission.function("pairwise"), submission.locate("pairwise")
+    jaxprs = {}
+    for n, m in ((4, 6), (8, 12)):
+        xs, ys = probes.random(n, 3, seed=n), probes.random(m, 3, seed=m)
+        probes.expect_shapes(pairwise, probes.shapes(xs, ys), jax.ShapeDtypeStruct((n, m), np.float32), where)
+        expected = np.sqrt(((xs[:, None, :].astype(np.float64) - ys[None]) ** 2).sum(-1))
+        probes.expect_numbers(jax.jit(pairwise)(xs, ys), expected, where)
+        jaxprs[f"{n} x {m} pairs"] = jax.make_jaxpr(pairwise)(xs, ys)
+    yield good("the numbers are right, for 4 x 6 pairs and for 8 x 12")
+    yield from probes.judge_loops(jaxprs, "row", where)
+
+
+def _is_step(shapes: list[str]) -> bool:
+    """Return whether a program with arguments of these shapes does a step or a part of one, and not only stacks."""
+    stacks = len(shapes) > len(("weights", "gradient")) and len(set(shapes)) == 1
+    return len(shapes) > 1 and "float32[256]" in shapes and not stacks
+
+
+def check_compile_once(submission: Submission) -> Iterator[Remark]:
+    """One compile of the step for all rates."""
+    train, where = submission.function("train"), submission.locate("train")
+    start, *slopes = (probes.random(256, seed=seed) for seed in range(5))
+    weights, gradients = jnp.asarray(start), [jnp.asarray(slope) for slope in slopes]
+    seen = []
+    for rates in ((0.1, 0.05, 1, 0.025), (0.2, 2, 0.3, 0.7)):
+        # NumPy's, so that nothing is compiled for it.
+        expected = start - sum(rate * slope for rate, slope in zip(rates, slopes, strict=True))
+        with probes.compiles() as lines:
+            result = train(weights, gradients, rates)
+        probes.expect_shapes(lambda weights=result: weights, (), jax.ShapeDtypeStruct((256,), np.float32), where)
+        probes.expect_numbers(result, expected, where)
+        seen.append(lines)
+    yield good("the numbers are right, for two lists of rates")
+    first, second = seen
+    steps = [line for line in first if _is_step(_SHAPE.findall(line))]
+    if not first:
+        yield bad(f"{where}: nothing is compiled at all; are these JAX's operations, and is `update` jitted?")
+        return
+    reasons = []
+    if len(set(steps)) < len(steps):
+        reasons.append("lines that are alike differ in what they do not list, a static argument, which is in the key")
+    elif not any(len(_SHAPE.findall(line)) >= len(("weights", "gradient", "rate")) for line in steps):
+        reasons.append(
+            "no program takes weights, gradient and rate together, so that operations run alone; is the "
+            "whole of `update` jitted?"
+        )
+    if any("int32" in line for line in steps):
+        reasons.append("a rate of type int makes another program than one of type float")
+    yield judge(
+        len(steps) == 1 and not reasons,
+        "all steps share one compiled program",
+        f"{where}: four steps compile {len(steps)} programs, where one serves: "
+        + ("; ".join(reasons) or "their arguments differ"),
+        steps,
+    )
+    yield judge(
+        not second,
+        "other rates compile nothing",
+        f"{where}: other rates compile again; is each value part of the key, or each list of types?",
+        second,
+    )

@@ -1,0 +1,248 @@
+"""What the capstone is judged by: what a model compiles while it reads, and the program of its step."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from xla_inspect import capture
+from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
+from xla_inspect.report import print_instruction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction, Module
+    from xla_inspect.practice.marking.submission import Submission
+
+FIRST, SECOND, FULL = (64, 48, 17, 64, 5), (50, 29, 64), (*(64,) * 63, 60, 4)
+"""How many tokens the pieces of three texts have; the last fills the memory."""
+
+TEXTS = {
+    FIRST: "the memory after a text",
+    SECOND: "the memory after another text",
+    FULL: "the memory after a text that fills it, where a window that reaches beyond the end is moved back",
+}
+"""What the memory is called after each text."""
+
+TABLE = (
+    "slow and mended (a loop launches its counter and the slices of the stacked weights too: more launches, of a "
+    "program that no longer grows with the layers):"
+)
+
+
+@dataclass
+class Recorder:
+    """A `step` that notes with which arguments it is called.
+
+    Attributes:
+        step: What is called.
+        calls: Positional and named arguments of each call, shapes in place of arrays.
+    """
+
+    step: Callable[..., Any]
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the reader's step takes
+        """Note the arguments, and call it."""
+        self.calls.append(jax.tree.map(_abstract, (args, kwargs)))
+        return self.step(*args, **kwargs)
+
+
+def _abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if hasattr(leaf, "shape") else leaf
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model did with the texts.
+
+    Attributes:
+        memories: What it returned for each.
+        compiled: What it compiled during each, a line for each program.
+        step: The program of its step, for the longest piece that it was given.
+        name: What the function of the step is called in those lines.
+    """
+
+    memories: list[np.ndarray]
+    compiled: list[list[str]]
+    step: Capture
+    name: str
+
+    @property
+    def of_step(self) -> list[str]:
+        """The compiles of the step alone."""
+        return [line for line in self.compiled[0] if line.startswith(f"compiled {self.name} for")]
+
+
+def check_model(submission: Submission) -> Iterator[Remark]:
+    """The same memory as the slow model's, and none of its four causes."""
+    where = submission.locate("step")
+    slow = submission.companion("slow")
+    layers = slow.make_layers()
+    before, after = _watch(slow, layers, "slow.py"), _watch(submission.module, layers, submission.where)
+    for (lengths, description), expected, memory in zip(TEXTS.items(), before.memories, after.memories, strict=True):
+        if memory.shape != expected.shape:
+            text = (
+                f"{submission.locate('read')}: it returns {probes.say_shape(memory)}, and {probes.say_shape(expected)} "
+                "is asked for"
+            )
+            raise WrongError(bad(text))
+        end = sum(lengths)
+        if np.any(memory[end:]):
+            text = (
+                f"{submission.locate('read')}: a text of {end} tokens leaves numbers in rows of the memory behind it, "
+                "which should stay zero; rows that only fill a piece up are no tokens, so let `step` keep what is there"
+            )
+            raise WrongError(bad(text))
+        probes.expect_numbers(memory, expected, f"{submission.locate('read')}, {description}", tolerance=1e-3)
+    yield good(f"the memory is that of the slow model, after {len(TEXTS)} texts, of which one fills it")
+    yield from _judge_shapes(after, submission.locate("read"))
+    yield from _judge_transposition(before.step, after.step, where)
+    yield from _judge_donation(after.step, (slow.LENGTH, slow.WIDTH), where)
+    yield from _judge_loop(after.step, slow.LAYERS, where)
+    yield Remark(good=True, text=TABLE, lines=tuple(_compare(before, after)))
+
+
+def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) -> Reading:
+    """Let a model read the texts, and return what it did."""
+    step = getattr(model, "step", None)
+    if not callable(step) or not hasattr(step, "lower"):
+        raise WrongError(bad(f"{where}: `step` is no jitted function; decorate it with `jax.jit`"))
+    recorder = Recorder(step)
+    memories, compiled = [], []
+    vars(model)["step"] = recorder
+    try:
+        for seed, lengths in enumerate(TEXTS):
+            pieces = [probes.random(length, 128, seed=10 * seed + at) for at, length in enumerate(lengths)]
+            with probes.compiles() as lines:
+                memories.append(np.asarray(model.read(layers, pieces)))
+            compiled.append(lines)
+    finally:
+        vars(model)["step"] = step
+    asked = sum(map(len, TEXTS))
+    if len(recorder.calls) < asked:
+        text = f"{where}: `read` called `step` {len(recorder.calls)} times for {asked} pieces; let it take each"
+        raise WrongError(bad(text))
+    args, kwargs = recorder.calls[0]
+    name = getattr(step, "__name__", "step")
+    return Reading(memories, compiled, capture(step, *args, **kwargs), name)
+
+
+def _judge_shapes(after: Reading, where: str) -> Iterator[Remark]:
+    again = [line for lines in after.compiled[1:] for line in lines]
+    yield judge(
+        len(after.of_step) == 1,
+        "shape: `step` is compiled once, for pieces of all lengths",
+        f"shape, {where}: `step` is compiled {len(after.of_step)} times while a text of {len(FIRST)} pieces is read; "
+        "its key is the shape of each argument",
+        after.of_step,
+    )
+    if len(after.of_step) == 1:
+        yield judge(
+            not again,
+            "shape: other texts, with pieces of other lengths, compile nothing",
+            f"shape, {where}: other texts, with pieces of other lengths, compile {len(again)} programs; what `jnp` "
+            "does outside of `step` is compiled for each shape too, and NumPy's is not",
+            again,
+        )
+
+
+def _judge_transposition(before: Capture, after: Capture, where: str) -> Iterator[Remark]:
+    """Whether the exponentials are fused with the product before them, where this compiler does that at all."""
+    exponentials = probes.find_all(after.module, "exponential")
+    apart = [instruction for instruction in exponentials if not _has_product(after.module, instruction)]
+    products = [instruction for instruction in probes.find_all(after.module, "dot") if _is_turned(instruction)]
+    lines = [
+        *probes.lines(products),
+        *(f"%{instruction.computation}: {print_instruction(instruction)}" for instruction in apart),
+    ]
+    yield judge(
+        not products and not (apart and _fuses_products(before)),
+        "transposition: no product takes a transposed operand, and the exponentials are fused with the one before them"
+        if not apart
+        else "transposition: no product takes a transposed operand",
+        f"transposition, {where}: {len(products)} products contract the first dimension of what they take "
+        "(`lhs_contracting_dims={0}`), which is a transposed matrix, and the exponentials are in a fusion without the "
+        "product; let a row belong to each token",
+        lines,
+        "hlo",
+    )
+
+
+def _is_turned(product: Instruction) -> bool:
+    return product.attributes.get("lhs_contracting_dims") == "{0}"
+
+
+def _has_product(module: Module, instruction: Instruction) -> bool:
+    return any(inner.opcode == "dot" for inner in module.computation(instruction.computation))
+
+
+def _fuses_products(slow: Capture) -> bool:
+    """Return whether this machine's compiler has fusions of a library that takes products and sums alike."""
+    return "ynn_fusion" in slow.after
+
+
+def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Iterator[Remark]:
+    """Whether the memory, which may have more rows than it returns, is written where it lies."""
+    taken = [int(number) for number in re.findall(r"\((\d+), \{\}", after.module.input_output_alias or "")]
+    same = [
+        instruction
+        for instruction in after.module.entry
+        if instruction.shape.is_array and _holds(instruction.shape.dimensions, least)
+    ]
+    memory = [instruction.parameter_number for instruction in same if instruction.opcode == "parameter"]
+    copies = [instruction for instruction in same if instruction.opcode == "copy"]
+    size = same[0].shape.bytes if same else 0
+    header = after.after.partition("\n")[0]
+    header_parts = [part for part in re.split(r", (?=\w+=)", header) if part.startswith(("HloModule", "input_output"))]
+    yield judge(
+        any(number in memory for number in taken) and not copies,
+        "donation: the memory is updated where it lies",
+        f"donation, {where}: the memory is copied, {size:,} bytes a step, since the caller may still "
+        "need the old one; no `input_output_alias` for it stands in the first line:",
+        [*header_parts, *probes.lines(copies)],
+        "hlo",
+    )
+
+
+def _holds(dimensions: tuple[int, ...], least: tuple[int, int]) -> bool:
+    return len(dimensions) == len(least) and dimensions[0] >= least[0] and dimensions[1] == least[1]
+
+
+def _judge_loop(after: Capture, layers: int, where: str) -> Iterator[Remark]:
+    products = probes.find_all(after.module, "dot")
+    yield judge(
+        len(products) < layers,
+        f"loop: {len(products)} products stand in the program, for {layers} layers",
+        f"loop, {where}: {len(products)} products stand in the program, {len(products) // layers} for each of "
+        f"{layers} layers: the Python loop is written out, and so is every kernel",
+        probes.lines(products),
+        "hlo",
+    )
+
+
+def _compare(before: Reading, after: Reading) -> Iterator[str]:
+    """Yield the table of what was and what is."""
+    texts = {
+        "kernels compiled": (probes.count_kernels(before.step), probes.count_kernels(after.step)),
+        "launches of a step": (probes.count_launches(before.step), probes.count_launches(after.step)),
+        "bytes moved by a step": (probes.bytes_moved(before.step), probes.bytes_moved(after.step)),
+        "new memory for its result": tuple(
+            reading.step.memory.outputs - reading.step.memory.aliased for reading in (before, after)
+        ),
+        f"compiles for {len(TEXTS)} texts": tuple(sum(map(len, reading.compiled)) for reading in (before, after)),
+        "of these, of the step": tuple(
+            sum(line.startswith(f"compiled {reading.name} for") for lines in reading.compiled for line in lines)
+            for reading in (before, after)
+        ),
+    }
+    for what, (old, new) in texts.items():
+        yield f"{what:<26}{old:>12,}  ->{new:>12,}"

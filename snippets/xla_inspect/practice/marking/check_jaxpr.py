@@ -1,0 +1,178 @@
+"""What the exercises on jaxprs are judged by."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend import core
+
+from xla_inspect.compilation import count_primitives, walk_equations
+from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from xla_inspect.practice.marking.submission import Submission
+
+X = jax.ShapeDtypeStruct((16, 8), jnp.float32)
+W = jax.ShapeDtypeStruct((8, 4), jnp.float32)
+
+
+def _layer(x: jax.Array, w: jax.Array) -> jax.Array:
+    return jnp.maximum(x @ w + 1.0, 0.0)
+
+
+def _inner(x: jax.Array, w: jax.Array) -> jax.Array:
+    return jax.nn.relu(x @ w) + jax.nn.relu(w.sum())
+
+
+def _loop(x: jax.Array, w: jax.Array) -> jax.Array:
+    def body(carry: jax.Array, row: jax.Array) -> tuple[jax.Array, None]:
+        return jax.nn.relu(carry + row @ w), None
+
+    return jax.lax.scan(body, jnp.zeros(4), x)[0]
+
+
+def _branches(x: jax.Array, w: jax.Array) -> jax.Array:
+    result: jax.Array = jax.lax.cond(w.sum() > 0, lambda: jnp.sin(x @ w), lambda: jnp.cos(x @ w) * 2)
+    return result
+
+
+def _normal(x: jax.Array, w: jax.Array) -> jax.Array:
+    d = jnp.tanh(x @ w)
+    return d / jnp.sqrt(jnp.sum(d * d, axis=1, keepdims=True))
+
+
+def _mixed(x: jax.Array, w: jax.Array) -> jax.Array:
+    return (jnp.sin(x).sum() + 1.0) * jnp.cos(w) - jnp.exp(x @ w).mean()
+
+
+def check_primitives(submission: Submission) -> Iterator[Remark]:
+    """The same counts as our own walk."""
+    count, where = submission.function("count"), submission.locate("count")
+    programs = {"a layer": _layer, "jitted functions": _inner, "a loop": _loop, "two branches": _branches}
+    for name, program in programs.items():
+        jaxpr = jax.make_jaxpr(program)(X, W)
+        counts, expected = count(jaxpr), dict(count_primitives(jaxpr))
+        if not isinstance(counts, dict):
+            raise WrongError(bad(f"{where}: it returns {probes.say_shape(counts)}, and a dict is asked for"))
+        strange = next((key for key in counts if not isinstance(key, str)), None)
+        if strange is not None:
+            kind = type(strange).__name__
+            raise WrongError(bad(f"{where}: a key of the dict is of type {kind}, and names are asked for, each a str"))
+        wrong = sorted(key for key in {*counts, *expected} if counts.get(key, 0) != expected.get(key, 0))
+        differences = ", ".join(f"`{key}` {counts.get(key, 0)} times and not {expected.get(key, 0)}" for key in wrong)
+        outer = {id(equation) for equation in jaxpr.eqns}
+        inside = [
+            equation
+            for equation in walk_equations(jaxpr)
+            if id(equation) not in outer and equation.primitive.name in wrong
+        ]
+        reason = "; these stand in jaxprs that an equation holds" if inside else "; these are the equations"
+        listing = [probes.print_equation(equation) for equation in inside] or probes.equations(jaxpr, *wrong)
+        yield judge(
+            not wrong,
+            f"{name}: {sum(expected.values())} equations of {len(expected)} primitives",
+            f"{where}: of the program with {name} it counts {differences}{reason}",
+            listing,
+            "jaxpr",
+        )
+        if wrong:
+            return
+
+
+def check_follow(submission: Submission) -> Iterator[Remark]:
+    """The same equations as our own walk."""
+    follow, where = submission.function("follow"), submission.locate("follow")
+    for name, program in {"a layer": _layer, "normalised rows": _normal, "sines and cosines": _mixed}.items():
+        jaxpr = jax.make_jaxpr(program)(X, W)
+        for argument in range(2):
+            answer = follow(jaxpr, argument)
+            expected = _reach(jaxpr, argument)
+            if not isinstance(answer, list):
+                raise WrongError(bad(f"{where}: it returns {probes.say_shape(answer)}, and a list is asked for"))
+            names = [equation.primitive.name for equation in expected]
+            part = next((at for at, pair in enumerate(zip_longest(answer, names)) if pair[0] != pair[1]), None)
+            if part is not None:
+                named = f"`{answer[part]}`" if part < len(answer) else "nothing more"
+                text = (
+                    f"{where}: {name}, argument {argument}: after {part} right it names {named}, where the jaxpr has "
+                    + (f"`{names[part]}`, which depends on it:" if part < len(names) else "no more that depends on it")
+                )
+                yield bad(text, [probes.print_equation(step) for step in expected[part : part + 1]], "jaxpr")
+                return
+        yield good(f"{name}: right for both arguments, of {len(jaxpr.eqns)} equations")
+
+
+def _reach(jaxpr: core.Jaxpr, argument: int) -> list[core.JaxprEqn]:
+    reached: set[Any] = {jaxpr.invars[argument]}
+    equations = []
+    for equation in jaxpr.eqns:
+        if any(not isinstance(variable, core.Literal) and variable in reached for variable in equation.invars):
+            reached.update(equation.outvars)
+            equations.append(equation)
+    return equations
+
+
+def check_from_jaxpr(submission: Submission) -> Iterator[Remark]:
+    """The same equations, wired in the same way."""
+    original, where = submission.function("original"), submission.locate("original")
+    ours, theirs = jax.make_jaxpr(_normal)(X, W), _trace(original)
+    for number, (ours_line, their_line) in enumerate(zip_longest(_wire(ours), _wire(theirs)), 1):
+        if ours_line != their_line:
+            numbers = ", although the numbers are the same" if _agree(original) else ""
+            text = f"{where}: equation {number} of its jaxpr differs{numbers}. First the original's, then yours:"
+            yield bad(text, [ours_line or "no such equation", their_line or "no such equation"], "jaxpr")
+            return
+    yield judge(
+        _outputs(ours) == _outputs(theirs),
+        f"all {len(ours.eqns)} equations are the same, and so is what is returned",
+        f"{where}: the equations are the same, but it returns another of their results",
+        [f"returns {_outputs(theirs)}, the original {_outputs(ours)}"],
+    )
+
+
+def _trace(function: Callable[..., Any]) -> core.Jaxpr:
+    """Return the jaxpr of the reader's function, opened where it is jitted as a whole."""
+    jaxpr = jax.make_jaxpr(function)(X, W)
+    while len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name == "jit":
+        (inner,) = core.jaxprs_in_params(jaxpr.eqns[0].params)
+        jaxpr = inner
+    return jaxpr
+
+
+def _wire(jaxpr: core.Jaxpr) -> list[str]:
+    """Return the equations with variables that are numbered in the order in which they are made."""
+    numbers = _number(jaxpr)
+
+    def say(variable: Any) -> str:  # noqa: ANN401 - a variable or a literal
+        return str(variable.val) if isinstance(variable, core.Literal) else numbers[variable]
+
+    return [
+        f"{', '.join(f'{say(result)}:{result.aval.str_short(short_dtypes=True)}' for result in equation.outvars)} = "
+        f"{equation.primitive.name} {' '.join(map(say, equation.invars))}"
+        for equation in jaxpr.eqns
+    ]
+
+
+def _number(jaxpr: core.Jaxpr) -> dict[Any, str]:
+    made = [*jaxpr.constvars, *jaxpr.invars, *(result for equation in jaxpr.eqns for result in equation.outvars)]
+    return {variable: "abcdefghijklmnopqrstuvwxyz"[at] if at < 26 else f"v{at}" for at, variable in enumerate(made)}  # noqa: PLR2004 - letters
+
+
+def _outputs(jaxpr: core.Jaxpr) -> str:
+    numbers = _number(jaxpr)
+    return ", ".join(numbers.get(result, str(result)) for result in jaxpr.outvars)
+
+
+def _agree(function: Callable[..., Any]) -> bool:
+    """Return whether a function gives the numbers of the original."""
+    a, b = probes.random(16, 8), probes.random(8, 4, seed=1)
+    try:
+        return bool(jnp.allclose(function(a, b), _normal(a, b), rtol=1e-4, atol=1e-5))
+    except Exception:  # noqa: BLE001 - the difference was told already
+        return False

@@ -1,0 +1,176 @@
+"""What the exercises on optimization are judged by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xla_inspect import capture
+from xla_inspect.hlo import categorise
+from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Module
+    from xla_inspect.practice.marking.submission import Submission
+
+EQUATIONS, PRIMITIVES = 6, 4
+"""How roundabout the program that vanishes has to be at least."""
+
+
+def _shape(*dimensions: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(dimensions, jnp.float32)
+
+
+def _probabilities(x: jax.Array, w: jax.Array) -> jax.Array:
+    scores = jnp.negative(jnp.negative((x * 1.0) @ w))
+    shifted = scores - jnp.max(scores, axis=-1, keepdims=True)
+    return jnp.exp(shifted) / jnp.sum(jnp.exp(shifted), axis=-1, keepdims=True)
+
+
+def _best(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return jax.lax.top_k(x, 4)
+
+
+def _standard(x: jax.Array) -> jax.Array:
+    return (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+
+
+def _sums(x: jax.Array) -> jax.Array:
+    return jax.lax.scan(lambda total, row: (total + row, total * row), x[0], x)[1]
+
+
+def _capture_all() -> dict[str, Capture]:
+    return {
+        "probabilities": capture(_probabilities, _shape(64, 128), _shape(128, 256)),
+        "the best four": capture(_best, _shape(64)),
+        "standard scores": capture(_standard, _shape(64, 128)),
+    }
+
+
+def check_categories(submission: Submission) -> Iterator[Remark]:
+    """The same counts as our own, before and after."""
+    count, where = submission.function("count"), submission.locate("count")
+    for name, compiled in _capture_all().items():
+        for stage, module in (("before", compiled.unoptimized_module), ("after", compiled.module)):
+            counts = count(module)
+            if not isinstance(counts, dict):
+                raise WrongError(bad(f"{where}: it returns {probes.say_shape(counts)}, and a dict is asked for"))
+            expected = Counter(categorise(instruction.opcode) for instruction in module.walk())
+            wrong = [key for key in sorted({*counts, *expected}) if counts.get(key, 0) != expected[key]]
+            differences = ", ".join(
+                f"{counts.get(key, 0)} of category `{key}` and not {expected[key]}" for key in wrong
+            )
+            yield judge(
+                not wrong,
+                f"{name}, {stage} optimization: {expected.total()} instructions of {len(expected)} categories",
+                f"{where}: {name}, {stage} optimization: it counts {differences}. These are of that category, and do "
+                "not stand in `ENTRY`:",
+                _elsewhere(module, wrong),
+                "hlo",
+            )
+            if wrong:
+                return
+
+
+def _elsewhere(module: Module, categories: list[str]) -> list[str]:
+    instructions = [instruction for instruction in module.walk() if categorise(instruction.opcode) in categories[:1]]
+    outside = [instruction for instruction in instructions if instruction.computation != module.entry.name]
+    return [
+        f"%{instruction.computation}: {line}" for instruction, line in zip(outside, probes.lines(outside), strict=True)
+    ]
+
+
+def check_find_pass(submission: Submission) -> Iterator[Remark]:
+    """The same passes as our own search, also for opcodes that come and go."""
+    find_pass, where = submission.function("find_pass"), submission.locate("find_pass")
+    asked = {
+        "probabilities": ("negate", "reshape", "exponential"),
+        "the best four": ("topk", "sort", "broadcast"),
+        "standard scores": ("compare", "sqrt", "cosine"),
+        "running sums": ("call",),
+    }
+    for name, compiled in (_capture_all() | {"running sums": capture(_sums, _shape(8, 8))}).items():
+        for opcode in asked[name]:
+            stages = {"before": compiled.unoptimized_module} | {
+                f"{n} {p.name}": p.module for n, p in enumerate(compiled.passes, 1)
+            }
+            counts = {stage: module.opcode_counts()[opcode] for stage, module in stages.items()}
+            expected, answer = _find(counts), find_pass(compiled, opcode)
+            yield judge(
+                answer == expected,
+                f"{name}: `{opcode}` " + (f"was taken out by `{expected}`" if expected else "is not taken out"),
+                f"{where}: {name}: of `{opcode}` it says {answer!r}, and {expected!r} is right. "
+                "Where its number changes:",
+                _tell(counts),
+            )
+
+
+def _tell(counts: dict[str, int]) -> list[str]:
+    """Return how often an opcode stood in the module as it came, and after each pass that changed that."""
+    pairs = zip([None, *counts.values()], counts.items(), strict=False)
+    return [
+        f"{count:>3} {stage if stage == 'before' else f'after pass {stage}'}"
+        for former, (stage, count) in pairs
+        if count != former
+    ]
+
+
+def _find(counts: dict[str, int]) -> str | None:
+    stages = list(counts)
+    there = [at for at, stage in enumerate(stages) if counts[stage]]
+    if not there or there[-1] == len(stages) - 1:
+        return None
+    return stages[there[-1] + 1].partition(" ")[2]
+
+
+def check_vanish(submission: Submission) -> Iterator[Remark]:
+    """Many equations, and nothing launched but a copy of the parameter."""
+    nothing, where = submission.function("nothing"), submission.locate("nothing")
+    x, other = probes.random(64, 128), probes.random(64, 128, seed=1)
+    probes.expect_shapes(nothing, probes.shapes(x), jax.ShapeDtypeStruct((64, 128), np.float32), where)
+    for argument in (x, other):
+        probes.expect_numbers(jax.jit(nothing)(argument), argument, where, tolerance=1e-6)
+    yield good("it returns its argument, whatever that is")
+    jaxpr = jax.make_jaxpr(nothing)(x)
+    used = probes.used(jaxpr)
+    listed = [probes.print_equation(equation) for equation in used]
+    yield judge(
+        len(used) >= EQUATIONS,
+        f"the result depends on {len(used)} equations",
+        f"{where}: the result depends on {len(used)} equations, and at least {EQUATIONS} are asked for",
+        listed,
+        "jaxpr",
+    )
+    names = {equation.primitive.name for equation in used}
+    yield judge(
+        len(names) >= PRIMITIVES,
+        f"they are of {len(names)} primitives",
+        f"{where}: these are of {len(names)} primitives, and at least {PRIMITIVES} are asked for",
+        listed,
+        "jaxpr",
+    )
+    compiled = capture(nothing, *probes.shapes(x))
+    launched = [left.opcode for left in compiled.module.entry if left.opcode not in {"parameter", "bitcast"}]
+    yield judge(
+        launched in ([], ["copy"]),
+        "nothing is left but a copy of the parameter",
+        f"{where}: the compiler could not prove that this is nothing; what is left computes",
+        [*probes.lines(probes.inside(compiled.module)), *probes.kernel_lines(compiled)],
+        "hlo",
+    )
+
+
+def check_predict_kernels(submission: Submission) -> Iterator[Remark]:
+    """The numbers that come out."""
+    for name, example in submission.given.EXAMPLES.items():
+        launched = probes.kernel_lines(capture(getattr(submission.given, name), *example))
+        explanation = f"`{name}` launches these.{submission.say_changed(name)}"
+        yield submission.judge(name.upper(), len(launched), f"`{name}` launches {len(launched)}", explanation, launched)

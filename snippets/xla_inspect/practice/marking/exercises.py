@@ -1,0 +1,270 @@
+"""The exercises as data: each a Python file with a place to write in, hints at its end, and a solution kept apart."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import shlex
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from xla_inspect import folders
+from xla_inspect.errors import InspectError
+from xla_inspect.installation import CHECKOUT, run_line
+from xla_inspect.practice.phases import CHECKED
+
+MARK = "TODO(human)"
+"""What stands where the reader writes."""
+
+FOLDER = CHECKOUT / "snippets" / "practice" if CHECKOUT else Path("practice")
+"""Where the exercises lie unless the reader says: in the project's checkout, else below the working folder."""
+
+_NUMBERED = re.compile(r"^\d\. ", re.MULTILINE)
+
+LEVELS = 5
+"""The level of the most difficult exercise; that of the easiest is 1."""
+
+# The name, the minutes that it takes somebody new to it, about, and the level.
+_LISTED = {
+    "basics": (("mlp", 2, 1), ("gradient", 1, 1), ("pairwise", 3, 2), ("compile_once", 3, 2)),
+    "jaxpr": (("primitives", 4, 3), ("follow", 5, 3), ("from_jaxpr", 3, 2)),
+    "hlo": (("read_dump", 5, 3), ("one_fusion", 5, 3), ("constants", 1, 1), ("donate", 3, 2)),
+    "optimization": (("categories", 2, 1), ("find_pass", 5, 3), ("vanish", 4, 3), ("predict_kernels", 2, 2)),
+    "transforms": (("count_products", 2, 2), ("per_example", 3, 2), ("hessian_vector", 3, 2)),
+    "capstone": (("model", 25, LEVELS),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the reader is to write.
+
+    Attributes:
+        name: The function or the answer that is missing.
+        line: The one-based line of the file.
+    """
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise.
+
+    Attributes:
+        phase: The phase that it belongs to, one of `phases.CHECKED`.
+        name: Its name in the phase, that of its file.
+        folder: The folder that holds the phases' folders, and the solutions in one of their own.
+        originals: The like of it with what was given, where `folder` holds the reader's file alone.
+        minutes: How long it takes, about.
+        level: How difficult it is, from 1 to `LEVELS`.
+    """
+
+    phase: str
+    name: str
+    folder: Path = FOLDER
+    originals: Path | None = None
+    minutes: int = 0
+    level: int = 0
+
+    @property
+    def key(self) -> str:
+        """The phase and the name, as in `hlo/donate`."""
+        return f"{self.phase}/{self.name}"
+
+    @property
+    def file(self) -> Path:
+        """The file that the reader edits."""
+        return self.folder / self.phase / f"{self.name}.py"
+
+    @property
+    def solution(self) -> Path:
+        """The file with the reference solution."""
+        return (self.originals or self.folder) / "solutions" / self.phase / f"{self.name}.py"
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the file.
+
+        Raises:
+            InspectError: It cannot be read.
+        """
+        return _read(self.file)
+
+    @property
+    def solution_text(self) -> str:
+        """The text of the reference solution.
+
+        Raises:
+            InspectError: It cannot be read.
+        """
+        return _read(self.solution)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The file as Python reads it.
+
+        Raises:
+            SyntaxError: It is no Python.
+            InspectError: It cannot be read.
+        """
+        return ast.parse(self.text, filename=str(self.file))
+
+    @property
+    def title(self) -> str:
+        """What is to be done, in one sentence: the first line of the file."""
+        return (ast.get_docstring(self.tree) or self.name).splitlines()[0]
+
+    @property
+    def task(self) -> str:
+        """The task in Markdown: the rest of what the file says of itself."""
+        return (ast.get_docstring(self.tree) or "").partition("\n")[2].strip("\n")
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """The hints at the end of the file in Markdown, each of which says more than the one before."""
+        values = [node.value for node in self.tree.body if isinstance(node, ast.Assign) and _names(node) == ["HINTS"]]
+        text = str(ast.literal_eval(values[0])) if values else ""
+        return tuple(" ".join(hint.split()) for hint in _NUMBERED.split(text)[1:])
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Where something is still to be written: functions that raise NotImplementedError, and answers that are None.
+
+        Raises:
+            SyntaxError: The file is no Python.
+            InspectError: It cannot be read.
+        """
+        open_places = []
+        for name, node in self._bound.items():
+            if isinstance(node, ast.FunctionDef):
+                open_places += [Place(name, line.lineno) for line in _reached(node.body) if _is_missing(line)]
+            elif _is_none(node.value):
+                open_places.append(Place(name, node.lineno))
+        return tuple(open_places)
+
+    @property
+    def leftovers(self) -> tuple[Place, ...]:
+        """Where a function raises NotImplementedError below its answer, so that it never comes to it.
+
+        Raises:
+            SyntaxError: The file is no Python.
+            InspectError: It cannot be read.
+        """
+        functions = [(name, node.body) for name, node in self._bound.items() if isinstance(node, ast.FunctionDef)]
+        return tuple(
+            Place(name, line.lineno)
+            for name, body in functions
+            for line in body[len(_reached(body)) :]
+            if _is_missing(line)
+        )
+
+    @property
+    def _bound(self) -> dict[str, ast.FunctionDef | ast.Assign | ast.AnnAssign]:
+        """What each name of the file is bound to; of several bindings the last, as when the file is run."""
+        bindings: dict[str, ast.FunctionDef | ast.Assign | ast.AnnAssign] = {}
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef):
+                bindings[node.name] = node
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                bindings |= dict.fromkeys(_names(node), node)
+        return bindings
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        message = f"{name_file(file)} is gone; get it back with `git checkout {name_file(file)}`"
+        raise InspectError(message) from None
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{name_file(file)} cannot be read: {error}"
+        raise InspectError(message) from error
+
+
+def _reached(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements of a block up to the one that always leaves it, that one included."""
+    return body[: next((at for at, node in enumerate(body, 1) if _leaves(node)), len(body))]
+
+
+def _leaves(node: ast.stmt) -> bool:
+    if isinstance(node, ast.If):
+        return bool(node.orelse) and _leaves(node.body[-1]) and _leaves(node.orelse[-1])
+    return isinstance(node, ast.Return | ast.Raise) or (isinstance(node, ast.With) and _leaves(node.body[-1]))
+
+
+def _is_missing(node: ast.stmt) -> bool:
+    """Return whether a statement raises NotImplementedError, with or without words."""
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    raised = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(raised, ast.Name) and raised.id == NotImplementedError.__name__
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _names(node: ast.Assign | ast.AnnAssign) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [inner.id for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)]
+
+
+def check_line(*names: str, folder: Path = FOLDER) -> str:
+    """Return what marks exercises of a folder, a line for each name of one or of a phase."""
+    here = folder.absolute()
+    typed = here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here
+    where = "" if folder == FOLDER else f" --exercises {shlex.quote(typed.as_posix())}"
+    return "\n".join(run_line(f"python -m xla_inspect.main --check {name}{where}") for name in names)
+
+
+def name_file(file: Path) -> str:
+    """Return a file's path from the working folder where it lies there, else from the project, else all of it."""
+    roots = (Path.cwd(), folders.find_project(file.parent))
+    root = next((root for root in roots if root and file.is_relative_to(root)), None)
+    return (file.relative_to(root) if root else file).as_posix()
+
+
+EXERCISES = tuple(
+    Exercise(phase, name, minutes=minutes, level=level)
+    for phase, listed in _LISTED.items()
+    for name, minutes, level in listed
+)
+"""All exercises, in order."""
+
+ALL = "all"
+"""What stands for all phases."""
+
+
+def find_exercises(called: str, folder: Path | None = None) -> tuple[Exercise, ...]:
+    """Return the exercises of a phase, or one of them.
+
+    Args:
+        called: The phase by its name or its number (the capstone comes after the last), `all`, or an exercise: its
+            name, alone or after its phase's as in `basics/mlp`, or the path of its file.
+        folder: The folder of the exercises, by default `FOLDER`.
+
+    Raises:
+        InspectError: There is no such thing; the message lists what there is.
+    """
+    asked = Path(called.strip().lower().replace("-", "_").replace("\\", "/")).as_posix().removesuffix(".py")
+    if asked.isdecimal() and 1 <= int(asked) <= len(CHECKED):
+        asked = CHECKED[int(asked) - 1]
+    exercises = [
+        exercise
+        for exercise in EXERCISES
+        if asked in {ALL, exercise.phase, exercise.name} or f"/{asked}".endswith(f"/{exercise.key}")
+    ]
+    if not exercises:
+        keys = [exercise.key for exercise in EXERCISES]
+        near = difflib.get_close_matches(asked, [*CHECKED, *keys, *(exercise.name for exercise in EXERCISES)], 1)
+        message = (
+            f"no phase and no exercise is called {called!r}"
+            + (f"; did you mean {near[0]}?" if near else ".")
+            + f" The phases are {', '.join(CHECKED)}, or their numbers 1 to {len(CHECKED)}; "
+            f"the exercises are {', '.join(keys)}"
+        )
+        raise InspectError(message)
+    return tuple(replace(exercise, folder=folder or exercise.folder) for exercise in exercises)

@@ -1,0 +1,167 @@
+"""Mark exercises in a process beside this one, say what was found, and return what the command exits with."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from xla_inspect.errors import InspectError
+from xla_inspect.installation import run_line
+from xla_inspect.plural import plural
+from xla_inspect.practice.marking.exercises import ALL, EXERCISES, MARK, check_line, find_exercises, name_file
+from xla_inspect.practice.marking.sandbox import Sandbox
+from xla_inspect.practice.marking.submission import describe
+from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, ExerciseVerdict, good
+from xla_inspect.practice.progress import doing
+from xla_inspect.practice.terminal import open_paper
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from xla_inspect.practice.marking.exercises import Exercise
+    from xla_inspect.practice.terminal import Paper
+
+LIMIT = 60.0
+"""Seconds that an exercise may take, its compiles included; the slowest solution takes a few."""
+
+STATUS = {RIGHT: 0, WRONG: 1, UNWRITTEN: 3}
+"""What the command exits with; where several hold, something wrong outweighs something not yet written."""
+
+USAGE = 2
+"""What it exits with where there is nothing to mark."""
+
+
+def run_marking(
+    names: Sequence[str], folder: Path | None = None, limit: float = LIMIT, paper: Paper | None = None
+) -> int:
+    """Mark some exercises, print what was found, and return the exit status.
+
+    Args:
+        names: Phases and exercises, as `find_exercises` takes them; none for all.
+        folder: The folder of the exercises, by default `FOLDER`.
+        limit: Seconds that each exercise may take.
+        paper: What to print on, by default the standard output.
+
+    Returns:
+        0 where all is right, 1 where something is wrong, else 3 where something is not yet written; 2 where there is
+        nothing that is called so.
+    """
+    paper = paper or open_paper()
+    try:
+        exercises = [*dict.fromkeys(exercise for name in names or (ALL,) for exercise in find_exercises(name, folder))]
+    except InspectError as error:
+        print(f"practice: {error}", file=sys.stderr)  # noqa: T201 - a command prints
+        return USAGE
+    if not any(exercise.file.parent.is_dir() for exercise in exercises):
+        where = name_file(exercises[0].folder)
+        print(  # noqa: T201 - a command prints
+            f"practice: there are no exercises in {where}; they come with the project's repository, so clone it and "
+            "run this there, or name their folder with --exercises",
+            file=sys.stderr,
+        )
+        return USAGE
+    verdicts = []
+    with ExitStack() as stack:
+        sandbox = stack.enter_context(Sandbox(limit))
+        for number, exercise in enumerate(exercises, 1):
+            paper.heading(f"[{number} of {len(exercises)}] {exercise.key}: {_title(exercise)}")
+            verdict = mark(exercise, sandbox)
+            report(exercise, verdict, paper)
+            verdicts.append((exercise, verdict))
+    summarise(verdicts, paper)
+    return max((STATUS[verdict.verdict] for _, verdict in verdicts), key=[0, 3, 1].index, default=0)
+
+
+def _title(exercise: Exercise) -> str:
+    try:
+        return exercise.title
+    except (SyntaxError, InspectError):
+        return ""
+
+
+def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
+    """Return what is to be said of an exercise; one that is not yet written, or is no Python, is not run."""
+    try:
+        places = exercise.places
+    except SyntaxError as error:
+        return ExerciseVerdict(WRONG, (describe(error, exercise.file),))
+    except (InspectError, ValueError) as error:
+        return ExerciseVerdict(WRONG, (describe(error, exercise.file),))
+    if places:
+        return ExerciseVerdict(UNWRITTEN, (), places=places)
+    with doing(f"running {exercise.key}"):
+        verdict = sandbox.run(exercise)
+    left = [
+        good(f"{name_file(exercise.file)}:{place.line} still raises, below the answer of `{place.name}`; delete it")
+        for place in exercise.leftovers
+    ]
+    return replace(verdict, remarks=(*verdict.remarks, *left))
+
+
+def report(exercise: Exercise, verdict: ExerciseVerdict, paper: Paper, *, cell: bool = False) -> None:
+    """Print what is said of an exercise.
+
+    Args:
+        exercise: The exercise.
+        verdict: What is said of it.
+        paper: What to print on.
+        cell: Whether its file holds the cell of a notebook, which is then named so.
+    """
+    file = name_file(exercise.file)
+    name = "cell" if cell else file
+    if verdict.verdict == UNWRITTEN:
+        places = [f"{name}:{place.line} waits for {place.name}" for place in verdict.places]
+        paper.verdict(
+            f"not yet written: {', '.join(places or [remark.text for remark in verdict.remarks])}", good=False
+        )
+        return
+    paper.verdict(verdict.verdict, good=verdict.verdict == RIGHT)
+    items = [
+        (f"{'' if remark.good else 'WRONG: '}{remark.text}", remark.lines, remark.language)
+        for remark in verdict.remarks
+    ]
+    if verdict.printed:
+        number = verdict.printed_lines
+        text = f"{file} prints {plural(number, 'line')}; a check does not need it:"
+        items.append((text, verdict.printed, "text"))
+    for text, lines, language in items:
+        paper.item(text.replace(file, name))
+        if lines:
+            paper.show("\n".join(lines), language)
+    if not (items and items[-1][1]):
+        # A list ends without an empty line, and a listing with one.
+        paper.show("")
+    if verdict.verdict == WRONG:
+        where = "stand below it" if cell else "stand at its end"
+        paper.say(f"Mend {'the cell' if cell else file} and check again; three hints {where}.")
+
+
+def summarise(verdicts: Sequence[tuple[Exercise, ExerciseVerdict]], paper: Paper) -> None:
+    """Print how many exercises are right, and which to go on with."""
+    counts = Counter(verdict.verdict for _, verdict in verdicts)
+    words_by_kind = ((RIGHT, "right"), (WRONG, "wrong"), (UNWRITTEN, "not yet written"))
+    text = ", ".join(f"{counts[kind]} {words}" for kind, words in words_by_kind if counts[kind])
+    paper.heading("All together")
+    paper.verdict(f"{plural(len(verdicts), 'exercise')}: {text}.", good=counts[RIGHT] == len(verdicts))
+    if counts[UNWRITTEN]:
+        paper.say(
+            f"In each file the task stands at the top, `{MARK}` marks the place, and three hints stand at the end."
+        )
+    order = [exercise for kind in (WRONG, UNWRITTEN) for exercise, verdict in verdicts if verdict.verdict == kind]
+    if order:
+        paper.say(f"Go on with {name_file(order[0].file)}, and check it:")
+        paper.show(check_line(order[0].key, folder=order[0].folder))
+        return
+    folder = verdicts[-1][0].folder
+    keys = [exercise.key for exercise in EXERCISES]
+    following = EXERCISES[keys.index(verdicts[-1][0].key) + 1 :]
+    if following and len(verdicts) < len(EXERCISES):
+        paper.say(f"Go on with {name_file(replace(following[0], folder=folder).file)}, and check it:")
+        paper.show(check_line(following[0].key, folder=folder))
+    else:
+        paper.say("That is the whole practice. Go on with a program of your own: this steps through its passes.")
+        paper.show(run_line("xla-inspect report FILE.py:FUNCTION"))

@@ -1,0 +1,178 @@
+"""A process of its own for exercises: started when it is needed, and again when a file ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from xla_inspect.crashes import find_line, name_end
+from xla_inspect.errors import InspectError
+from xla_inspect.practice.marking.exercises import name_file
+from xla_inspect.practice.marking.verdict import WRONG, ExerciseVerdict, bad, read_remark
+
+if TYPE_CHECKING:
+    from xla_inspect.practice.marking.exercises import Exercise
+
+START = 120.0
+"""Seconds that the process may take to start, in which it imports JAX."""
+
+GRACE = 10.0
+"""Seconds after its limit in which a process that hangs has to say where it hangs."""
+
+_SIGNALS = {
+    signal.SIGABRT: "; XLA ends a process so when it meets what it cannot go on with",
+    9: "; the system ends one so when memory runs out",
+}
+
+
+class Sandbox:
+    """A process that marks exercises, one after the other.
+
+    Args:
+        limit: Seconds that each may take.
+    """
+
+    def __init__(self, limit: float) -> None:
+        """Start no process yet."""
+        self._limit = limit
+        self._process: subprocess.Popen[str] | None = None
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._folder = tempfile.TemporaryDirectory(prefix="practice-", ignore_cleanup_errors=True)
+        self._stacks = Path(self._folder.name) / "stacks"
+        self._errors: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process."""
+        self._end()
+        self._folder.cleanup()
+
+    def run(self, exercise: Exercise) -> ExerciseVerdict:
+        """Return what is to be said of an exercise, whatever its file does.
+
+        Raises:
+            InspectError: The process does not start.
+        """
+        process = self._process or self._start()
+        asked = {
+            "phase": exercise.phase,
+            "name": exercise.name,
+            "folder": str(exercise.folder.absolute()),
+            "originals": str((exercise.originals or exercise.folder).absolute()),
+            "limit": self._limit,
+            "stacks": str(self._stacks),
+        }
+        answer = None
+        if process.stdin is not None:
+            try:
+                process.stdin.write(json.dumps(asked) + "\n")
+                process.stdin.flush()
+                answer = self._listen(self._limit + GRACE)
+            except OSError:
+                answer = None
+        if answer is None:
+            return self._bury(process, exercise)
+        if answer["stained"]:
+            self._end()
+        return ExerciseVerdict(
+            answer["verdict"],
+            tuple(map(read_remark, answer["remarks"])),
+            printed=tuple(answer["printed"]),
+            printed_lines=answer["printed_lines"],
+        )
+
+    def _start(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-X", "utf8", "-m", f"{__package__}.sandbox_worker"]
+        self._errors = (Path(self._folder.name) / "errors").open("w+b")
+        # JAX as it comes, on the CPU, whatever the shell asks of it; and no compiled files beside the reader's.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+        environment = {**inherited, "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            encoding="utf-8",
+            env=environment,
+        )
+        self._answers = queue.SimpleQueue()
+        threading.Thread(target=_pass_on, args=(self._process.stdout, self._answers), daemon=True).start()
+        if self._listen(START) is None:
+            errors = self._read_errors()
+            self._end()
+            message = f"the process that runs exercises does not start: {errors or 'it said nothing'}"
+            raise InspectError(message)
+        return self._process
+
+    def _listen(self, seconds: float) -> dict[str, Any] | None:
+        """Return the next answer, or None where there is none in time or the process has ended."""
+        try:
+            line = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            return None
+        if not line and self._process is not None:
+            # The stream is closed a moment before the process has ended.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE)
+        return json.loads(line) if line else None
+
+    def _bury(self, process: subprocess.Popen[str], exercise: Exercise) -> ExerciseVerdict:
+        """Return what is to be said of a file that ended the process, or did not end itself."""
+        file = name_file(exercise.file)
+        stacks = self._stacks.read_text(encoding="utf-8", errors="replace") if self._stacks.is_file() else ""
+        self._stacks.unlink(missing_ok=True)
+        late = process.poll() is None or bool(stacks)
+        errors = self._read_errors()
+        self._end()
+        if late:
+            line = find_line(stacks, exercise.file)
+            place = f"{file}:{line}" if line else file
+            text = f"{place}: it was still running after {self._limit:g} seconds; does a loop never end?"
+            return ExerciseVerdict(
+                WRONG, (bad(text, [exercise.text.splitlines()[line - 1].strip()] if line else (), "python"),)
+            )
+        code = process.returncode
+        text = f"{file}: it ended the process that ran it ({name_end(code)}{_SIGNALS.get(-code, '')})"
+        return ExerciseVerdict(WRONG, (bad(text, errors.splitlines()[-4:]),))
+
+    def _read_errors(self) -> str:
+        if self._errors is None:
+            return ""
+        self._errors.flush()
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace").strip()[-2000:]
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    # What was still to be written to it has no reader any more.
+                    with contextlib.suppress(OSError):
+                        stream.close()
+        if self._errors is not None:
+            self._errors.close()
+            self._errors = None
+
+
+def _pass_on(stream: IO[str] | None, answers: queue.SimpleQueue[str]) -> None:
+    """Pass on each line as it comes, and an empty one at the end."""
+    # The stream is closed when the process is ended.
+    with contextlib.suppress(OSError, ValueError):
+        for line in stream or ():
+            answers.put(line)
+    answers.put("")

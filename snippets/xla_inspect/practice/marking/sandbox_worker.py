@@ -1,0 +1,164 @@
+"""The process in which exercises run: it marks one after the other, as the process beside it asks.
+
+What the reader's files print, read or break here reaches nobody but the reader, by way of the verdict.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import io
+import json
+import logging
+import os
+import sys
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.practice.marking.exercises import Exercise, name_file
+from xla_inspect.practice.marking.submission import Submission, describe
+from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, Remark, WrongError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PRINTED = 5
+"""The most lines that are kept of what a file prints."""
+
+WATCHED = ("builtins", "logging", "math", "numpy", "jax", "jax.lax", "jax.nn", "jax.numpy")
+"""Modules in whose functions' places a file may put others."""
+
+
+class Noise(io.TextIOBase):
+    """Takes what a file prints, and notes where it does.
+
+    Args:
+        file: The reader's file.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Start with nothing printed."""
+        super().__init__()
+        self._file = str(file.absolute())
+        self._current = ""
+        self.said: list[str] = []
+        self.count = 0
+
+    def writable(self) -> bool:
+        """Return that it can be written to."""
+        return True
+
+    def write(self, text: str, /) -> int:
+        """Note the first lines, each with the line of the file that printed it."""
+        self._current += text
+        *whole, self._current = self._current.split("\n")
+        for line in whole:
+            self.count += 1
+            if len(self.said) < PRINTED:
+                self.said.append(f"{self._find_place()}{line[:120]}")
+        self._current = self._current[:1000]
+        return len(text)
+
+    def _find_place(self) -> str:
+        frame = sys._getframe(2)  # noqa: SLF001 - the only way to the callers without the cost of all their lines
+        while frame is not None and frame.f_code.co_filename != self._file:
+            frame = frame.f_back  # type: ignore[assignment]  # the outermost has none
+        return f"line {frame.f_lineno}: " if frame is not None else ""
+
+
+def main() -> None:
+    """Mark what the standard input asks for, a line of JSON each, and answer likewise, until there is no more."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    questions = os.fdopen(os.dup(0), encoding="utf-8")
+    # Whoever reads or prints past Python does so elsewhere.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    from xla_inspect import targets
+
+    targets.settle()
+    _answer(answers, {"ready": True})
+    for line in questions:
+        asked = json.loads(line)
+        originals = Path(asked["originals"])
+        if (around := str(originals.parent)) not in sys.path:
+            # The exercises import what is given to them as `practice.capstone.slow`.
+            sys.path.insert(0, around)
+        exercise = Exercise(asked["phase"], asked["name"], Path(asked["folder"]), originals)
+        with Path(asked["stacks"]).open("w", encoding="utf-8") as stacks:
+            faulthandler.dump_traceback_later(asked["limit"], exit=True, file=stacks)
+            try:
+                answer = examine(exercise)
+            finally:
+                faulthandler.cancel_dump_traceback_later()
+        _answer(answers, answer)
+
+
+def _answer(answers: io.TextIOBase | Any, content: dict[str, Any]) -> None:  # noqa: ANN401 - a text file
+    answers.write(json.dumps(content) + "\n")
+    answers.flush()
+
+
+def examine(exercise: Exercise) -> dict[str, Any]:
+    """Return what is to be said of an exercise: the verdict, the remarks, and what the file printed.
+
+    `stained` says that the file changed what others find too, so that the next exercise needs a process of its own.
+    """
+    import jax
+
+    jax.clear_caches()
+    settings, names = _read_settings(), _read_names()
+    noise = Noise(exercise.file)
+    streams = sys.stdout, sys.stdin
+    sys.stdout, sys.stdin = noise, io.StringIO()
+    remarks: list[Remark] = []
+    try:
+        verdict = _check(exercise, remarks)
+    finally:
+        sys.stdout, sys.stdin = streams
+    return {
+        "verdict": verdict,
+        "remarks": [asdict(remark) for remark in remarks],
+        "printed": noise.said,
+        "printed_lines": noise.count,
+        # A name that is new, as one that is imported when it is first asked for, takes nobody's place.
+        "stained": settings != _read_settings()
+        or any(names.get(name, value) is not value for name, value in _read_names().items()),
+    }
+
+
+def _read_settings() -> tuple[object, ...]:
+    """Return the settings that a file can change for those after it."""
+    import jax
+
+    return dict(jax.config.values), dict(os.environ), logging.root.manager.disable, list(warnings.filters)
+
+
+def _read_names() -> dict[tuple[str, str], object]:
+    """Return what the names of the watched modules stand for."""
+    return {(module, name): value for module in WATCHED for name, value in vars(sys.modules[module]).items()}
+
+
+def _check(exercise: Exercise, remarks: list[Remark]) -> str:
+    """Collect the remarks, and return the verdict."""
+    module = importlib.import_module(f"{__package__}.check_{exercise.phase}")
+    check: Callable[[Submission], Iterator[Remark]] = getattr(module, f"check_{exercise.name}")
+    try:
+        for remark in check(Submission(exercise)):
+            remarks.append(remark)  # noqa: PERF402 - those before an exception are kept
+    except WrongError as error:
+        remarks.append(error.remark)
+    except NotImplementedError as error:
+        remark_of_error = describe(error, exercise.file)
+        remarks.append(remark_of_error)
+        if remark_of_error.text.startswith(f"{name_file(exercise.file)}:"):
+            return UNWRITTEN
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the reader is told, whatever it is
+        remarks.append(describe(error, exercise.file))
+    return RIGHT if all(remark.good for remark in remarks) else WRONG
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,316 @@
+"""What changed from one release of JAX to a later one, as data."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from xla_inspect.releases.release_record import Form, Release, ReleaseOutcome
+
+ALIKE = 0.8
+"""From which likeness on two names of passes that stand at the same place are taken for one name and a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassDrift:
+    """How the passes that run differ.
+
+    Attributes:
+        renamed: Pairs of the old and the new name of what is taken for one pass.
+        added: Passes that only the newer release runs, in the order of their first run.
+        gone: Passes that only the older runs.
+    """
+
+    renamed: tuple[tuple[str, str], ...]
+    added: tuple[str, ...]
+    gone: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """How many passes were renamed, added or dropped."""
+        return len(self.renamed) + len(self.added) + len(self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A number of one program on one target that changed.
+
+    Attributes:
+        program: The program.
+        target: The target.
+        before: The number under the older release.
+        after: The number under the newer.
+    """
+
+    program: str
+    target: str
+    before: int
+    after: int
+
+    @property
+    def factor(self) -> float:
+        """How many times the older number the newer is; infinite where there was nothing before."""
+        return self.after / self.before if self.before else float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class SetChange:
+    """Names that came and went."""
+
+    added: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """What changed from one release to a later one, in what both measured.
+
+    Attributes:
+        old: The older release.
+        new: The newer one.
+    """
+
+    old: Release
+    new: Release
+
+    @cached_property
+    def pairs(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
+        """Program and target, to what it came to under both, where it compiled under both."""
+        return {
+            (name, target): (before, after)
+            for name, program in self.new.programs.items()
+            for target, after in program.outcomes.items()
+            if name in self.old.programs
+            and (before := self.old.programs[name].outcomes.get(target)) is not None
+            and not before.failed
+            and not after.failed
+        }
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """The targets that both compiled for, in the newer one's order."""
+        both = {target for _, target in self.pairs}
+        return tuple(target for target in self.new.targets if target in both)
+
+    @cached_property
+    def launches(self) -> Mapping[tuple[str, str], Mapping[str, int]]:
+        """Program and target, to how many more of each sort it launches, where that changed."""
+        return {
+            pair: changed
+            for pair, (before, after) in self.pairs.items()
+            if (changed := subtract(after.launches, before.launches))
+        }
+
+    @cached_property
+    def newly_failing(self) -> Mapping[tuple[str, str], str]:
+        """Program and target that compiled before and no longer does, to the error."""
+        return {pair: after.failed for pair, (before, after) in self._all.items() if after.failed and not before.failed}
+
+    @cached_property
+    def newly_compiling(self) -> Mapping[tuple[str, str], str]:
+        """Program and target that compiles now and did not before, to the error it gave."""
+        return {
+            pair: before.failed for pair, (before, after) in self._all.items() if before.failed and not after.failed
+        }
+
+    @property
+    def _all(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
+        return {
+            (name, target): (self.old.programs[name].outcomes[target], after)
+            for name, program in self.new.programs.items()
+            for target, after in program.outcomes.items()
+            if name in self.old.programs and target in self.old.programs[name].outcomes
+        }
+
+    def count(self, target: str) -> int:
+        """How many programs compiled for a target under both."""
+        return sum(name == target for _, name in self.pairs)
+
+    def changed_programs(self, target: str) -> tuple[str, ...]:
+        """The programs that launch other sorts, or another number of them, on a target."""
+        return tuple(program for program, name in self.launches if name == target)
+
+    def sorts(self, target: str) -> Counter[str]:
+        """How many more launches of each sort all programs together make on a target."""
+        total: Counter[str] = Counter()
+        for (_, name), changed in self.launches.items():
+            if name == target:
+                total.update(changed)
+        return Counter({sort: number for sort, number in total.items() if number})
+
+    def numbers(self, measure: Callable[[ReleaseOutcome], int | None]) -> tuple[Change, ...]:
+        """The numbers that changed, those that changed most first.
+
+        Args:
+            measure: What to compare of an outcome; None where it is not known.
+        """
+        changes = [
+            Change(program, target, old, new)
+            for (program, target), (before, after) in self.pairs.items()
+            if (old := measure(before)) is not None and (new := measure(after)) is not None and old != new
+        ]
+        return tuple(sorted(changes, key=lambda change: (-_extent(change), change.program, change.target)))
+
+    def passes(self, kind: str) -> PassDrift:
+        """How the passes that run on a kind of target differ."""
+        return compare_passes(self.old.passes.get(kind, ()), self.new.passes.get(kind, ()))
+
+    @cached_property
+    def primitives(self) -> SetChange:
+        """Primitives that the programs that both trace are traced to."""
+        both = [(self.old.programs[name].jaxpr, self.new.programs[name].jaxpr) for name in self._shared]
+        return _compare_counts((old, new) for old, new in both if old and new)
+
+    @cached_property
+    def operations(self) -> SetChange:
+        """Operations that the programs that both lower are lowered to."""
+        both = [(self.old.programs[name].stablehlo, self.new.programs[name].stablehlo) for name in self._shared]
+        return _compare_counts((old[target], new[target]) for old, new in both for target in old.keys() & new.keys())
+
+    @property
+    def _shared(self) -> tuple[str, ...]:
+        return tuple(name for name in self.new.programs if name in self.old.programs)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, SetChange]:
+        """Primitives in both whose parameters differ."""
+        return _compare_each(self.old.parameters, self.new.parameters)
+
+    @cached_property
+    def attributes(self) -> Mapping[str, SetChange]:
+        """Operations in both whose attributes differ."""
+        return _compare_each(self.old.attributes, self.new.attributes)
+
+    @cached_property
+    def traced(self) -> Mapping[str, Mapping[str, int]]:
+        """Program, to how many more of each primitive its jaxpr has, where that changed."""
+        both = {
+            name: (self.old.programs[name].jaxpr, program.jaxpr)
+            for name, program in self.new.programs.items()
+            if name in self.old.programs
+        }
+        return {
+            name: difference for name, (before, after) in both.items() if (difference := _subtract_forms(before, after))
+        }
+
+    @cached_property
+    def lowered(self) -> Mapping[tuple[str, str], Mapping[str, int]]:
+        """Program and target, to how many more of each operation its StableHLO has, where that changed."""
+        return {
+            (name, target): difference
+            for name, program in self.new.programs.items()
+            if name in self.old.programs
+            for target, after in program.stablehlo.items()
+            if (difference := _subtract_forms(self.old.programs[name].stablehlo.get(target), after))
+        }
+
+    @cached_property
+    def reprinted(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The programs whose jaxpr prints otherwise, and those whose StableHLO for some target does."""
+        jaxprs, modules = [], []
+        for name, program in self.new.programs.items():
+            before = self.old.programs.get(name)
+            if before is None:
+                continue
+            if before.jaxpr and program.jaxpr and before.jaxpr.text != program.jaxpr.text:
+                jaxprs.append(name)
+            shared = before.stablehlo.keys() & program.stablehlo.keys()
+            if any(before.stablehlo[target].text != program.stablehlo[target].text for target in shared):
+                modules.append(name)
+        return tuple(jaxprs), tuple(modules)
+
+    @cached_property
+    def names(self) -> Mapping[str, SetChange]:
+        """Modules of JAX whose public names differ, those that only one release has included."""
+        none: dict[str, Sequence[str]] = dict.fromkeys((*self.new.names, *self.old.names), ())
+        return _compare_each({**none, **self.old.names}, {**none, **self.new.names})
+
+
+def _extent(change: Change) -> float:
+    """By how much a number grew or shrank, as a factor of at least one."""
+    low, high = sorted((change.before, change.after))
+    return high / low if low > 0 else float("inf")
+
+
+def subtract(new: Mapping[str, int], old: Mapping[str, int]) -> dict[str, int]:
+    """How many more of each name the first has; what is equal is left out."""
+    return {name: change for name in sorted({*new, *old}) if (change := new.get(name, 0) - old.get(name, 0))}
+
+
+def _subtract_forms(old: Form | None, new: Form | None) -> dict[str, int]:
+    return subtract(new.counts, old.counts) if old and new else {}
+
+
+def compare_names(old: Mapping[str, object] | Sequence[str], new: Mapping[str, object] | Sequence[str]) -> SetChange:
+    """The names that came and those that went, each in their own order."""
+    return SetChange(tuple(name for name in new if name not in old), tuple(name for name in old if name not in new))
+
+
+def _compare_counts(pairs: Iterable[tuple[Form, Form]]) -> SetChange:
+    """What occurs in one form of the pairs alone, in the order of the names."""
+    old, new = set[str](), set[str]()
+    for before, after in pairs:
+        old |= before.counts.keys()
+        new |= after.counts.keys()
+    return compare_names(sorted(old), sorted(new))
+
+
+def _compare_each(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> dict[str, SetChange]:
+    changes = {name: compare_names(old[name], new[name]) for name in new if name in old}
+    return {name: change for name, change in changes.items() if change.added or change.gone}
+
+
+def compare_passes(old: Sequence[str], new: Sequence[str]) -> PassDrift:
+    """How two lists of passes differ, each in the order of its first run.
+
+    Two names are taken for one pass where they differ in `-`, `_` and capitals alone; or where they are much alike
+    and stand after the same pass, or before the same.
+    """
+    came, went = compare_names(old, new).added, compare_names(old, new).gone
+    pairs = dict(_find_renamed(old, new, went, came))
+    return PassDrift(
+        tuple(pairs.items()),
+        tuple(name for name in came if name not in pairs.values()),
+        tuple(name for name in went if name not in pairs),
+    )
+
+
+def _find_renamed(
+    old: Sequence[str], new: Sequence[str], went: Sequence[str], came: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    places_old, places_new = _find_places(old, new), _find_places(new, old)
+    taken: set[str] = set()
+    for name in went:
+        rated = [(_rate(name, other), other) for other in came if other not in taken]
+        near = [
+            (rate, other)
+            for rate, other in rated
+            if rate == 1 or (rate >= ALIKE and places_old[name] & places_new[other])
+        ]
+        if near:
+            _, best = max(near)
+            taken.add(best)
+            yield name, best
+
+
+def _find_places(names: Sequence[str], others: Sequence[str]) -> dict[str, set[tuple[str, str]]]:
+    """For each name, the nearest names before and after it that the other list has too."""
+    shared, places = set(others), {}
+    for position, name in enumerate(names):
+        before = next((other for other in reversed(names[:position]) if other in shared), "")
+        after = next((other for other in names[position + 1 :] if other in shared), "")
+        places[name] = {("after", before), ("before", after)}
+    return places
+
+
+def _rate(one: str, other: str) -> float:
+    """How alike two names are, from 0 to 1, whatever joins their words."""
+    first, second = (re.sub(r"[-_ ]", "", name).lower() for name in (one, other))
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()

@@ -1,0 +1,72 @@
+"""What a compile came to, in a few lines of text that show a change of the compiler as a short diff."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import custom_fusion_kind, list_launches, list_opcodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from xla_inspect.analysis import Launch
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Module
+
+MEMORY = ("peak", "arguments", "outputs", "temporaries", "aliased")
+"""The parts of the memory plan; the length of generated code is left out, since it is an affair of the host."""
+
+WORK = {"flops": "flops", "bytes accessed": "bytes", "transcendentals": "transcendentals"}
+"""Properties of XLA's HLO cost analysis, and what they are called here."""
+
+
+def describe_outcome(capture: Capture, work: Mapping[str, float]) -> str:
+    """Return the kernels of a capture in order, the passes that changed it, its memory and its work, line by line.
+
+    Names that the compiler numbers, layouts and generated code are left out: they change without a change that a
+    reader would call one.
+
+    Args:
+        capture: The capture.
+        work: What XLA's cost analysis counts in the optimized module, property to number.
+    """
+    module = capture.module
+    launches = {"kernel": "kernels", "collective": "collectives", "copy": "copies"}
+    counted = {role: [launch for launch in list_launches(capture) if launch.role == role] for role in launches}
+    parts = {
+        # Most programs have no collectives and no copies.
+        **{
+            launches[role]: [_describe_launch(module, launch) for launch in counted_launches]
+            for role, counted_launches in counted.items()
+            if counted_launches or role == "kernel"
+        },
+        "passes that changed it": list(_list_passes(capture)),
+        "memory in bytes": [f"{name}: {getattr(capture.memory, name):,}" for name in MEMORY],
+        "work": [f"{called}: {work.get(name, 0):,.0f}" for name, called in WORK.items()],
+    }
+    return "".join(f"{part}\n" + "".join(f"  {line}\n" for line in lines) for part, lines in parts.items())
+
+
+def _describe_launch(module: Module, launch: Launch) -> str:
+    """Return what is launched as in `kLoop fusion: add 1, maximum 1 -> f32[8,32]`, how often first unless once."""
+    times = "" if launch.runs == 1 else f"{'?' if launch.runs is None else f'{launch.runs:,}'} x "
+    instruction = launch.instruction
+    thunk = launch.thunk.kind if launch.thunk else ""
+    fused = instruction.fusion_kind is not None
+    emitter = custom_fusion_kind(instruction) or instruction.custom_call_target
+    words = [thunk, instruction.fusion_kind, instruction.wrapped if fused else instruction.opcode, emitter]
+    if fused and not instruction.wrapped:
+        words[2] = "fusion"
+    opcodes = Counter(list_opcodes(module, instruction)) if fused else Counter[str]()
+    counted = ", ".join(f"{opcode} {number}" for opcode, number in sorted(opcodes.items()))
+    what = " ".join(word for word in words if word) + (f": {counted}" if counted else "")
+    return f"{times}{what} -> {instruction.shape.plain}"
+
+
+def _list_passes(capture: Capture) -> Iterator[str]:
+    """Yield the passes that changed the module, a line for each stretch of a pipeline, in order."""
+    for pipeline, changes in groupby(capture.passes, key=lambda change: change.pipeline):
+        runs = [(name, len(list(group))) for name, group in groupby(change.name for change in changes)]
+        yield f"{pipeline}: {', '.join(name if times == 1 else f'{name} x {times}' for name, times in runs)}"

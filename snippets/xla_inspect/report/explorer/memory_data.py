@@ -1,0 +1,79 @@
+"""The memory plan for the explorer: allocations, what lies in them and when, and the peak."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.analysis import find_peak, live_bytes, parse_buffers, parse_live_ranges, place_buffers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xla_inspect.analysis import Allocation
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+_SPACES = {0: "", 1: " in VMEM, on the chip", 2: " in SMEM, on the chip"}
+_OUTSIDE = "thread-local"
+
+
+def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> dict[str, Any]:
+    """Return what `static/buffers.js` draws.
+
+    Args:
+        capture: The capture.
+        locate: Returns the number of the place in Python of an instruction of the optimized module, or -1.
+
+    Returns:
+        `end` and `sequence` as in `LiveRanges`; `live`, the bytes that live at each position up to `end`;
+        `peak`, the first position where most do, and how many; `memory`, what the executable says of itself;
+        `inside`, how many values lie inside kernels, and are left out; `allocations`, each with its `kind`, `size`,
+        what is `said` of it, and its `values`: `name`, `index`, `shape`, `offset`, `size`, `start`, `end`, `place`.
+    """
+    assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
+    known = {instruction.name: instruction for instruction in capture.module.walk()}
+    shapes = {(a.number, v.instruction, v.index): v.shape.plain for a, v in assignment.values()}
+    placements = [row for row in place_buffers(assignment, ranges) if row.kind != _OUTSIDE and row.start is not None]
+    allocations = [allocation for allocation in assignment.allocations if allocation.kind != _OUTSIDE]
+    described: dict[int, dict[str, Any]] = {
+        allocation.number: {
+            "kind": allocation.kind,
+            "size": allocation.size,
+            "said": _say(allocation, capture),
+            "values": [],
+        }
+        for allocation in allocations
+    }
+    for row in placements:
+        maker = known.get(row.instruction)
+        described[row.allocation]["values"].append(
+            {
+                "name": row.instruction,
+                "index": "".join(f"{{{number}}}" for number in row.index),
+                "shape": shapes[row.allocation, row.instruction, row.index],
+                "offset": row.offset,
+                "size": row.size,
+                "start": row.start,
+                "end": ranges.end if row.end is None else row.end,
+                "place": locate(maker) if maker else -1,
+            }
+        )
+    return {
+        "end": ranges.end,
+        "sequence": list(ranges.sequence),
+        "live": live_bytes(placements, ranges.end),
+        "peak": list(find_peak(placements)),
+        "memory": asdict(capture.memory),
+        "inside": sum(len(a.values) for a in assignment.allocations) - len(placements),
+        "allocations": list(described.values()),
+    }
+
+
+def _say(allocation: Allocation, capture: Capture) -> str:
+    description = f"allocation {allocation.number} ({allocation.kind}{_SPACES.get(allocation.color, '')}"
+    if allocation.parameter is not None:
+        parameter = capture.module.entry.parameters[allocation.parameter]
+        description += f" {allocation.parameter}, {parameter.op_name or parameter.name}"
+        description += ", reused by the output" if allocation.is_live_out else ""
+    return f"{description})"

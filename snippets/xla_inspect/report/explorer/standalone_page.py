@@ -1,0 +1,68 @@
+"""The explorer as one HTML file that needs nothing else: it opens offline, from a mail or a disk."""
+
+from __future__ import annotations
+
+import html
+import json
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.report import draw_entry, draw_timeline, find_measured, read_times, title
+from xla_inspect.report.explorer.data import describe_capture
+from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE, read_asset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xla_inspect.captured import Capture, Captures
+
+_START = """
+const captures = [...document.querySelectorAll("script[data-target]")].map((it) => ({
+  target: it.dataset.target, title: it.dataset.title, load: async () => JSON.parse(it.textContent),
+}));
+const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
+const root = document.getElementById("explorer");
+if (captures.length) new globalThis.xlaExplorer.Explorer(root, "report", captures, style).start();
+"""
+
+
+def write_report(captures: Captures, donated: Captures | None = None, times: Path | None = None) -> str:
+    """Return the explorer of one program on its targets as a whole HTML page.
+
+    Args:
+        captures: The program's captures; a target that could not be compiled is left out, and said.
+        donated: The same program compiled with arguments donated: its memory plan can then be switched on.
+        times: A file of `scripts/measure`, whose times of kernels are shown where they are of the same program.
+    """
+    compiled, record = list(captures.values()), read_times(times)
+    donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in compiled}
+    heading = f"{compiled[0].program}, as XLA compiles it" if compiled else "Nothing was compiled"
+    versions = sorted({f"{name} {version}" for capture in compiled for name, version in capture.versions.items()})
+    made = f"Compiled by {', '.join(versions)}." if compiled else ""
+    missing = "".join(f" Not compiled here: {target} ({reason})." for target, reason in captures.missing.items())
+    return Template(read_asset("page.html")).substitute(
+        title=html.escape(heading),
+        style=read_asset(STYLE),
+        made=html.escape(made + missing),
+        plain="\n".join(_show(capture) for capture in compiled),
+        data="\n".join(
+            _embed(describe_capture(capture, donated_captures[capture.target], find_measured(record, capture)))
+            for capture in compiled
+        ),
+        script="\n".join((*map(read_asset, SCRIPTS), _START)),
+    )
+
+
+def _show(capture: Capture) -> str:
+    """Return the first and the last text, and the pictures, for readers without JavaScript."""
+    where = html.escape(title(capture.target))
+    texts = (("before", capture.before), ("after", capture.after))
+    sections = [f"<h2>{where}, {when}</h2>\n<pre>{html.escape(text)}</pre>" for when, text in texts]
+    return "\n".join((*sections, draw_entry(capture), draw_timeline(capture)))
+
+
+def _embed(data: dict[str, Any]) -> str:
+    # In a script element only `</script` and `<!--` have a meaning; JSON may write any character as an escape.
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    target, name = html.escape(data["target"]), html.escape(data["title"])
+    return f'<script type="application/json" data-target="{target}" data-title="{name}">{text}</script>'

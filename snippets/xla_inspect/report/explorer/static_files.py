@@ -1,0 +1,26 @@
+"""The explorer's own files: scripts in the order in which they are loaded, and the style."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+SCRIPTS = (
+    "model.js",
+    "dom.js",
+    "rows.js",
+    "passes.js",
+    "graph.js",
+    "buffers.js",
+    "kernels.js",
+    "address.js",
+    "explorer.js",
+)
+"""A script of a view adds it to `xlaExplorer.views` and stands before `explorer.js`."""
+
+STYLE = "explorer.css"
+"""The style sheet."""
+
+
+def read_asset(name: str) -> str:
+    """Return one of the explorer's own files."""
+    return (resources.files(__package__) / "static" / name).read_text(encoding="utf-8")

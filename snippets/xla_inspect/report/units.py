@@ -1,0 +1,45 @@
+"""Bytes and counts in few characters."""
+
+from __future__ import annotations
+
+_PREFIXES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_STEP = 1024
+_ROUND = 100
+
+
+def format_bytes(number: int) -> str:
+    """Return a number of bytes in the largest unit that it fills, as in `1.5 MiB`; below 1 KiB it is exact."""
+    value, unit = float(number), 0
+    while value >= _STEP and unit < len(_UNITS) - 1:
+        value, unit = value / _STEP, unit + 1
+    digits = 0 if value >= _ROUND or value == int(value) else 1
+    text = f"{value:.{digits}f}"
+    return f"{text.removesuffix('.0')} {_UNITS[unit]}"
+
+
+def format_amount(number: float) -> str:
+    """Return a number with the prefix of its thousands, as in `4.19 M`; three digits at most, below 1000 none after."""
+    for prefix, least in _PREFIXES:
+        if number >= least:
+            return f"{number / least:.3g} {prefix}"
+    return f"{number:.3g}"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a time in milliseconds, microseconds or nanoseconds, two digits, as in `0.13 µs`."""
+    for unit, least in (("ms", 1e-3), ("µs", 1e-7)):
+        if seconds >= least:
+            return f"{seconds / (1e-3 if unit == 'ms' else 1e-6):.2g} {unit}"
+    return f"{seconds * 1e9:.2g} ns"
+
+
+def in_words(number: int) -> str:
+    """Return a count as prose says it: `four`; above twelve, and below zero, in digits."""
+    return _COUNTS[number] if 0 <= number < len(_COUNTS) else f"{number:,}"
+
+
+def shorten(text: str, length: int) -> str:
+    """Return text cut to a number of characters, the last one an ellipsis when something was cut."""
+    return text if len(text) <= length else f"{text[: max(length - 1, 1)]}…"

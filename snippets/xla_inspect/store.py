@@ -1,0 +1,77 @@
+"""Files that are written whole or not at all, and of which those that were not used for longest go over a limit.
+
+Imports the standard library alone and nothing of this package, so that whatever keeps a result can use it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from threading import get_ident
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from pathlib import Path
+
+UNFINISHED = ".tmp"
+"""How the name of a file ends that is being written."""
+
+ABANDONED = 3600
+"""Seconds after which an unfinished file is taken for that of a process that died."""
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file: the whole or none, whoever else writes it and whenever this process ends.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}-{os.getpid()}-{get_ident()}{UNFINISHED}")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path) -> bytes | None:
+    """Return what a file holds, and count it as used now; None where there is none that can be read."""
+    try:
+        data = path.read_bytes()
+        os.utime(path)
+    except OSError:
+        return None
+    return data
+
+
+def evict(
+    folder: Path, pattern: str, *, size: int = sys.maxsize, number: int = sys.maxsize, keep: Container[str] = ()
+) -> None:
+    """Remove what was not used for longest until at most so many bytes and files are left, and what died unfinished.
+
+    Args:
+        folder: Where the files lie.
+        pattern: What their names look like; no other file counts.
+        size: How many bytes they may take.
+        number: How many they may be.
+        keep: The names of files that stay, and do not count.
+    """
+    now, total = time.time(), 0
+    files: list[tuple[float, str, int, Path]] = []
+    for path in folder.iterdir():
+        # Another process may remove it meanwhile.
+        with suppress(OSError):
+            status = path.stat()
+            if path.match(pattern) and path.name not in keep:
+                files.append((status.st_mtime, path.name, status.st_size, path))
+            elif path.name.endswith(UNFINISHED) and now - status.st_mtime > ABANDONED:
+                path.unlink()
+    for rank, (_, _, length, path) in enumerate(sorted(files, reverse=True)):
+        total += length
+        if total > size or rank >= number:
+            path.unlink(missing_ok=True)

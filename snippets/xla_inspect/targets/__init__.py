@@ -1,0 +1,22 @@
+"""The targets that programs are compiled for: one table of them, the environment that they need, and their devices."""
+
+from xla_inspect.targets.devices import Target, available, describe_topology, find
+from xla_inspect.targets.environment import PACKAGES, find_version, name_isa, settle
+from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, find_entry, place, read_spec
+
+__all__ = [
+    "ENTRIES",
+    "FAMILIES",
+    "PACKAGES",
+    "TARGETS",
+    "Target",
+    "available",
+    "describe_topology",
+    "find",
+    "find_entry",
+    "find_version",
+    "name_isa",
+    "place",
+    "read_spec",
+    "settle",
+]

@@ -1,0 +1,150 @@
+"""The targets that programs are compiled for, each with its devices, which need not be present."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.installation import install_line
+from xla_inspect.targets.environment import PACKAGES, find_version, settle
+from xla_inspect.targets.table import TARGETS, find_entry, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import jax
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a program is compiled for.
+
+    Attributes:
+        name: The short name, with `:TOPOLOGY` where one was asked for (`h100`, `h100:8`, `tpu-v5e:2x4`, `cpu:8`).
+        kind: `cpu`, `gpu` or `tpu`.
+        title: What the hardware is called.
+        topology: The devices: a count for CPU and GPU, a grid such as `2x4` for TPU.
+    """
+
+    name: str
+    kind: str
+    title: str
+    topology: str
+
+    @property
+    def base(self) -> str:
+        """The short name without a topology."""
+        return self.name.partition(":")[0]
+
+    @cached_property
+    def versions(self) -> Mapping[str, str]:
+        """The packages that compile for this target, name to installed version."""
+        return {name: version for name in PACKAGES[self.kind] if (version := find_version(name))}
+
+    @property
+    def obstacle(self) -> str:
+        """Why this machine cannot compile for this target and what to do about it, or an empty string."""
+        missing = [name for name in PACKAGES[self.kind] if find_version(name) is None]
+        if self.kind == "cpu":
+            chosen = os.environ.get("JAX_PLATFORMS", "")
+            if chosen and "cpu" not in chosen.split(","):
+                return f"JAX_PLATFORMS={chosen} leaves the CPU out; unset it or add cpu to it"
+            return f"{missing[0]} is not installed; run `{install_line()}`" if missing else ""
+        machine = f"{platform.system()} {platform.machine()}"
+        if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+            return f"its compiler exists for Linux on x86-64 only, and this is {machine}"
+        line = install_line("cuda" if self.kind == "gpu" else self.kind)
+        return f"{', '.join(missing)} not installed; run `{line}`" if missing else ""
+
+    def devices(self) -> Sequence[jax.Device]:
+        """Return the target's devices, to compile for and not to run on (a CPU's devices do run).
+
+        Raises:
+            TargetUnavailableError: This machine cannot compile for the target.
+            InspectError: The topology does not exist, or JAX was started in a way that rules the target out.
+        """
+        if reason := self.obstacle:
+            raise TargetUnavailableError(self.name, reason)
+        settle()
+        return _find_cpus(self) if self.kind == "cpu" else _find_topology(self)
+
+
+def find(name: str) -> Target:
+    """Return the target of a short name, which may carry a topology (`tpu-v5e:2x4`, `h100:8`).
+
+    Raises:
+        InspectError: There is no such target; the message lists those that there are.
+    """
+    entry = find_entry(name, TARGETS)
+    kind, (_, colon, topology) = entry.kind, name.partition(":")
+    grid = topology.split("x") if kind == "tpu" else [topology]
+    if colon and not all(part.isdigit() and int(part) for part in grid):
+        form = "a grid such as 2x4" if kind == "tpu" else "a number of devices such as 8"
+        message = f"target {name!r}: after the colon stands {form}, not {topology!r}"
+        raise InspectError(message)
+    return Target(name, kind, entry.device, topology or entry.topology)
+
+
+def available() -> dict[str, str]:
+    """Return each target's short name with an empty string, or with why this machine cannot compile for it.
+
+    Imports no JAX. The reason says what to install, where something can be installed.
+    """
+    return {name: find(name).obstacle for name in TARGETS}
+
+
+def _find_cpus(target: Target) -> Sequence[jax.Device]:
+    """Return as many CPU devices as the target asks for, simulated where it asks for more than one."""
+    import jax
+
+    from xla_inspect import jax_private
+
+    count = int(target.topology or 1)
+    if count > 1 and not jax_private.backends_started() and jax.config.jax_num_cpu_devices < count:
+        jax_private.set_option("jax_num_cpu_devices", count)
+    devices = jax.devices("cpu")
+    if len(devices) < count:
+        message = (
+            f"target {target.name!r}: JAX has already started with {len(devices)} CPU device(s); "
+            f"set JAX_NUM_CPU_DEVICES={count} before Python starts"
+        )
+        raise InspectError(message)
+    return devices[:count]
+
+
+@cache
+def _find_topology(target: Target) -> Sequence[jax.Device]:
+    """Return the devices of a topology that need not be present."""
+    from jax.experimental import topologies
+
+    name, platform_name, arguments = describe_topology(target, read_spec(target.base) if target.kind == "gpu" else "")
+    try:
+        topology = topologies.get_topology_desc(name, platform_name, **arguments)
+    except NotImplementedError as error:
+        message = (
+            f"target {target.name!r}: JAX was started without its compiler ({error}). "
+            "Import xla_inspect before anything uses JAX, or set JAX_PLATFORMS=cpu before Python starts"
+        )
+        raise InspectError(message) from error
+    except RuntimeError as error:
+        message = f"target {target.name!r}: the compiler refuses this topology: {error}"
+        raise InspectError(message) from error
+    return topology.devices
+
+
+def describe_topology(target: Target, spec: str = "") -> tuple[str, str, Mapping[str, Any]]:
+    """Return what `jax.experimental.topologies.get_topology_desc` takes: a name, a platform, and arguments.
+
+    Args:
+        target: A target of GPUs or TPUs.
+        spec: The figures of a GPU, in the form that its compiler takes.
+    """
+    if target.kind == "gpu":
+        # Partitions x hosts x devices of one host.
+        return target.base, "cuda", {"target_config": spec, "topology": f"1x1x{target.topology}"}
+    return f"{target.base.removeprefix('tpu-')}:{target.topology}", "tpu", find_entry(target.base).chip

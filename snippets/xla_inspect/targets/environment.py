@@ -1,0 +1,159 @@
+"""The environment that JAX and the compilers must find when they are imported, and which of them are installed.
+
+This is the one module that sets environment variables.
+Importing it sets them (the reader's own settings win) and imports no JAX.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect import folders
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GPU_PACKAGES = ("jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cuda-nvcc", "nvidia-nvvm")
+PACKAGES: Mapping[str, tuple[str, ...]] = {
+    "cpu": ("jax", "jaxlib"),
+    "gpu": ("jax", "jaxlib", *GPU_PACKAGES),
+    "tpu": ("jax", "jaxlib", "libtpu"),
+}
+"""The packages that compile for each kind of target."""
+
+ISA = "AVX2"
+"""The instruction set that CPU code is made for on x86-64: what such machines of the last decade have."""
+
+CPUS = 8
+"""How many CPU devices JAX is told to simulate, unless the reader says: as many as one host of GPUs or TPUs has."""
+
+LOGS_KEPT = 86400
+"""Seconds for which libtpu's logs are kept."""
+
+# `xla_cpu_max_isa` as `DebugOptions` of xla.proto holds it, and the flag that sets it.
+_ISA_READ = re.compile(rb"\xea\x14.([A-Z0-9_]+)", re.DOTALL)
+_ISA_FLAG = "--xla_cpu_max_isa"
+
+
+@cache
+def find_version(package: str) -> str | None:
+    """Return the installed version of a package, or None."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def prepare() -> None:
+    """Set the environment that JAX and libtpu read when they are loaded.
+
+    The reader's own settings win, but for the CPU's instruction set: what a capture holds must not depend on it.
+    """
+    defaults = {
+        # The default backend stays the CPU. The CUDA plugin then skips its check for drivers,
+        # which would otherwise fail and take the CUDA compiler with it.
+        "JAX_PLATFORMS": "cpu",
+        # libtpu asks no metadata server, and finds the two facts it would complain about on a machine without a TPU.
+        "TPU_SKIP_MDS_QUERY": "1",
+        "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+        "TPU_WORKER_HOSTNAMES": "localhost",
+        # Compiling holds no device, so several processes may do it at once.
+        "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    }
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+    if "TPU_LOG_DIR" not in os.environ and find_version("libtpu"):
+        os.environ["TPU_LOG_DIR"] = str(_make_log_folder())
+    _simulate_cpus()
+    _hold_isa()
+
+
+def _simulate_cpus() -> None:
+    """Let the CPU stand for several devices: JAX reads how many when it is imported, and uses it when it starts.
+
+    A program for one device compiles to the same (tests/xla_inspect/compilation/test_independence.py).
+    """
+    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
+        # JAX refuses to be told twice.
+        return
+    os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(CPUS))
+    if sys.modules.get("jax") and not _backends_started():
+        import jax
+
+        from xla_inspect import jax_private
+
+        if jax.config.jax_num_cpu_devices < 1:
+            jax_private.set_option("jax_num_cpu_devices", int(os.environ["JAX_NUM_CPU_DEVICES"]))
+
+
+def _hold_isa() -> None:
+    """Hold the CPU compiler to one instruction set: it reads the flag when JAX starts its backends, and never again."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    # Flags that do not start with a dash are the name of a file that holds them.
+    if _backends_started() or not (flags.strip() or "-").startswith("-"):
+        return
+    if platform.machine().lower() in {"x86_64", "amd64"}:
+        others = [flag for flag in flags.split() if not flag.startswith(_ISA_FLAG)]
+        os.environ["XLA_FLAGS"] = " ".join([*others, f"{_ISA_FLAG}={ISA}"])
+
+
+def _backends_started() -> bool:
+    """Return whether JAX has started its backends, without importing it."""
+    if "jax._src.xla_bridge" not in sys.modules:
+        return False
+    from xla_inspect import jax_private
+
+    return jax_private.backends_started()
+
+
+def name_isa() -> str:
+    """Return the instruction set that CPU code is made for, or `host` where it is whichever this machine has.
+
+    It is what XLA has read once JAX has started, and else what the environment says that it will read: a module that is
+    imported anew knows as much as one that saw the start.
+    """
+    if _backends_started():
+        from xla_inspect import jax_private
+
+        read = _ISA_READ.search(jax_private.read_options())
+        return read[1].decode() if read else "host"
+    held = [flag.partition("=")[2] for flag in os.environ.get("XLA_FLAGS", "").split() if flag.startswith(_ISA_FLAG)]
+    return held[-1] if held else "host"
+
+
+def _make_log_folder() -> Path:
+    """Return a folder for libtpu's logs, in the cache where that can be written, without those of yesterday."""
+    parent = folders.find_cache()
+    logs = (parent / "tpu_logs").absolute() if parent else Path(tempfile.gettempdir()) / "xla_inspect_tpu_logs"
+    try:
+        logs.mkdir(parents=True, exist_ok=True)
+        for log in logs.iterdir():
+            if time.time() - log.lstat().st_mtime > LOGS_KEPT:
+                log.unlink(missing_ok=True)
+    except OSError:
+        return logs if logs.is_dir() else Path(tempfile.gettempdir())
+    return logs
+
+
+@cache
+def settle() -> None:
+    """Import JAX and see that it compiles for the CPU by default, even when it was imported before this module."""
+    prepare()
+    import jax
+
+    from xla_inspect import jax_private
+
+    if jax.config.jax_platforms is None and not jax_private.backends_started():
+        jax_private.set_option("jax_platforms", os.environ["JAX_PLATFORMS"])
+
+
+prepare()

@@ -1,0 +1,144 @@
+"""Every page, and the report that stands alone, is valid HTML, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from xla_inspect.report.explorer import write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from xla_inspect import Captures
+
+    from .conftest import Site
+    from .node import RunNode
+
+PROGRAM = "node_modules/html-validate/bin/html-validate.mjs"
+CONFIG = {"root": True, "extends": ["html-validate:standard"], "rules": {"no-unknown-attributes": "error"}}
+# What is found and stays, by the rule and the beginning of what it says.
+STAYS = {
+    # The theme's switches of drawer and search; they stand outside every block of its template.
+    ("valid-autocomplete", 'autocomplete attribute cannot be used on <input type="checkbox">'),
+    # RDFa, as Open Graph has it.
+    ("no-unknown-attributes", 'Attribute "property" is not allowed on <meta>'),
+    # The validator knows none of SVG's.
+    ("no-unknown-attributes", 'Attribute "viewBox" is not allowed on <svg>'),
+    ("no-unknown-attributes", 'Attribute "xmlns" is not allowed on <svg>'),
+}
+FRAME = '<!DOCTYPE html>\n<html lang="en"><head><title>A</title></head><body>{}</body></html>'
+
+
+class Validate(Protocol):
+    """Returns what is wrong with files, each as `file:line: rule: what`."""
+
+    def __call__(self, paths: Iterable[Path]) -> list[str]: ...
+
+
+@pytest.fixture(scope="session")
+def validate(run_node: RunNode, tmp_path_factory: pytest.TempPathFactory) -> Validate:
+    """Ask the pinned validator."""
+    folder = tmp_path_factory.mktemp("validator")
+    config, answer = folder / "config.json", folder / "answer.json"
+    config.write_text(json.dumps(CONFIG), encoding="utf-8")
+
+    def validate(paths: Iterable[Path]) -> list[str]:
+        done = run_node(PROGRAM, "--config", str(config), "--formatter", f"json={answer}", *map(str, paths))
+        assert done.returncode in {0, 1}, done.stderr
+        return [
+            f"{file['filePath']}:{found['line']}: {found['ruleId']}: {found['message']}"
+            for file in json.loads(answer.read_text(encoding="utf-8"))
+            for found in file["messages"]
+            if not any(found["ruleId"] == rule and found["message"].startswith(said) for rule, said in STAYS)
+        ]
+
+    return validate
+
+
+def test_every_page_is_valid(validate: Validate, site: Site) -> None:
+    assert validate(site.folder / path for path in site.html) == []
+
+
+class Links(HTMLParser):
+    """Collects where a page leads, and what others may lead to in it."""
+
+    def __init__(self, text: str) -> None:
+        """Read a page."""
+        super().__init__()
+        self.targets: set[str] = set()
+        self.ids: set[str] = {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what a tag tells."""
+        self.targets |= {value or "" for name, value in attrs if name in {"href", "src"} and tag != "base"}
+        self.ids |= {value or "" for name, value in attrs if name == "id"}
+
+
+def find_dead(folder: Path, pages: Iterable[str]) -> list[str]:
+    """Return each link of pages that leads to no file of the site or to no place in it, as `page: link`."""
+    links = {page: Links((folder / page).read_text(encoding="utf-8")) for page in pages}
+    dead = []
+    for page, found in links.items():
+        for target in found.targets:
+            address = urlsplit(target)
+            # A state of an explorer or of a filter is no place.
+            if address.scheme or address.netloc or re.match("[a-z]+=", address.fragment):
+                continue
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(address.path)))
+            path = page if not address.path else path
+            path = posixpath.normpath(f"{path}/index.html") if (folder / path).is_dir() else path
+            known = path not in links or unquote(address.fragment) in links[path].ids
+            if not ((folder / path).is_file() and known):
+                dead.append(f"{page}: {target}")
+    return sorted(dead)
+
+
+def test_every_link_leads_to_a_page_and_a_place(site: Site) -> None:
+    """Those in HTML that a block printed too, which MkDocs does not read."""
+    assert find_dead(site.folder, [page for page in site.html if page != "404.html"]) == []
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    linked = '<a href="{}">a</a>'
+    fine = ["b/", "b/index.html", "./b/#here", "#top", "b/?h=a", "#x=state&y=1", "https://example.org/", "c.txt", "."]
+    dead = ["b/none.html", "none/", "b/#there", "#none", "../c.txt"]
+    (tmp_path / "index.html").write_text('<p id="top">' + "".join(map(linked.format, fine + dead)), encoding="utf-8")
+    (tmp_path / "b" / "index.html").write_text('<p id="here"><a href="../#top"><img src="none.png">', encoding="utf-8")
+    (tmp_path / "c.txt").touch()
+    assert find_dead(tmp_path, ["index.html", "b/index.html"]) == sorted(
+        [*(f"index.html: {link}" for link in dead), "b/index.html: none.png"]
+    )
+
+
+def test_a_report_is_valid(validate: Validate, layer: Captures, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(write_report(layer), encoding="utf-8")
+    assert validate([path]) == []
+
+
+@pytest.mark.parametrize(
+    ("planted", "rule"),
+    [
+        ("<p><figure>a</figure></p>", "close-order"),
+        ('<script src="a.js" defer defer></script>', "no-dup-attr"),
+        ('<p tabindex="">a</p>', "attribute-allowed-values"),
+        ('<figure markdown="0">a</figure>', "no-unknown-attributes"),
+        ("<span><div>a</div></span>", "element-permitted-content"),
+        ('<p id="a">a</p><p id="a">b</p>', "no-dup-id"),
+        ("<p>a & b < c</p>", "no-raw-characters"),
+    ],
+)
+def test_what_is_not_valid_is_found(validate: Validate, tmp_path: Path, planted: str, rule: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(FRAME.format(planted), encoding="utf-8")
+    assert [found.split(": ")[1] for found in validate([path])] == [rule]

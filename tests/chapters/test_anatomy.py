@@ -1,0 +1,97 @@
+"""Lines and shapes taken apart, beside what the compilers wrote."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chapters import anatomy
+from xla_inspect.errors import HloSyntaxError
+from xla_inspect.hlo import parse_shape
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Captures
+
+LINE = (
+    '  ROOT %y.1 = f32[8]{0} fusion(%x, %z), kind=kLoop, calls=%f, metadata={op_name="jit(f)/<add>" stack_frame_id=2}'
+)
+
+
+def test_the_parts_of_every_line_of_real_modules_are_that_line_again(captures: Captures) -> None:
+    for capture in captures.values():
+        for text in (capture.before, capture.after):
+            lines = [line.strip() for line in text.splitlines() if re.match(r"\s+(?:ROOT )?%", line)]
+            assert len(lines) > 5
+            for line in lines:
+                assert "".join(part.text for part in anatomy.split_line(line)) == line
+
+
+def test_each_part_of_a_line_has_its_name() -> None:
+    named = {part.name: part.text for part in anatomy.split_line(LINE) if part.name}
+    assert named == {
+        "root": "ROOT",
+        "name": "%y.1",
+        "shape": "f32[8]{0}",
+        "opcode": "fusion",
+        "operands": "%x, %z",
+        "kind": "kind=kLoop",
+        "calls": "calls=%f",
+        "metadata": 'metadata={op_name="jit(f)/<add>" stack_frame_id=2}',
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "text"),
+    [
+        ("%p = f32[8]{0} parameter(1)", "number", "1"),
+        ("%c = s32[2]{0} constant({1, 2})", "literal", "{1, 2}"),
+        ("%s = (s8[4]{0}, s8[2]{0}) slice-start(%p), calls=%f", "opcode", "slice-start"),
+    ],
+)
+def test_numbers_literals_and_asynchronous_opcodes_are_parts(line: str, name: str, text: str) -> None:
+    assert {part.name: part.text for part in anatomy.split_line(line)}[name] == text
+
+
+def test_a_figure_numbers_the_parts_and_names_them_in_that_order() -> None:
+    shown = anatomy.annotate_instruction(LINE)
+    assert re.findall(r"<sup>(\d+)</sup>", shown) == list("12345678")
+    assert re.findall(r"<b>(\w+)</b>", shown)[:5] == ["root", "name", "shape", "opcode", "operands"]
+    assert "&lt;add&gt;" in shown
+
+
+def test_a_long_attribute_is_cut_and_counted() -> None:
+    shown = anatomy.annotate_instruction(f'%y = f32[] add(%x, %x), backend_config={{"a":"{"b" * 200}"}}')
+    assert "b" * 100 not in shown
+    assert "(223 characters)" in shown
+
+
+def test_what_is_no_instruction_is_refused() -> None:
+    with pytest.raises(HloSyntaxError):
+        anatomy.annotate_instruction("ENTRY %main {")
+
+
+@pytest.mark.parametrize(
+    ("text", "meanings"),
+    [
+        (
+            "f32[128,256]{1,0:T(8,128)S(1)}",
+            [
+                "floating point, 32 bits",
+                "2 dimensions, 32,768 elements",
+                "from minor to major: along dimension 1 elements are neighbours in memory, then 0",
+                "stored tile after tile, each of 8 x 128",
+                "space 1: VMEM, a TPU's memory on the chip",
+            ],
+        ),
+        ("pred[]", ["truth value, a byte each", "none: a scalar"]),
+        ("bf16[4]{0:E(4)}", ["brain floating point, 16 bits", "1 dimension, 4 elements",
+                             "from minor to major: along dimension 0 elements are neighbours in memory",
+                             "another field of the layout"]),
+    ],
+)  # fmt: skip
+def test_each_part_of_a_shape_says_what_it_means(text: str, meanings: list[str]) -> None:
+    parts = anatomy.split_shape(parse_shape(text))
+    assert "".join(part.text for part in parts) == text
+    assert [part.meaning for part in parts if part.name] == meanings

@@ -1,0 +1,40 @@
+"""The drawing of a layout numbers each cell by its place in memory."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chapters import layout_picture
+from xla_inspect.hlo import parse_shape
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f32[2,3]{1,0}", [0, 1, 2, 3, 4, 5]),
+        ("f32[2,3]{0,1}", [0, 2, 4, 1, 3, 5]),
+        ("f32[2,4]{1,0:T(2,2)}", [0, 1, 4, 5, 2, 3, 6, 7]),
+    ],
+)
+def test_the_cells_are_numbered_row_by_row(text: str, expected: list[int]) -> None:
+    shown = layout_picture.draw_order(parse_shape(text))
+    assert [int(number) for number in re.findall(r">(\d+)</text>", shown)] == expected
+
+
+def test_padding_is_drawn_and_marked() -> None:
+    shown = layout_picture.draw_order(parse_shape("f32[3,5]{1,0:T(2,2)}"))
+    assert shown.count("<rect") == 4 * 6
+    assert shown.count('class="padding"') == 4 * 6 - 3 * 5
+
+
+def test_only_two_dimensions_are_drawn() -> None:
+    with pytest.raises(ValueError, match="1 dimensions"):
+        layout_picture.draw_order(parse_shape("f32[3]{0}"))
+
+
+def test_names_are_shown_as_text() -> None:
+    shown = layout_picture.draw_orders({"<i>": parse_shape("f32[2,2]{1,0}")}, "<b>")
+    assert "&lt;i&gt;" in shown
+    assert "<i>" not in shown

@@ -1,0 +1,84 @@
+"""Opcodes are shown with the way that leads to them, as HTML that is safe whatever stands in a line."""
+
+from __future__ import annotations
+
+import pytest
+
+from chapters.opcode_cards import Reach, Shown, list_cards
+from chapters.opcode_index import find_sightings
+from chapters.opcode_rows import OpcodeRow
+from programs import opcodes, opcodes_by_primitive
+from xla_inspect import capture
+from xla_inspect.captured import Captures
+from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.hlo import CATEGORY, parse_module
+
+HAND = parse_module("HloModule m\n\nENTRY main {\n  x = f32[8] parameter(0)\n  ROOT y = f32[8] exp2(x)\n}\n")
+
+
+@pytest.fixture(scope="module")
+def shown() -> Shown:
+    """What two programs reach on the CPU, one of them by primitives of our own."""
+    rows = {opcode: OpcodeRow(opcode, "One & only.", by="Because of `a < b`.") for opcode in CATEGORY}
+    rows["or"] = OpcodeRow("or", "Either.", call="i | j")
+    rows["logistic"] = OpcodeRow(
+        "logistic", "The sigmoid.", call="logistic.bind(x)", by="Not in JAX.", stablehlo="logistic"
+    )
+    calls = {"or": "i | j", "logistic": "logistic.bind(x)"}
+    function, example = opcodes.PROGRAMS["bits"]
+    primitive, its_example = opcodes_by_primitive.PROGRAMS["others"]
+    bits = capture(function, *example)
+    return Shown(
+        rows,
+        find_sightings([("bits", bits)], calls),
+        find_sightings([("others", capture(primitive, *its_example))], calls),
+        HAND,
+        Captures({"cpu": bits}, {"h100": "no compiler here"}, ("cpu", "h100")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("opcode", "reach"),
+    [
+        ("or", "call"),
+        ("parameter", "structure"),
+        ("fusion", "pass"),
+        ("logistic", "primitive"),
+        ("exp2", "hand"),
+        ("domain", "nowhere"),
+    ],
+)
+def test_each_way_to_an_opcode_is_told_from_the_others(shown: Shown, opcode: str, reach: Reach) -> None:
+    assert shown.reach(opcode) == reach
+
+
+def test_counts_are_of_what_a_target_has(shown: Shown) -> None:
+    structure = {opcode for opcode in shown.programs if CATEGORY[opcode] == "structure"}
+    assert shown.bars()["structure, 6"] == {"cpu": len(structure), "h100": None}
+    assert "or" in shown.kept("cpu", "before") & shown.kept("cpu")
+
+
+def test_what_needs_a_missing_target_says_so_in_place_of_a_smaller_number(shown: Shown) -> None:
+    with pytest.raises(TargetUnavailableError):
+        shown.kept("h100")
+    with pytest.raises(TargetUnavailableError):
+        shown.reached("call")
+
+
+def test_a_card_holds_the_call_the_line_and_what_became_of_it(shown: Shown) -> None:
+    cards = list_cards("element-wise", shown)
+    card = cards[cards.index('id="op-or"') :].partition("</details>")[0]
+    assert "From <code>i | j</code>." in card
+    assert ">or</span>(" in card
+    assert "<dt>CPU</dt><dd>kept to the end" in card
+    assert "<dt>NVIDIA H100</dt><dd>not compiled here" in card
+
+
+def test_a_card_links_to_the_specification(shown: Shown) -> None:
+    assert 'href="https://openxla.org/stablehlo/spec#logistic"' in list_cards("element-wise", shown)
+
+
+def test_what_the_table_says_is_shown_as_it_is(shown: Shown) -> None:
+    cards = list_cards("structure", shown)
+    assert "One &amp; only." in cards
+    assert "Because of <code>a &lt; b</code>." in cards

@@ -1,0 +1,71 @@
+"""An opcode is found where it is, from the Python that asked for it, at the stage where a compiler has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chapters.opcode_index import Sightings, find_sightings
+from programs import opcodes, opcodes_across_devices
+from xla_inspect import capture
+
+CALLS = {"sine": "jnp.sin(y)", "conditional": "lax.cond(p, jnp.sin, jnp.cos, x)", "all-reduce": 'lax.psum(x, "i")'}
+
+
+@pytest.fixture(scope="module")
+def control() -> Sightings:
+    """What the program with a branch, a loop, a call and a fence reaches on the CPU."""
+    function, example = opcodes.PROGRAMS["control"]
+    return find_sightings([("control", capture(function, *example))], CALLS)
+
+
+def test_an_instruction_is_found_from_the_expression_that_asked_for_it(control: Sightings) -> None:
+    assert control["conditional"]["cpu"]["before"].expression == CALLS["conditional"]
+    assert control["while"]["cpu"]["before"].instruction.name.startswith("while")
+
+
+def test_of_several_instructions_the_one_from_the_wanted_expression_is_kept(control: Sightings) -> None:
+    assert control["sine"]["cpu"]["before"].expression == "jnp.sin(y)"
+
+
+def test_inside_a_called_function_the_expression_is_that_of_the_call() -> None:
+    function, example = opcodes.PROGRAMS["arithmetic"]
+    found = find_sightings([("arithmetic", capture(function, *example))], {})
+    assert found["round-nearest-even"]["cpu"]["before"].expression == "jnp.round(x)"
+
+
+def test_what_a_compiler_takes_away_names_the_pass(control: Sightings) -> None:
+    stages = control["opt-barrier"]["cpu"]
+    assert list(stages) == ["before"]
+    assert stages["before"].removed_by == "cse_barrier_expander"
+    assert stages["before"].made_by == ""
+
+
+def test_what_a_compiler_adds_names_the_pass(control: Sightings) -> None:
+    stages = control["fusion"]["cpu"]
+    assert list(stages) == ["after"]
+    assert stages["after"].made_by != ""
+    assert stages["after"].removed_by == ""
+
+
+def test_an_opcode_is_there_at_each_stage_that_has_it_and_no_other_is(control: Sightings) -> None:
+    function, example = opcodes.PROGRAMS["control"]
+    one = capture(function, *example)
+    for stage, module in (("before", one.unoptimized_module), ("after", one.module)):
+        assert {opcode for opcode, targets in control.items() if stage in targets["cpu"]} == set(module.opcode_counts())
+    assert "all-reduce" not in control
+
+
+def test_a_partitioned_program_keeps_its_expressions_and_drops_the_topology() -> None:
+    function, example = opcodes_across_devices.PROGRAMS["collectives"]
+    found = find_sightings([("collectives", capture(function, *example, target="cpu:4", mesh={"i": 4}))], CALLS)
+    assert found["all-reduce"]["cpu"]["before"].expression == CALLS["all-reduce"]
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_what_exists_only_between_two_passes_is_found_there() -> None:
+    function, example = opcodes_across_devices.PROGRAMS["collectives"]
+    found = find_sightings([("collectives", capture(function, *example, target="tpu-v5e:2x2", mesh={"i": 4}))], {})
+    assert list(found["all-gather-start"]["tpu-v5e"]) == ["between"]
+    sighting = found["all-gather-start"]["tpu-v5e"]["between"]
+    assert sighting.made_by != ""
+    assert sighting.removed_by != ""

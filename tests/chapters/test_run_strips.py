@@ -1,0 +1,49 @@
+"""A drawing of what runs one after the other."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chapters.run_strips import StripBox, draw_strips
+
+KINDS = {"kernel": "a kernel of the framework", "launch": "a launch of XLA"}
+ROWS = {
+    "eager": [StripBox("MatMul", "kernel"), StripBox("Relu<1>", "kernel")],
+    "compiled": [StripBox("fusion", "launch")],
+    "nothing": [],
+}
+DRAWN = draw_strips(ROWS, KINDS, "a & b")
+
+
+def test_a_row_says_how_many_boxes_it_has() -> None:
+    assert re.findall(r"<dt>(\w+) <span>(\d+)</span>", DRAWN) == [("eager", "2"), ("compiled", "1"), ("nothing", "0")]
+
+
+def test_boxes_stand_in_order_each_with_the_look_of_its_kind() -> None:
+    boxes = re.findall(r'<li class="(\w)"><code>(.*?)</code>', DRAWN)
+    assert boxes == [("a", "MatMul"), ("a", "Relu&lt;1&gt;"), ("b", "fusion")]
+
+
+def test_every_look_is_explained() -> None:
+    key = re.search(r"<ul.*?</ul>", DRAWN)
+    assert key
+    assert re.findall(r'<li class="(\w)">(.*?)</li>', key[0]) == [
+        ("a", "a kernel of the framework"),
+        ("b", "a launch of XLA"),
+    ]
+
+
+def test_what_would_be_markup_in_the_caption_is_shown_as_it_is() -> None:
+    assert "<figcaption>a &amp; b</figcaption>" in DRAWN
+
+
+def test_a_box_of_a_kind_that_nothing_explains_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="no look for boxes of kind other; there are kernel, launch"):
+        draw_strips({"row": [StripBox("x", "other")]}, KINDS, "")
+
+
+def test_a_fourth_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="has three looks, and 4 kinds were asked for: a, b, c, d"):
+        draw_strips({}, dict.fromkeys("abcd", ""), "")

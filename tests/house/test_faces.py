@@ -1,0 +1,71 @@
+"""Every room shows a face: what others may use stands in its `__init__`, and nothing else is used."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+
+import pytest
+
+from chapters import rooms
+from common import ROOT
+
+
+def test_nobody_reaches_past_the_face_of_a_room() -> None:
+    past = [
+        f"{taken.place} takes {taken.name} from {taken.module}, past the face of {rooms.room_of(taken.module)}"
+        for taken in rooms.list_imports()
+        if (room := rooms.room_of(taken.module))
+        and room not in {"xla_inspect", taken.module}
+        and rooms.room_of_file(taken.path) != room
+    ]
+    assert past == []
+
+
+def test_what_is_taken_from_a_room_is_what_it_exports() -> None:
+    faces, modules = rooms.list_rooms(), rooms.list_modules()
+    unknown = []
+    for taken in rooms.list_imports():
+        known = {*faces.get(taken.module, ()), *(name.rpartition(".")[2] for name in faces if "." in name)}
+        if taken.module == "xla_inspect":
+            known |= {name.rpartition(".")[2] for name in modules}
+        if taken.module in faces and taken.name not in known and rooms.room_of_file(taken.path) != taken.module:
+            unknown.append(f"{taken.place} takes {taken.name}, which {taken.module} does not export")
+    assert unknown == []
+
+
+def test_everything_that_a_room_exports_is_documented() -> None:
+    public = [(room, name) for room, names in rooms.list_rooms().items() for name in sorted(names)]
+    assert [f"{room}.{name}" for room, name in public if not rooms.find_docstring(room, name)] == []
+
+
+def test_everything_that_a_room_exports_is_used_outside_of_it() -> None:
+    faces = rooms.list_rooms()
+    used = {
+        (taken.module, taken.name)
+        for taken in rooms.list_imports()
+        if taken.module in faces and rooms.room_of_file(taken.path) != taken.module
+    }
+    # What is installed as a command is used by its name.
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"].values()
+    used |= {tuple(entry.split(":")) for entry in scripts}
+    # The package's own face is for its users.
+    exported = {(room, name) for room, names in faces.items() for name in names if room != "xla_inspect"}
+    assert sorted(exported - used) == []
+
+
+def test_no_two_modules_have_one_name() -> None:
+    paths = [path for path in rooms.list_modules().values() if not path.name.startswith("__")]
+    assert [name for name, times in Counter(path.stem for path in paths).items() if times > 1] == []
+
+
+def test_a_deep_import_and_an_idle_name_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the tests above look at is there."""
+    taken = list(rooms.list_imports())
+    assert {"docs", "scripts", "snippets", "tests"} == {use.place.partition("/")[0] for use in taken}
+    assert rooms.room_of("xla_inspect.report.explorer.embed") == "xla_inspect.report.explorer"
+    assert rooms.room_of("xla_inspect.practice.marking.probes") == "xla_inspect.practice"
+    deep = rooms.Import("docs/x.md:1", ROOT / "docs" / "x.md", "xla_inspect.hlo.parser", "parse_module")
+    monkeypatch.setattr(rooms, "list_imports", lambda: [*taken, deep])
+    with pytest.raises(AssertionError, match=r"docs/x.md:1 takes parse_module from xla_inspect.hlo.parser, past"):
+        test_nobody_reaches_past_the_face_of_a_room()

@@ -1,0 +1,106 @@
+"""Imports go the way that `pyproject.toml` lays down, and one that does not is named with both modules."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common import ROOT
+
+LINT = str(Path(sys.executable).with_name("lint-imports"))
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Hold the imports of a copy against the contracts."""
+    path = os.pathsep.join(str(folder / name) for name in ("snippets", "scripts"))
+    return subprocess.run(
+        [LINT, "--no-logo", "--no-cache"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The packages alone, with the project's contracts."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    ignored = shutil.ignore_patterns("__pycache__", "peers", "programs")
+    for name in ("snippets", "scripts"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    return tmp_path
+
+
+def test_every_contract_is_kept(copy: Path) -> None:
+    done = lint(copy)
+    assert (done.returncode, done.stdout.splitlines()[-1].partition(",")[2]) == (0, " 0 broken.")
+
+
+@pytest.mark.parametrize(
+    ("module", "imported"),
+    [
+        ("xla_inspect.hlo.shape", "xla_inspect.captured.storage"),
+        ("xla_inspect.captured.storage", "xla_inspect.analysis.fusions"),
+        ("xla_inspect.analysis.fusions", "xla_inspect.report.markdown"),
+        ("xla_inspect.report.markdown", "xla_inspect.compilation.dumps"),
+        ("xla_inspect.compilation.dumps", "xla_inspect.report.markdown"),
+        ("xla_inspect.report.markdown", "xla_inspect.practice.terminal"),
+        ("xla_inspect.commands.show", "xla_inspect.practice.terminal"),
+        ("xla_inspect.errors", "xla_inspect.hlo.shape"),
+        ("xla_inspect.report.markdown", "chapters.bar_chart"),
+        ("xla_inspect.analysis.fusions", "numpy"),
+        ("xla_inspect.report.explorer.data", "jax"),
+        ("livepage.read.blocks", "livepage.run.guard"),
+        ("livepage.keep.outcomes", "livepage.publish.search"),
+        ("livepage.publish.search", "xla_inspect.errors"),
+        ("livepage.run.guard", "jax"),
+    ],
+)
+def test_an_import_against_the_way_is_named_with_both_modules(copy: Path, module: str, imported: str) -> None:
+    folder = "scripts" if module.startswith("livepage") else "snippets"
+    path = copy / folder / Path(*module.split(".")).with_suffix(".py")
+    path.write_text(f"{path.read_text(encoding='utf-8')}\nimport {imported}\n", encoding="utf-8")
+    done = lint(copy)
+    assert done.returncode == 1
+    assert f"{module} -> {imported}" in done.stdout
+
+
+ALONE = """
+import sys
+
+class StandardLibraryAlone:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top not in sys.stdlib_module_names and top != "xla_inspect":
+            raise ModuleNotFoundError(f"{name} is asked for")
+
+sys.meta_path.insert(0, StandardLibraryAlone())
+import xla_inspect
+from xla_inspect.analysis import list_kernels
+from xla_inspect.hlo import parse_module
+from xla_inspect.report import draw_computation
+from xla_inspect.report.explorer import write_report
+
+module = parse_module(sys.stdin.read())
+kernels = [kernel.name for kernel in list_kernels(module)]
+print(kernels, draw_computation(module.entry, module)[:7], callable(write_report))
+"""
+HLO = """HloModule alone
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  ROOT doubled = f32[4] add(x, x)
+}
+"""
+
+
+def test_what_reads_asks_and_draws_runs_on_the_standard_library_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], input=HLO, capture_output=True, text=True, check=False)
+    assert (done.stderr, done.stdout) == ("", "['doubled'] <figure True\n")

@@ -1,0 +1,58 @@
+"""What an explorer fetches lies in the site, whether the file system has links or not."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from inside_xla import explorer_files
+from livepage.read import project
+
+NAME = "0123456789abcdef.json"
+PAGE = f"<div data-captures='[{{&quot;src&quot;: &quot;{NAME}&quot;}}]'></div>"
+
+
+def refuse(self: Path, target: Path) -> None:
+    del self, target
+    message = "links do not cross devices"
+    raise OSError(message)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_the_data_that_a_page_names_is_published_and_published_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+) -> None:
+    staged = tmp_path / explorer_files.STAGED / NAME
+    staged.parent.mkdir(parents=True)
+    staged.write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(project, "root", tmp_path)
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+    for _ in range(2):
+        explorer_files.publish([PAGE], tmp_path / "site")
+        published = tmp_path / "site" / "assets" / "explorer" / NAME
+        assert published.read_text(encoding="utf-8") == "{}"
+        assert published.samefile(staged) == links
+
+
+def test_what_was_not_used_for_longest_goes_and_what_the_site_needs_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / explorer_files.STAGED
+    folder.mkdir(parents=True)
+    now = time.time()
+    for name, days in ((NAME, 9), ("aa.json", 3), ("bb.json", 2), ("cc.json", 1), ("dd.tmp", 1)):
+        (folder / name).write_text("{}", encoding="utf-8")
+        os.utime(folder / name, (now - days * 86400,) * 2)
+    monkeypatch.setattr(project, "root", tmp_path)
+    monkeypatch.setattr(explorer_files, "LIMIT", 4)
+    explorer_files.publish([PAGE], tmp_path / "site")
+    assert sorted(path.name for path in folder.iterdir()) == [NAME, "bb.json", "cc.json"]
+
+
+def test_a_site_without_explorers_gets_nothing_of_them(tmp_path: Path) -> None:
+    explorer_files.publish(["<p>No explorer.</p>"], tmp_path)
+    assert list(tmp_path.iterdir()) == []

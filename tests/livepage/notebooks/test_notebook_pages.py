@@ -1,0 +1,185 @@
+"""Notebooks become pages like the others: run, checked, kept until something they depend on changes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Site
+
+BADGE = Path(__file__).resolve().parents[3] / "docs/assets/open-in-colab.svg"
+LAB = """
+    # %% [markdown]
+    # ---
+    # description: A notebook.
+    # minutes: 15
+    # ---
+    # # Lab
+    #
+    # See [home](index.md), and [the other one](other.py#there).
+
+    # %% output="hlo"
+    import parts
+
+    print(parts.TEXT)
+
+    # %% [markdown] fold="First hint"
+    # Look *closer*.
+
+    # %% output="mlir"
+    import sys
+
+    print("one", end=" ")
+    sys.stdout.flush()
+    print("two")
+    6 * 7
+    """
+MLIR = re.compile(r'<div class="language-mlir highlight"><pre><span></span><code>(.*?)</code>', re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+OTHER = "# %% [markdown]\n# # Other\n#\n# ## There { #there }\n"
+RAISING = "# %% [markdown]\n# # Lab\n\n# %%\nx = 1\n\n# %%\ndef f():\n    raise ValueError('boom')\n\nf()\n"
+LINKING = "# %% [markdown]\n# # Lab\n#\n# [x](missing.md) and\n# [y](index.md#no)\n"
+LEAVING = "# %% [markdown]\n# # Lab\n\n# %%\nimport os\nos._exit(1)\n"
+
+
+@pytest.fixture
+def lab(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site with two notebooks, one of which imports a module of its own."""
+    monkeypatch.setenv("PYTHONPATH", str(site.root / "snippets"))
+    site.write({"docs/lab.py": LAB, "docs/other.py": OTHER, "snippets/parts.py": "TEXT = '<b> -> c'\n"})
+    (site.root / "docs/assets").mkdir()
+    shutil.copy(BADGE, site.root / "docs/assets")
+    return site
+
+
+def list_kept(site: Site) -> list[str]:
+    """Return what is kept of the notebook; a file that is written anew is another one."""
+    return sorted(f"{path.name} {path.stat().st_ino}" for path in (site.root / ".cache/notebooks").glob("lab-*.md"))
+
+
+def test_a_notebook_is_a_page_and_runs_again_only_when_it_must(lab: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is coloured and linked as a page is; what is kept of it is the same; a save elsewhere does not run it."""
+    startup = lab.root / "profile_default/startup/first.py"
+    startup.parent.mkdir(parents=True)
+    startup.write_text("raise SystemExit\n", encoding="utf-8")
+    monkeypatch.setenv("IPYTHONDIR", str(lab.root))  # a reader's own settings, which would end each notebook
+    assert lab.build() == []
+    page, kept = lab.html("lab"), list_kept(lab)
+    assert '<a href="../">home</a>' in page
+    assert '<a href="../other/#there">the other one</a>' in page
+    assert "15 minutes" in page
+    assert 'class="language-hlo' in page
+    assert "&lt;b&gt; -&gt; c" in page
+    assert "<summary>First hint</summary>" in page
+    assert "Look <em>closer</em>" in page
+    printed = [TAG.sub("", text).strip() for text in MLIR.findall(page)]
+    assert printed == ["one two", "42"]  # however often it was flushed
+    assert [word for word in ("jp-", "<style", "<script", "cell-id", "colab") if word in page] == []
+    notebook = (lab.root / "site/lab.ipynb").read_text(encoding="utf-8")
+    assert "git clone" not in notebook
+    assert "See home, and the other one." in notebook
+
+    lab.write({"docs/index.md": "# Home\n\nNew.\n", "snippets/unused.py": "X = 1\n"})
+    assert lab.build(serve=True) == []
+    assert (lab.html("lab"), list_kept(lab)) == (page, kept)
+
+    lab.write({"snippets/parts.py": "TEXT = 'newer'\n"})
+    assert lab.build(serve=True) == []
+    assert len(list_kept(lab)) == 2
+    assert "newer" in lab.html("lab")
+
+
+def test_what_a_reader_takes_away_runs_elsewhere(lab: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is opened from the repository that the configuration names, and its links lead to the site."""
+    monkeypatch.setenv("REPO_URL", "https://github.com/someone/project")
+    monkeypatch.setenv("SITE_URL", "https://example.org/xla/")
+    assert lab.build() == []
+    page = lab.html("lab")
+    assert "https://colab.research.google.com/github/someone/project/blob/gh-pages/lab.ipynb" in page
+    assert 'src="../assets/open-in-colab.svg"' in page
+    assert '<a download="lab.ipynb" href="../lab.ipynb">' in page
+    notebook = json.loads((lab.root / "site/lab.ipynb").read_text(encoding="utf-8"))
+    sources = ["".join(cell["source"]) for cell in notebook["cells"]]
+    assert sources[0] == "# Lab"
+    assert "git clone --quiet --depth 1 https://github.com/someone/project" in sources[1]
+    assert sources[2] == (
+        "See [home](https://example.org/xla/), and [the other one](https://example.org/xla/other/#there)."
+    )
+    assert sources[4] == "<details><summary>First hint</summary>\n\nLook *closer*.\n\n</details>"
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(sources)
+    assert [cell.get("outputs", []) for cell in notebook["cells"]] == [[]] * len(sources)
+
+
+def test_a_notebook_fails_by_file_and_line(site: Site) -> None:
+    """An error in a cell, the end of its process, a dead link and a dead anchor are told where they stand."""
+    site.write({"docs/raising.py": RAISING, "docs/linking.py": LINKING, "docs/leaving.py": LEAVING})
+    warnings = sorted(site.build())
+    assert [warning.partition(": ")[0] for warning in warnings] == [
+        "docs/leaving.py:1", "docs/linking.py:4", "docs/linking.py:5", "docs/raising.py:9",
+    ]  # fmt: skip
+    assert "DeadKernelError" in warnings[0]
+    assert warnings[3] == "docs/raising.py:9: ValueError: boom"
+    assert "did not run" in site.html("raising")
+    assert "Traceback" not in site.html("raising")
+    assert list((site.root / ".cache/notebooks").glob("raising-*.md")) == []
+
+
+def test_a_mark_that_cannot_be_read_is_told(site: Site) -> None:
+    site.write({"docs/lab.py": "# %% [markdown]\n# # Lab\n\n# %% {fold}\n1\n"})
+    (problem,) = site.build()
+    assert problem.startswith("docs/lab.py:4: this begins no cell: write `# %%`")
+
+
+CHECKS = """
+    # %% [markdown]
+    # # Lab
+
+    # %%
+    kernels = {"cpu": 5, "h100": 1}
+
+    # %% check="They agree."
+    for target in kernels:
+        assert kernels[target] == 5
+    """
+EMPTY = """
+    # %% [markdown]
+    # # Lab
+
+    # %% check="All of them do."
+    found = []
+    assert all(kernel for kernel in found)
+    """
+NOTHING = "this assert looked at nothing: what its `all` or `any` walks through is empty"
+NONE = '# %% [markdown]\n# # Lab\n\n# %% check="It is so."\nx = 1\n'
+
+
+@pytest.mark.usefixtures("all_targets")  # as in test_checks
+def test_a_check_of_a_notebook_fails_as_that_of_a_page(site: Site) -> None:
+    """With its line, the values compared and those of the loop; also when it checks nothing."""
+    site.write({"docs/checks.py": CHECKS, "docs/empty.py": EMPTY, "docs/none.py": NONE})
+    assert sorted(site.build()) == [
+        "docs/checks.py:9: AssertionError: left was 1, right was 5, target was 'h100'",
+        f"docs/empty.py:6: AssertionError: {NOTHING}",
+        "docs/none.py:5: this check asserts nothing",
+    ]  # fmt: skip
+
+
+def test_what_is_kept_is_taken_only_when_it_is_whole_and_its_own(lab: Site) -> None:
+    """Empty, cut, garbage, another notebook's: each is made again, with one line that says so."""
+    assert lab.build() == []
+    page, folder = lab.html("lab"), lab.root / ".cache/notebooks"
+    [kept], [other] = folder.glob("lab-*.md"), folder.glob("other-*.md")
+    whole = kept.read_bytes()
+    for damaged in (b"", whole[:90], b"\xff\xfe" * 300, whole.partition(b"\n")[2], other.read_bytes()):
+        kept.write_bytes(damaged)
+        assert lab.build() == []
+        said = f".cache/notebooks/{kept.name} is damaged or another's: it is made again"
+        assert (lab.html("lab"), lab.log.count(said), kept.read_bytes()) == (page, 1, whole)
+    assert lab.build() == []
+    assert [line for line in lab.log if "made again" in line] == []

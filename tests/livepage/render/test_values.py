@@ -1,0 +1,109 @@
+"""Values in prose: evaluated where they stand, wherever Markdown lets inline code stand."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from livepage.read import Kind, project
+
+if TYPE_CHECKING:
+    from conftest import Site
+
+PAGE = """
+    # A
+
+    Before: `= undefined if False else "none"`.
+
+    ```python exec="on"
+    x = 12345
+    names = {"a|b": 1}
+    ```
+
+    After: `= x`, text `= "<b>_x_</b> & *y*"`, ticks `` = f`x` `` untouched.
+
+    | left | right |
+    |---|--:|
+    | `= x | 1` | `= names["a|b"]` |
+
+    ## Title of `= x` {#title}
+
+    !!! note "Noted `= x`"
+
+        * item `= x + 1`
+
+          ```python exec="on"
+          x = 7
+          ```
+
+        Foot[^1].
+
+    === "Tab"
+
+        In it `= x`.
+
+    > Quoted `= -x`
+
+    Over two lines `= x +
+    1` here.
+
+    [^1]: In the foot `= x * 1000`.
+
+    ```python exec="on"
+    x = "late"
+    ```
+
+    `a = b`, `==`, `=`, `x == y` and `=x` stay code. No value: \\`= x`.
+
+    ```text
+    `= x` in a listing
+    ```
+
+    <!-- `= nowhere` -->
+    """
+
+SHOWN = [
+    "none", "12,345", "&lt;b&gt;_x_&lt;/b&gt; &amp; *y*", "12,345", "1", "12,345", "12,345", "12,346",
+    "7", "-7", "8", "7,000",
+]  # fmt: skip
+
+
+def test_a_value_shows_the_state_of_the_page_where_it_stands(site: Site) -> None:
+    """In paragraphs, tables, headings, titles, lists, tabs, quotes and footnotes."""
+    site.write({"docs/values.md": PAGE.replace("`` = f`x` `` untouched", "ticks")})
+    assert site.build() == []
+    assert re.findall(r'<span class="value">(.*?)</span>', site.html("values")) == SHOWN
+    assert 'id="title"' in site.html("values")
+    for code in ("a = b", "==", "=", "x == y", "=x"):
+        assert f"<code>{code}</code>" in site.html("values")
+    assert "`= x` in a listing" in site.html("values")
+
+
+def test_as_many_values_are_shown_as_stand_in_the_source(site: Site) -> None:
+    """The count that guards against a value that silently stays code."""
+    site.write({"docs/values.md": PAGE.replace("`` = f`x` `` untouched", "ticks")})
+    html, failures = site.render("values")
+    source, _ = project.sources["docs/values.md"]
+    assert failures == []
+    assert source.count(Kind.VALUE) == html.count('<span class="value">') == len(SHOWN)
+
+
+def test_a_value_may_hold_backticks(site: Site) -> None:
+    """As inline code does: between more of them."""
+    site.write({"docs/ticks.md": "# A\n\nIt is `` = '`' * 3 ``.\n"})
+    assert site.build() == []
+    assert '<span class="value">```</span>' in site.html("ticks")
+
+
+def test_what_a_block_prints_is_not_evaluated(site: Site) -> None:
+    """The compiler's text is data."""
+    site.write({"docs/printed.md": '# A\n\n```python exec="on"\nx = 1\nprint("`= x`")\n```\n'})
+    assert site.build() == []
+    assert "<code>= x</code>" in site.html("printed")
+
+
+def test_numbers_and_text_are_shown_for_reading(site: Site) -> None:
+    """An int with separators, a bool and a float as Python writes them."""
+    site.write({"docs/shown.md": "# A\n\n`= 1234567` `= True` `= 0.5` `= 'plain'` `= (1, 2)`\n"})
+    assert site.build() == []
+    assert re.findall(r'"value">(.*?)<', site.html("shown")) == ["1,234,567", "True", "0.5", "plain", "(1, 2)"]

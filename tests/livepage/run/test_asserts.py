@@ -1,0 +1,134 @@
+"""Checks: claims beside the asserts that hold them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livepage.run import page_session
+
+if TYPE_CHECKING:
+    from conftest import Site
+
+
+def test_a_check_folds_its_source_under_its_claim(site: Site) -> None:
+    """One line for the reader, the asserts for who opens it."""
+    site.write({"docs/a.md": '# A\n\n```python check="One < two & so on"\none = 1\nassert one < 2\n```\n\n`= one`\n'})
+    assert site.build() == []
+    html = site.html("a")
+    assert '<details class="check"><summary>Checked in this build: One &lt; two &amp; so on</summary>' in html
+    assert "assert" in html
+    assert '<span class="value">1</span>' in html
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("assert 1 + 1 == 3", "AssertionError: left was 2, right was 3"),
+        ("assert [1, 2] == [1], 'lists'", "AssertionError: lists: left was [1, 2], right was [1]"),
+        ("assert 'x' in {'a': 1}", "AssertionError: left was 'x', right was {'a': 1}"),
+        ("a, b = 1, 0\nassert a and b", "AssertionError: a was 1, b was 0"),
+        ("import re\nassert not re.match('a', 'a')", "AssertionError"),
+        ("def f(n):\n    assert n > 2, n\nf(1)", "AssertionError: 1: left was 1, right was 2"),
+        ("assert 'y' * 900 == 1", "right was 1"),
+        ("calls = []\nassert (calls.append(1) or len(calls)) == 2", "AssertionError: left was 1, right was 2"),
+        ("assert all(x > 1 for x in [2, 1, 0])", "AssertionError: x was 1"),
+        ("assert not any(x > y for x, y in [(1, 2), (4, 3)])", "AssertionError: x was 4, y was 3"),
+        ("for x in (2, 3):\n    assert x < 3", "AssertionError: left was 3, right was 3, x was 3"),
+        (
+            """
+from dataclasses import dataclass
+@dataclass
+class Found:
+    program: str
+    target: str
+    text: str
+for found in (Found("layer", "h100", "HloModule" * 90),):
+    assert len(found.text) == 0""",
+            "left was 810, right was 0, found was Found(program='layer', target='h100')",
+        ),
+    ],
+)
+def test_a_failing_assert_says_what_it_compared(site: Site, code: str, said: str) -> None:
+    """Plain asserts, evaluated once, their values in the report."""
+    site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
+    _, failures = site.render("a")
+    assert len(failures) == 1
+    assert failures[0].error.endswith(said)
+    assert len(failures[0].error) < 600
+    line = max(at for at, text in enumerate(f"\n\n\n{code}".split("\n"), 1) if "assert" in text)
+    assert str(failures[0].origin) == f"docs/a.md:{line}"
+
+
+def test_a_changed_claim_fails_in_the_build_and_in_the_tests_alike(site: Site) -> None:
+    """Same words, same line."""
+    site.write({"docs/a.md": '# A\n\n```python check="Two"\nassert 1 == 2\n```\n'})
+    _, failures = site.render("a")
+    assert (
+        site.build()
+        == [str(failure) for failure in failures]
+        == ["docs/a.md:4: AssertionError: left was 1, right was 2"]
+    )
+
+
+NOTHING = {
+    "no assert": ("x = 1", 3, "this check asserts nothing"),
+    "a comment": ("# assert 1", 3, "this check asserts nothing"),
+    "a constant": ("assert True", 4, "this assert holds whatever was computed"),
+    "a text": ("assert 'the kernels are one'", 4, "this assert holds whatever was computed"),
+    "numbers": ("x = 1\nassert 2 > 1", 5, "this assert holds whatever was computed"),
+    "or": ("x = 1\nassert x == 2 or True", 5, "this assert holds whatever was computed"),
+    "itself": ("x = 1\nassert x == x", 5, "this assert compares something with itself"),
+    "a tuple": ("assert (1 == 2, 'no')", 4, "an assert of a tuple always holds"),
+    "swallowed": ("x = 1\ntry:\n    assert x == 2\nexcept Exception:\n    pass", 6, "an `except` around this"),
+    "could be": ("x = 1\ntry:\n    assert x == 1\nexcept AssertionError:\n    x = 2", 6, "an `except` around this"),
+    "suppressed": (
+        "import contextlib\nwith contextlib.suppress(AssertionError):\n    assert contextlib is None",
+        6,
+        "an `except` around this assert",
+    ),
+    "swallowed above": (
+        "def f():\n    assert f is None\ntry:\n    f()\nexcept AssertionError:\n    pass\nassert f",
+        5,
+        "this assert failed, and an `except` swallowed it",
+    ),
+    "a loop": ("for x in []:\n    assert x", 5, "this assert never ran"),
+    "one of two": ("x = 1\nassert x\nif x > 1:\n    assert x", 7, "this assert never ran"),
+    "all": ("x = []\nassert all(y for y in x)", 5, "this assert looked at nothing"),
+    "filtered": ("x = [1]\nassert all(y for y in x if y > 1)", 5, "this assert looked at nothing"),
+    "a list": ("x = []\nassert all(x)", 5, "this assert looked at nothing"),
+    "not any": ("x = []\nassert not any(y for y in x)", 5, "this assert looked at nothing"),
+}
+
+
+@pytest.mark.usefixtures("all_targets")  # a loop over what is missing is no fault of the check
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_check_that_checks_nothing_fails(site: Site, name: str) -> None:
+    code, line, said = NOTHING[name]
+    site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
+    _, failures = site.render("a")
+    assert [str(failure)[: len(f"docs/a.md:{line}: {said}")] for failure in failures] == [f"docs/a.md:{line}: {said}"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    {}[0]\nexcept KeyError:\n    pass\nelse:\n    assert False, 'a list again'\nassert print",
+        "try:\n    {}[0]\nexcept KeyError as error:\n    assert error.args == (0,)",
+        "for found in ([], [1]):\n    assert all(x == 1 for x in found)",
+        "import math\nassert math.pi > 3 and all(map(math.isfinite, [1, 2]))",
+        "import numpy as np\nnp.testing.assert_allclose([1.0], [1.0])",
+        "def hold(x):\n    assert x > 1, x\nhold(2)\nhold(3)",
+        "x = []\nassert x == []",
+    ],
+)
+def test_a_check_that_checks_something_passes(site: Site, code: str) -> None:
+    site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
+    assert site.render("a")[1] == []
+
+
+def test_where_a_target_is_missing_a_check_may_wait_for_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_session, "is_whole", lambda: False)
+    site.write({"docs/a.md": '# A\n\n```python check="One kernel"\nfor kernels in []:\n    assert kernels == 1\n```\n'})
+    assert site.render("a")[1] == []

@@ -1,0 +1,189 @@
+"""Sessions: one namespace for a page, run again when, and only when, something it depends on changed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Site
+
+BLOCK = '```python exec="on"'
+
+
+def test_the_blocks_of_a_page_share_a_namespace_and_pages_do_not(site: Site) -> None:
+    """A name of one page is unknown on the next."""
+    site.write(
+        {
+            "docs/a.md": f"# A\n\n{BLOCK}\nx = 1\n```\n\n{BLOCK}\nprint('x is', x)\n```\n",
+            "docs/b.md": f"# B\n\n{BLOCK}\nprint('x' in globals())\n```\n",
+        }
+    )
+    assert site.build() == []
+    assert "x is 1" in site.html("a")
+    assert "False" in site.html("b")
+
+
+def test_what_a_block_writes_is_shown_wherever_it_prints_from(site: Site) -> None:
+    """Functions of modules and `sys.stdout` count; stderr stays out of the page."""
+    site.write(
+        {
+            "snippets/speaks.py": "def speak():\n    print('from a module')\n",
+            "docs/a.md": f"""
+                # A
+
+                {BLOCK}
+                import inspect, sys
+                import speaks
+
+                def here():
+                    pass
+
+                speaks.speak()
+                sys.stdout.write("\\nwritten\\n")
+                print("\\nhidden", file=sys.stderr)
+                print(inspect.getsource(here).count("pass"), "source")
+                ```
+                """,
+        }
+    )
+    assert site.build() == []
+    assert "from a module" in site.html("a")
+    assert "written" in site.html("a")
+    assert "hidden" not in site.html("a")
+    assert "1 source" in site.html("a")
+
+
+def test_a_page_runs_again_only_when_it_must(site: Site, tmp_path: Path) -> None:
+    """Prose, a later block, a module, what this imports, a file that is read, another page: each edit in turn."""
+    count = tmp_path / "count"
+    page = f"""
+        # A
+
+        Prose.
+
+        {BLOCK}
+        from pathlib import Path
+        from parts import outer
+
+        with open({str(count)!r}, "a") as file:
+            file.write("x")
+        print(outer.number(), Path("{site.root}/docs/data.txt").read_text())
+        ```
+        """
+
+    def shown_after(edit: dict[str, str]) -> tuple[int, str]:
+        site.write(edit)
+        for name in edit:
+            # A file system may not tell two writes of one tick apart.
+            when = (site.root / name).stat().st_mtime_ns + 1_000_000 * len(count.read_text() if count.exists() else "x")
+            os.utime(site.root / name, ns=(when, when))
+        assert site.build(serve=True) == []
+        return len(count.read_text()), site.html("a").split("</h1>")[1]
+
+    first = {
+        "docs/a.md": page,
+        "docs/data.txt": "old",
+        "snippets/parts/outer.py": "from parts import inner\n\ndef number():\n    return inner.NUMBER\n",
+        "snippets/parts/inner.py": "NUMBER = 1\n",
+    }
+    assert shown_after(first) == (1, "\n<p>Prose.</p>\n<p>1 old</p>")
+    assert shown_after({}) == (1, "\n<p>Prose.</p>\n<p>1 old</p>")
+    assert shown_after({"docs/a.md": page.replace("Prose", "Poetry")}) == (1, "\n<p>Poetry.</p>\n<p>1 old</p>")
+    assert shown_after({"docs/index.md": "# Home\n\nNew.\n"}) == (1, "\n<p>Poetry.</p>\n<p>1 old</p>")
+    assert shown_after({"snippets/parts/inner.py": "NUMBER = 2\n"}) == (2, "\n<p>Poetry.</p>\n<p>2 old</p>")
+    assert shown_after({"snippets/parts/other.py": "NUMBER = 3\n"}) == (2, "\n<p>Poetry.</p>\n<p>2 old</p>")
+    assert shown_after({"docs/data.txt": "new"}) == (3, "\n<p>Poetry.</p>\n<p>2 new</p>")
+    assert shown_after({"docs/a.md": page.replace("outer.number()", "0")}) == (4, "\n<p>Prose.</p>\n<p>0 new</p>")
+
+
+def test_a_page_that_shows_its_own_lines_runs_again_when_they_move(site: Site) -> None:
+    """Both pages read their own files, as captures of functions on a page do; one says where its function stands."""
+
+    def page(name: str, prose: str, shown: str) -> dict[str, str]:
+        text = f"""
+            # A
+
+            {prose}
+
+            {BLOCK}
+            import inspect
+
+            def here(): ...
+
+            open("{site.root}/docs/{name}.md").read()
+            print({shown})
+            ```
+            """
+        return {f"docs/{name}.md": text}
+
+    line = "inspect.getfile(here), inspect.getsourcelines(here)[1]"
+    site.write(page("shows", "Prose.", line) | page("hides", "Prose.", "6 * 7"))
+    assert site.build(serve=True) == []
+    assert "docs/shows.md 8" in site.html("shows")
+    more = f"Prose.{'\n' + ' ' * 12}More."
+    site.write(page("shows", more, line) | page("hides", more, "6 * 7"))
+    assert site.build(serve=True) == []
+    assert "docs/shows.md 9" in site.html("shows")
+    assert [text for text in site.log if "(1 run)" in text] != []
+
+
+def test_every_page_that_uses_a_changed_module_runs_again(site: Site) -> None:
+    """Also the second, for which the module was loaded already."""
+    page = f"# A\n\n{BLOCK}\nfrom parts import shared\nprint(shared.TEXT)\n```\n"
+    site.write({"docs/a.md": page, "docs/b.md": page, "snippets/parts/shared.py": "TEXT = 'old'\n"})
+    assert site.build(serve=True) == []
+    site.write({"snippets/parts/shared.py": "TEXT = 'newer'\n"})
+    assert site.build(serve=True) == []
+    assert ["newer" in site.html(name) for name in ("a", "b")] == [True, True]
+
+
+def test_a_failing_page_runs_again_and_heals(site: Site) -> None:
+    """A failure is never kept."""
+    site.write({"docs/a.md": f"# A\n\n{BLOCK}\nimport helper\nprint(helper.X)\n```\n", "snippets/helper.py": "Y = 1\n"})
+    assert len(site.build(serve=True)) == 1
+    site.write({"snippets/helper.py": "X = 'healed'\n"})
+    assert site.build(serve=True) == []
+    assert "healed" in site.html("a")
+
+
+def test_a_failure_that_follows_from_another_is_not_told(site: Site) -> None:
+    """The first error of a page is the one to repair."""
+    site.write({"docs/a.md": f"# A\n\n{BLOCK}\nx = 1 / 0\n```\n\n`= x`\n\n{BLOCK}\nprint(x)\n```\n"})
+    assert site.build() == ["docs/a.md:4: ZeroDivisionError: division by zero"]
+
+
+def test_an_included_program_keeps_its_own_lines(site: Site) -> None:
+    """Also when only a part of it is included, indented, and it holds a data class."""
+    program = """
+        from __future__ import annotations
+
+        from dataclasses import dataclass
+
+        # --8<-- [start:part]
+        @dataclass
+        class Pair:
+            left: Undefined
+            right: int
+
+        def fail():
+            raise ValueError(Pair(1, 2))
+        # --8<-- [end:part]
+        """
+    text = f"""
+        # A
+
+        1. Item
+
+            {BLOCK} source="above"
+            from __future__ import annotations
+            from dataclasses import dataclass
+            --8<-- "program.py:part"
+            print(Pair(1, 2))
+            fail()
+            ```
+        """
+    site.write({"snippets/program.py": program, "docs/a.md": text})
+    assert site.build() == ["snippets/program.py:12: ValueError: Pair(left=1, right=2)"]

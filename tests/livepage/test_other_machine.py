@@ -1,0 +1,69 @@
+"""What a page shows of the moment or the machine is found by running it as elsewhere, and named by its line."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livepage import other_machine
+from livepage.read import project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conftest import Site
+
+SHOWN = {
+    "time": "import time; print(time.time())",
+    "clock": "import time; print(time.strftime('%Y'))",
+    "date": "import datetime; print(datetime.date.today())",
+    "now": "from datetime import datetime; print(datetime.now().year)",
+    "random": "import random; print(random.random())",
+    "numpy": "import numpy; print(numpy.random.rand())",
+    "hash": "print(hash('kernel'))",
+    "set": "print(*{'fusion', 'copy', 'dot', 'reduce', 'while', 'map'})",
+    "identity": "print(id(object) + id([]))",
+    "cores": "import os; print(os.cpu_count())",
+    "zone": "import time; print(time.tzname)",
+    "value": "",
+}
+KEPT = {
+    "plain": "print('the same', [1, 2], sorted({'b', 'a'}))",
+    "fixed": "import datetime as d; print(d.date(2026, 1, 2), isinstance(d.datetime.now(), d.datetime))",
+    "seeded": "import random; print(random.Random(0).random())",
+}
+
+
+@pytest.fixture(scope="module")
+def elsewhere(shared_site: Site) -> Iterator[other_machine.Twin]:
+    """The twin of one site."""
+    texts = {
+        name: f'# A\n\n```python exec="on"\nx = 1\n```\n\n```python exec="on"\n{code}\n```\n'
+        for name, code in (SHOWN | KEPT).items()
+    }
+    texts["value"] = "# A\n\nIt is `= 1`,\nor so, and `= hash('kernel')`.\n"
+    shared_site.write({f"docs/{name}.md": text for name, text in texts.items()})
+    with other_machine.Twin(shared_site.root) as found:
+        yield found
+
+
+def compare(site: Site, elsewhere: other_machine.Twin, name: str) -> list[str]:
+    with contextlib.chdir(site.root):
+        site.render(name)
+    return elsewhere.compare(site.root / f"docs/{name}.md", *project.sources[f"docs/{name}.md"])
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_of_the_moment_or_the_machine_is_named_by_its_line(
+    shared_site: Site, elsewhere: other_machine.Twin, name: str
+) -> None:
+    line = 4 if name == "value" else 7
+    [difference] = compare(shared_site, elsewhere, name)
+    assert difference.startswith(f"docs/{name}.md:{line}: run again elsewhere, this shows ")
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_is_the_same_everywhere_passes(shared_site: Site, elsewhere: other_machine.Twin, name: str) -> None:
+    assert compare(shared_site, elsewhere, name) == []

@@ -1,0 +1,80 @@
+"""The engine keeps its borders: rooms use each other by what these export, and nothing in it is about compilers."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINE = ROOT / "scripts" / "livepage"
+ROOMS = sorted(path.parent.name for path in ENGINE.glob("*/__init__.py"))
+SUBJECT = re.compile(
+    r"(?<![a-z])(?:xla|hlo|stablehlo|jaxpr|jaxlib|jax|libtpu|tpu|gpu|cuda|nvidia|mlir|llvm|ptx|pallas)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def list_imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield room and name of each import from a room of the engine; a module inside one is named with its room."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        text = "\n".join(re.findall(r"^from livepage.*$", text, re.MULTILINE))
+    for node in ast.walk(ast.parse(text)):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and re.match(rf"livepage\.(?:{'|'.join(ROOMS)})\b", node.module)
+        ):
+            yield from ((node.module.removeprefix("livepage."), alias.name) for alias in node.names)
+
+
+def list_users() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py", "docs/*.md"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    return [ROOT / name for name in listed if (ROOT / name).is_file()]
+
+
+def test_a_room_is_entered_by_what_it_exports_alone() -> None:
+    broken = []
+    for path in list_users():
+        name = path.relative_to(ROOT).as_posix()
+        for module, wanted in list_imports(path):
+            room, _, inner = module.partition(".")
+            own = f"scripts/livepage/{room}/" in name or name.startswith("tests/livepage/")
+            if not own and (inner or wanted not in importlib.import_module(f"livepage.{room}").__all__):
+                broken.append(f"{name}: {module}.{wanted}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_a_room_exports_is_documented_and_used_outside(room: str) -> None:
+    exported = importlib.import_module(f"livepage.{room}")
+    users = [path for path in list_users() if f"scripts/livepage/{room}/" not in path.as_posix()]
+    used = {wanted for path in users for module, wanted in list_imports(path) if module == room}
+    assert sorted(set(exported.__all__) - used) == []
+    things = [getattr(exported, name) for name in exported.__all__]
+    documented = [thing for thing in things if isinstance(thing, ModuleType | type) or inspect.isfunction(thing)]
+    assert [thing.__name__ for thing in documented if not inspect.getdoc(thing)] == []
+
+
+def test_the_engine_says_no_word_of_what_its_pages_are_about() -> None:
+    files = [path for path in ENGINE.rglob("*") if path.suffix in {".py", ".j2"}]
+    said = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in sorted(files)
+        for found in SUBJECT.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert said == []

@@ -1,0 +1,25 @@
+"""The one gate of a pull request opens when every job that it waits for succeeded, and says which did not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+from common import ROOT
+
+
+def run(**results: str) -> subprocess.CompletedProcess[str]:
+    """Ask the gate, with jobs by name and how each ended."""
+    needs = json.dumps({name: {"result": result, "outputs": {}} for name, result in results.items()})
+    command = ["bash", str(ROOT / "scripts" / "ci" / "needs_ok"), needs]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def test_the_gate_opens_only_when_every_job_succeeded() -> None:
+    assert run(pages="success", programs="success").returncode == 0
+    assert [run(pages="success", programs=ended).returncode for ended in ("failure", "cancelled", "skipped")] == [1] * 3
+    assert run().returncode == 1
+
+
+def test_how_each_job_ended_is_said() -> None:
+    assert run(pages="success", programs="skipped").stdout == "success    pages\nskipped    programs\n"

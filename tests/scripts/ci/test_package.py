@@ -1,0 +1,164 @@
+"""The wheel holds the package and nothing else, and works in an empty environment, in a folder that it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from email import message_from_bytes
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+import pytest
+
+from common import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PACKAGE = ROOT / "snippets" / "xla_inspect"
+README = (PACKAGE / "README.md").read_text(encoding="utf-8")
+MODEL, USE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+LINES = [line.partition("#")[0].split() for line in README.splitlines()]
+TYPED = [words for words in LINES if words[:1] == ["xla-inspect"] or words[:2] == ["python", "-m"]]
+"""The commands that the README shows."""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that `uv build` makes."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = ["uv", "build", "--wheel", "--quiet", f"--python={sys.executable}", f"--out-dir={folder}", str(ROOT)]
+    subprocess.run(command, check=True)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of an environment that holds the wheel and what it asks for, without its extras."""
+    place = tmp_path_factory.mktemp("user") / "env"
+    subprocess.run(["uv", "venv", "--quiet", f"--python={sys.executable}", str(place)], check=True)
+    programs = place / ("Scripts" if os.name == "nt" else "bin")
+    # In the project, whose constraints choose the versions that are tested everywhere else.
+    command = ["uv", "pip", "install", "--quiet", f"--python={programs / 'python'}", str(wheel)]
+    subprocess.run(command, check=True, cwd=ROOT)
+    return programs
+
+
+@pytest.fixture
+def run(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201 - a function
+    """Runs a command of that environment as its user does, in a project of theirs that holds `model.py` alone."""
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    home.mkdir()
+    (project / "pyproject.toml").write_text("", encoding="utf-8")
+    (project / "model.py").write_text(MODEL, encoding="utf-8")
+    unset = {"XLA_INSPECT_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA", "PYTHONPATH"}
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment |= {"HOME": str(home), "USERPROFILE": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    monkeypatch.chdir(project)
+
+    def runs(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(installed / program), *arguments]
+        return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+
+    return runs
+
+
+def list_files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(wheel: Path) -> None:
+    names = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    files = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files}
+
+
+def test_the_wheel_holds_the_licence(wheel: Path) -> None:
+    archive = ZipFile(wheel)
+    [name] = [name for name in archive.namelist() if name.endswith("/licenses/LICENSE")]
+    assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_what_the_registry_shows_starts_with_how_to_install_it_and_names_each_extra(wheel: Path) -> None:
+    archive = ZipFile(wheel)
+    [name] = [name for name in archive.namelist() if name.endswith("/METADATA")]
+    metadata = message_from_bytes(archive.read(name))
+    assert metadata.get_payload() == README
+    assert README.split("```")[1].startswith("sh\npip install xla-inspect ")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert sorted(metadata.get_all("Provides-Extra", [])) == sorted(extras)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == sorted(extras)
+
+
+def test_the_installed_wheel_imports_without_jax_or_numpy(wheel: Path, tmp_path: Path) -> None:
+    target = tmp_path / "site"
+    command = ["uv", "pip", "install", "--quiet", "--no-deps", f"--python={sys.executable}", f"--target={target}"]
+    subprocess.run([*command, str(wheel)], check=True)
+    # -S leaves out the environment's own packages, JAX among them.
+    code = f"import sys; sys.path.insert(0, {str(target)!r}); import xla_inspect; print(xla_inspect.__file__)"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], check=False, capture_output=True, text=True)
+    assert (done.stderr, done.stdout.strip()) == ("", str(target / "xla_inspect" / "__init__.py"))
+
+
+@pytest.mark.parametrize("words", TYPED, ids=" ".join)
+def test_each_command_of_its_readme_runs_and_leaves_the_folder_alone(run, words: list[str], tmp_path: Path) -> None:  # noqa: ANN001
+    done = run(*words)
+    if "h100" in words:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "run `pip install 'xla-inspect[cuda]'`" in done.stderr
+    else:
+        assert (done.returncode, "uv " in done.stdout + done.stderr) == (0, False), done.stderr
+    written = ["layer.html"] if "report" in words else []
+    assert list_files(tmp_path / "project") == [*written, "model.py", "pyproject.toml"]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="other systems keep caches elsewhere, see tests/xla_inspect/test_folders.py"
+)
+def test_captures_go_where_the_users_system_keeps_caches(run, tmp_path: Path) -> None:  # noqa: ANN001
+    assert run("python", "-c", USE).stdout.startswith("135 passes ran, 2 changed the module\nHloModule jit_tanh")
+    [kept] = list_files(tmp_path / "home")
+    assert re.fullmatch(r"\.cache/xla_inspect/\w{64}\.gz", kept)
+
+
+def test_a_missing_disassembler_is_told_by_name_with_the_line_to_type(run) -> None:  # noqa: ANN001
+    done = run("xla-inspect", "show", "model.py:layer", "--stage", "code")
+    assert (done.returncode, "(llvm)" in done.stdout, "(asm)" in done.stdout) == (0, True, False)
+    said = "no assembly: capstone and pyelftools not installed; run `pip install 'xla-inspect[asm]'`"
+    assert done.stderr.endswith(f"xla-inspect: {said}\n")
+    assert f"cpu has no assembly: {said.partition(': ')[2]}\n" in run("xla-inspect", "report", "model.py:layer").stdout
+
+
+def test_exercises_that_are_not_there_are_told_and_others_are_marked(run) -> None:  # noqa: ANN001
+    done = run("python", "-m", "xla_inspect.main", "--check")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there are no exercises in practice" in done.stderr
+    assert done.stderr.endswith("or name their folder with --exercises\n")
+    exercises = str(ROOT / "snippets" / "practice")
+    done = run("python", "-m", "xla_inspect.main", "--check", "hlo/donate", "--exercises", exercises)
+    assert (done.returncode, "1 exercise: 1 not yet written." in done.stdout) == (3, True)
+    assert f"python -m xla_inspect.main --check hlo/donate --exercises {exercises}" in " ".join(done.stdout.split())
+
+
+def test_a_type_checker_sees_the_types_of_the_package(installed: Path, tmp_path: Path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text(
+        "from xla_inspect import capture\ntext: str = capture(abs, 1.0, target='cpu').after\nnumber: int = text\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", f"--python-executable={installed / 'python'}", "--cache-dir"]
+    done = subprocess.run([*command, os.devnull, file], cwd=tmp_path, check=False, capture_output=True, text=True)
+    [error, summary] = done.stdout.splitlines()
+    assert error.startswith('user.py:3: error: Incompatible types in assignment (expression has type "str"')
+    assert summary.startswith("Found 1 error in 1 file")
+
+
+def test_help_imports_no_jax_and_nothing_that_is_heavy() -> None:
+    code = "import sys; from xla_inspect.commands.command_line import build_parser; build_parser(); print(*sys.modules)"
+    names = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    heavy = {"jax", "numpy", "capstone", "elftools", "pygments", "xla_inspect.report", "xla_inspect.practice"}
+    assert heavy & set(names) == set()

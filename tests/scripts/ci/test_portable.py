@@ -1,0 +1,110 @@
+"""The pages build with another builder, and the script that says so notices what that builder's exit code hides."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ci import portable
+from common import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = """
+    # Home { #home }
+
+    Two is `= 1 + 1`, and [there](deep/other.md#there).
+
+    ```python exec="on"
+    print("[Printed](deep/other.md) and **bold**.")
+    ```
+
+    ```python check="Numbers add up"
+    assert sum([1, 1]) == 2
+    ```
+
+    === "CPU"
+
+        `= 40 + 2`
+    """
+OTHER = "# Other\n\n## There { #there }\n\n[Home](../index.md#home)\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project of two pages with the project's own extensions and templates."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[0]
+    text = re.sub(r"^(?:extra_css|extra_javascript): .*$", "", text, flags=re.MULTILINE)
+    shutil.copytree(ROOT / "docs" / "overrides", tmp_path / "docs" / "overrides")
+    (tmp_path / "mkdocs.yml").write_text(
+        f"{text}\nnav:\n  - Home: index.md\n  - Other: deep/other.md\n", encoding="utf-8"
+    )
+    for name, page in {"index.md": PAGE, "deep/other.md": OTHER}.items():
+        (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "docs" / name).write_text(textwrap.dedent(page).lstrip(), encoding="utf-8")
+    (tmp_path / "snippets").mkdir()
+    (tmp_path / "scripts").mkdir()
+    for name in ("livepage", "inside_xla"):
+        (tmp_path / "scripts" / name).symlink_to(ROOT / "scripts" / name)
+    return tmp_path
+
+
+def change(folder: Path, old: str, new: str) -> None:
+    """Replace a text of the first page."""
+    path = folder / "docs" / "index.md"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def build(folder: Path) -> tuple[int, list[str]]:
+    """Build the folder's site."""
+    return portable.build(folder, ROOT / ".cache" / "xla_inspect")
+
+
+def test_pages_build_whole_and_what_the_hook_makes_is_said_to_be_missing(folder: Path) -> None:
+    assert build(folder) == (0, [])
+    assert portable.check(folder) == []
+    text = (folder / "site" / "index.html").read_text(encoding="utf-8")
+    assert text.count('<span class="value">') == 2
+    assert 'href="deep/other/"' in text
+    assert (folder / "site" / "sitemap.xml").read_text(encoding="utf-8").count("<loc>") == 2
+    missing = "\n".join(portable.list_missing(folder))
+    for word in ("hooks are not run", "search index", "llms.txt", "feed.xml", "Markdown beside"):
+        assert word in missing
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("assert sum([1, 1]) == 2", "assert sum([1, 1]) == 3", "docs/index.md:10: AssertionError"),
+        ("`= 1 + 1`", "`= 1 / 0`", "docs/index.md:3: ZeroDivisionError"),
+        ('exec="on"', 'exec="yes"', "docs/index.md:5: exec="),
+        ("deep/other.md#there", "deep/nowhere.md", "nowhere.md"),
+    ],
+)
+def test_a_page_that_fails_or_leads_nowhere_stops_the_build(folder: Path, old: str, new: str, says: str) -> None:
+    change(folder, old, new)
+    code, said = build(folder)
+    assert code != 0 or said != []
+    assert says in "\n".join(said)
+
+
+def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None:
+    assert build(folder) == (0, [])
+    home, other = folder / "site" / "index.html", folder / "site" / "deep" / "other" / "index.html"
+    text = home.read_text(encoding="utf-8")
+    text = text.replace('<details class="check"', "<details", 1).replace('href="deep/other/"', 'href="deep/other.md"')
+    home.write_text(text.replace('<span class="value">2</span>', "livepage-value-0"), encoding="utf-8")
+    other.unlink()
+    found = portable.check(folder)
+    assert "docs/deep/other.md: it was not built" in found
+    assert "docs/index.md: 0 of 1 checks are on the page" in found
+    assert "docs/index.md: 1 of 2 values are on the page" in found
+    assert "docs/index.md: a mark of ours was left as it is: livepage-value-0" in found
+    assert 'docs/index.md: the link "deep/other.md" leads nowhere' in found

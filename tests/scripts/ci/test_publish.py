@@ -1,0 +1,285 @@
+"""Versions of the site lie side by side, a failing page is never one of them, and the package is what its tag says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common import ROOT
+from livepage.publish import site_checksum
+
+MIKE = Path(sys.executable).with_name("mike")
+CONFIG = f"""\
+INHERIT: {ROOT / "mkdocs.yml"}
+hooks: [{ROOT / "scripts/livepage/mkdocs_hook.py"}]
+watch: []
+theme: {{custom_dir: {ROOT / "docs/overrides"}}}
+nav:
+  - Home: index.md
+"""
+GOOD = "---\ndescription: A page.\n---\n\n# Home\n\nTwo is `= 1 + 1`.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A git clone that holds a site of one page, with the project's own configuration."""
+    (tmp_path / "snippets").mkdir()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "mkdocs.yml").write_text(CONFIG, encoding="utf-8")
+    for command in (["init", "--quiet"], ["add", "docs"], ["commit", "--quiet", "--message", "Begin"]):
+        git(tmp_path, *command)
+    return tmp_path
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git as somebody, and return what it prints."""
+    named = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
+    return subprocess.run(
+        ["git", *named, *words], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()  # fmt: skip
+
+
+def deploy(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Deploy a version as scripts/ci/publish does."""
+    environment = os.environ | {
+        "SITE_URL": "https://example.org/xla/",
+        "SITE_VERSIONS": "1",
+        "NO_MKDOCS_2_WARNING": "1",
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_KEY_0": "user.name",
+        "GIT_CONFIG_VALUE_0": "a",
+        "GIT_CONFIG_KEY_1": "user.email",
+        "GIT_CONFIG_VALUE_1": "a@localhost",
+        "PATH": os.pathsep.join([str(MIKE.parent), os.environ["PATH"]]),
+    }
+    command = [MIKE, "deploy", "--branch", "gh-pages", "--update-aliases", "--alias-type", "copy", *words]
+    return subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+
+
+def test_a_version_and_its_alias_are_built_and_the_header_offers_the_others(folder: Path) -> None:
+    done = deploy(folder, "0.1", "stable")
+    assert done.returncode == 0, done.stderr
+    names = git(folder, "ls-tree", "--name-only", "gh-pages").split()
+    assert {"0.1", "stable", "versions.json"} <= set(names)
+    versions = json.loads(git(folder, "show", "gh-pages:versions.json"))
+    assert [(each["version"], each["aliases"]) for each in versions] == [("0.1", ["stable"])]
+    page = git(folder, "show", "gh-pages:0.1/index.html")
+    assert '<span class="value">2</span>' in page
+    assert '"provider": "mike"' in page
+    assert '<link rel="canonical" href="https://example.org/xla/0.1/">' in page
+    assert "https://example.org/xla/0.1/" in git(folder, "show", "gh-pages:0.1/sitemap.xml")
+
+
+def test_a_version_with_a_failing_page_is_not_kept(folder: Path) -> None:
+    (folder / "docs" / "index.md").write_text(GOOD.replace("1 + 1", "1 / 0"), encoding="utf-8")
+    done = deploy(folder, "0.1")
+    assert done.returncode != 0
+    assert "docs/index.md:7: ZeroDivisionError" in done.stderr
+    assert git(folder, "branch", "--list", "gh-pages") == ""
+
+
+LEAVING = """
+```python exec="on"
+{code}
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import os\nos._exit(0)", "docs/index.md:11: os._exit(0): a block must not leave Python"),
+        ("import os\nos.execv('/bin/true', ['true'])", "docs/index.md:11: a block must not put another program"),
+        ("import ctypes\nctypes.CDLL(None)._exit(0)", "docs/index.md:11: the process ended while this line ran"),
+    ],
+)
+def test_a_version_whose_build_was_left_is_not_kept(folder: Path, code: str, said: str) -> None:
+    """Python's own ways are refused; where native code ends the process, another one says that the site is missing."""
+    (folder / "docs" / "index.md").write_text(GOOD + LEAVING.format(code=code), encoding="utf-8")
+    done = deploy(folder, "0.1")
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert git(folder, "branch", "--list", "gh-pages") == ""
+
+
+def build(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build a site by the plain command."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+
+
+def test_only_a_finished_site_has_a_stamp_that_holds(folder: Path) -> None:
+    site, page = folder / "site", folder / "docs/index.md"
+    assert build(folder).returncode == 0
+    assert site_checksum.check(site) == ""
+    html = (site / "index.html").read_text(encoding="utf-8")
+    (site / "index.html").write_text(html.replace("2", "3"), encoding="utf-8")
+    assert (
+        site_checksum.check(site)
+        == f"{site} is not what its build left: its files do not add up to the sum in built.json"
+    )
+    (site / "index.html").unlink()
+    assert site_checksum.check(site) == f"{site} lacks the page index.html, which its built.json names"
+    for code in ("1 / 0", "__import__('ctypes').CDLL(None)._exit(0)", "__import__('signal').raise_signal(9)"):
+        page.write_text(GOOD.replace("1 + 1", code), encoding="utf-8")
+        assert build(folder).returncode != 0
+        assert "holds no finished site" in site_checksum.check(site)
+
+
+def test_publishing_refuses_a_site_without_its_pages(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever mike did: the branch is as it was."""
+    tools = tmp_path_factory.mktemp("tools")
+    empty = "git checkout -q --orphan gh-pages && git rm -rfq --cached . && mkdir $7 && touch $7/x && git add -f $7 && "
+    for name, does in {
+        "uv": 'case "$1" in run) shift 2; exec "$@";; esac',
+        "mike": f'[ "$1" = deploy ] || exit 0\n{empty} git commit -qm V && git checkout -qf master',
+    }.items():
+        (tools / name).write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+        (tools / name).chmod(0o755)
+    git(folder, "branch", "-M", "master")
+    path = os.pathsep.join([str(tools), str(MIKE.parent), os.environ["PATH"]])
+    done = run(folder, "publish", "build", "0.1", SITE_URL="https://example.org/", PATH=path)
+    assert done.returncode == 1
+    assert "pages/0.1 holds no finished site: there is no built.json, which a build writes last" in done.stderr
+    assert "publish: what was built is no whole site; nothing is published, and gh-pages is as it was." in done.stderr
+    assert git(folder, "branch", "--list", "gh-pages") == ""
+
+
+def run(folder: Path, script: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run one of the project's scripts, copied into a folder."""
+    shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    environment = {name: value for name, value in os.environ.items() if name != "SITE_URL"} | variables
+    command = ["bash", f"scripts/ci/{script}", *words]
+    return subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+
+
+def test_publishing_without_the_sites_address_says_what_to_set(tmp_path: Path) -> None:
+    done = run(tmp_path, "publish", "build", "0.1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "publish: SITE_URL is ''. "
+        "Set it to the address that all versions are under, such as https://host/path/.\n"
+    )  # fmt: skip
+
+
+def begin(folder: Path) -> Path:
+    """Make a repository with a branch of versions that holds `dev`, and return a clone of it."""
+    made = folder / "made"
+    made.mkdir()
+    git(made, "init", "--quiet", "--initial-branch=main")
+    git(made, "commit", "--quiet", "--allow-empty", "--message", "Begin")
+    git(made, "switch", "--quiet", "--orphan", "gh-pages")
+    add(made, **{"index.html": "url=dev/", "versions.json": "[]"})
+    for name in ("404.html", "sitemap.xml", "llms.txt"):
+        add(made, **{f"dev/{name}": name})
+    git(folder, "clone", "--quiet", "--bare", str(made), "origin")
+    return clone(folder, "here")
+
+
+def clone(folder: Path, name: str) -> Path:
+    """Clone the repository."""
+    git(folder, "clone", "--quiet", "origin", name, "--branch", "main")
+    (folder / "bin").mkdir(exist_ok=True)
+    (folder / "bin" / "gh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (folder / "bin" / "gh").chmod(0o755)
+    return folder / name
+
+
+def add(folder: Path, **files: str) -> None:
+    """Commit files."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "Add")
+
+
+def bundle(folder: Path, name: str, **files: str) -> str:
+    """Add files to the branch of versions of a clone of its own, and return its bundle."""
+    made = clone(folder, name)
+    git(made, "switch", "--quiet", "gh-pages")
+    add(made, **files)
+    git(made, "bundle", "create", "--quiet", str(folder / f"{name}.bundle"), "gh-pages")
+    return str(folder / f"{name}.bundle")
+
+
+def push(folder: Path, bundle: str) -> subprocess.CompletedProcess[str]:
+    """Push a bundle as the workflow does."""
+    shutil.rmtree(folder / "scripts", ignore_errors=True)
+    return run(folder, "publish", "push", bundle, PATH=f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_two_versions_that_are_published_at_once_are_both_kept(tmp_path: Path) -> None:
+    here = begin(tmp_path)
+    release = bundle(tmp_path, "release", **{"0.2/index.html": "0.2", "versions.json": '["0.2"]'})
+    main = bundle(tmp_path, "main", **{"dev/index.html": "new"})
+    assert [push(here, each).returncode for each in (release, main)] == [0, 0]
+    git(here, "fetch", "--quiet")
+    found = {name: git(here, "show", f"origin/gh-pages:{name}") for name in ("0.2/index.html", "dev/index.html")}
+    assert found == {"0.2/index.html": "0.2", "dev/index.html": "new"}
+    assert git(here, "show", "origin/gh-pages:versions.json") == '["0.2"]'
+
+
+def test_what_cannot_be_joined_is_refused_and_what_was_pushed_stays(tmp_path: Path) -> None:
+    here = begin(tmp_path)
+    first, second = (bundle(tmp_path, name, **{"versions.json": name}) for name in ("first", "second"))
+    assert push(here, first).returncode == 0
+    done = push(here, second)
+    assert done.returncode == 1
+    assert "both changed the same file" in done.stderr
+    git(here, "fetch", "--quiet")
+    assert git(here, "show", "origin/gh-pages:versions.json") == "first"
+
+
+def test_what_is_deployed_is_the_branch_as_it_is_with_the_files_that_are_looked_for_at_the_root(tmp_path: Path) -> None:
+    here = begin(tmp_path)
+    done = run(here, "publish", "pages")
+    assert (done.returncode, done.stderr) == (0, "")
+    laid = here / ".cache" / "publish" / "pages"
+    found = sorted(path.relative_to(laid).as_posix() for path in laid.rglob("*") if path.is_file())
+    files = ["404.html", "llms.txt", "sitemap.xml"]
+    assert found == sorted([*files, *(f"dev/{name}" for name in files), "index.html", "versions.json"])
+
+
+def test_a_tag_outside_of_main_builds_no_package(tmp_path: Path) -> None:
+    here = begin(tmp_path)
+    git(here, "commit", "--quiet", "--allow-empty", "--message", "Aside")
+    done = run(here, "package", "build", "v0.1.0")
+    assert done.returncode == 1
+    assert "v0.1.0 is no commit of origin/main: merge it first, and tag what main holds" in done.stderr
+    assert not (here / "dist").exists()
+
+
+def test_a_tag_of_another_version_builds_no_package(tmp_path: Path) -> None:
+    done = run(tmp_path, "package", "build", "v99.0.0")
+    assert done.returncode == 1
+    assert "the tag is v99.0.0 and the version in pyproject.toml is 0.1.0: the tag of that version is v0.1.0" in (
+        done.stderr
+    )
+    assert not (tmp_path / "dist").exists()
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("publish", ["push"]),
+        ("package", ["build", "a", "b"]),
+        ("newest", ["try"]),
+        ("comment", ["post"]),
+        ("needs_ok", []),
+    ],
+)
+def test_wrong_arguments_are_refused_with_a_way_to_the_right_ones(
+    script: str, words: list[str], tmp_path: Path
+) -> None:
+    done = run(tmp_path, script, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"{script}: ")

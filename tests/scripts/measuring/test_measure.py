@@ -1,0 +1,189 @@
+"""`scripts/measure` records what a device really launched, and where there is no GPU it says so and writes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import stamps
+from common import ROOT
+from measuring import gpu_profile, measure
+from programs import layer
+from xla_inspect import capture
+from xla_inspect.analysis import list_kernels
+from xla_inspect.report import find_measured
+from xla_inspect.targets import find_entry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NO_GPU = 3
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # As a reader runs it, and not as this process has set JAX up.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_FLAGS"))}
+    command = [sys.executable, "-m", "measuring.measure", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300, encoding="utf-8"
+    )
+
+
+@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="this machine has a GPU")
+def test_without_a_gpu_it_says_so_and_writes_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "times.json"
+    ended = run("--out", str(out), "layer")
+    assert ended.returncode == NO_GPU
+    assert "measure: no GPU that JAX can use here, so nothing was measured" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not out.exists()
+
+
+def test_no_times_of_a_gpu_are_recorded_that_nobody_measured() -> None:
+    path = ROOT / "docs/data/kernel-times.json"
+    found = stamps.read(path) if path.exists() else {}
+    for target in found.keys() - {"script", "versions", stamps.SEAL}:
+        assert find_entry(target).kind == "gpu"
+        device = found[target]
+        assert target.upper() in device["device"].upper()
+        assert device["date"]
+        assert device["versions"]["jax"]
+
+
+def test_what_the_profiler_of_this_cpu_saw_is_what_the_capture_launches(tmp_path: Path) -> None:
+    out = tmp_path / "times.json"
+    stamps.write(out, "scripts/measure", {"jax": "1.0"}, {"h100": {"kept": True}})
+    ended = run("--platform", "cpu", "--runs", "3", "--out", str(out), "layer")
+    assert ended.returncode == 0, ended.stderr
+    record = stamps.read(out)
+    assert record["versions"] == record["cpu"]["versions"]
+    assert record["h100"] == {"kept": True}
+    program = record["cpu"]["programs"]["layer"]
+    ahead = capture(layer.layer, *layer.EXAMPLE)
+    assert [each["name"] for each in program["kernels"]] == [kernel.name for kernel in list_kernels(ahead)]
+    assert {each["launches"] for each in program["kernels"]} == {1}
+    assert min(each["us"] for each in program["kernels"]) > 0
+    assert program["changed"] == {}
+    times = find_measured(record, ahead)
+    assert times is not None
+    assert list(times.seconds) == [kernel.name for kernel in list_kernels(ahead)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--platform", "cpu"), "name another file with --out"),
+        (("no_such_program",), "no program with an EXAMPLE is named no_such_program; there are "),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_refused(arguments: tuple[str, ...], said: str) -> None:
+    ended = run(*arguments)
+    assert ended.returncode == 2
+    assert said in " ".join(ended.stderr.split())
+
+
+def test_a_program_that_does_not_run_costs_the_others_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "times.json"
+    ended = run("--platform", "cpu", "--runs", "1", "--out", str(out), "exchange", "softmax")
+    assert ended.returncode == 0, ended.stderr
+    assert "exchange skipped: " in ended.stdout
+    assert list(json.loads(out.read_text(encoding="utf-8"))["cpu"]["programs"]) == ["softmax"]
+
+
+def test_programs_are_the_files_with_a_function_of_their_name_and_an_example() -> None:
+    found = measure.find_programs()
+    assert {"layer", "mlp", "attention", "transformer_block_grad"} <= set(found)
+    # Families have no function of the file's name.
+    assert not {"control_flow", "layouts", "fusible"} & set(found)
+
+
+def test_the_kernels_of_an_instruction_are_one_launch() -> None:
+    once = [("dot", "split", 10_000), ("dot", "sum", 2_000), ("add", "add", 1_000), ("loop", "step", 500)]
+    again = [("dot", "split", 12_000), ("dot", "sum", 2_000), ("add", "add", 3_000), ("loop", "step", 500)]
+    last = [("loop", "step", 700), ("loop", "rest", 400)]
+    runs = [*once, *last, *again, *last]
+    events = [gpu_profile.Event(name, kernel, start, duration) for start, (name, kernel, duration) in enumerate(runs)]
+    assert gpu_profile.summarize(reversed(events), 2) == [
+        {"name": "dot", "kernels": ["split", "sum"], "launches": 1, "us": 13.0},
+        {"name": "add", "kernels": ["add"], "launches": 1, "us": 2.0},
+        # The rest runs once for two steps.
+        {"name": "loop", "kernels": ["step", "rest"], "launches": 2, "us": 0.6 + 0.4 / 2},
+    ]
+
+
+class Fake:
+    """What a profile has, with the fields given."""
+
+    def __init__(self, **fields: Any) -> None:  # noqa: ANN401 - whatever a profile has
+        vars(self).update(fields)
+
+
+def test_of_a_gpu_only_the_streams_count() -> None:
+
+    def event(name: str, module: str = "jit_layer") -> Fake:
+        return Fake(name="symbol", start_ns=1, duration_ns=2, stats=[("hlo_op", name), ("hlo_module", module)])
+
+    def line(name: str, *events: Fake) -> Fake:
+        return Fake(name=name, events=list(events))
+
+    gpu = Fake(
+        name="/device:GPU:0",
+        lines=[line("Stream #7(Compute)", event("a"), event("b", "jit_other")), line("XLA Ops", event("a"))],
+    )
+    host = Fake(
+        name="/host:CPU", lines=[line("python", event("a"), Fake(name="x", start_ns=0, duration_ns=0, stats=[]))]
+    )
+    on_gpu = list(gpu_profile.read_events(Fake(planes=[host, gpu]), "jit_layer"))
+    assert [(each.name, each.kernel) for each in on_gpu] == [("a", "symbol")]
+    assert [each.name for each in gpu_profile.read_events(Fake(planes=[host]), "jit_layer")] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("device", "target"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "a100"),
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA H200", "h200"),
+        ("NVIDIA B200", "b200"),
+    ],
+)
+def test_a_device_is_known_by_its_name(device: str, target: str) -> None:
+    assert measure.find_target(device, "cuda") == target
+
+
+@pytest.mark.parametrize("device", ["NVIDIA GH200 480GB", "NVIDIA L4"])
+def test_a_device_that_is_no_target_is_refused(device: str) -> None:
+    with pytest.raises(SystemExit, match="is none of the GPUs"):
+        measure.find_target(device, "cuda")
+
+
+def test_kernels_that_tuning_replaced_are_counted_by_what_they_are() -> None:
+    """The product of the capture is a fusion of Triton's, that of the device a call of cuBLAS."""
+    ahead = capture(layer.layer, *layer.EXAMPLE, target="h100")
+    tuned = """\
+HloModule jit_layer
+
+ENTRY %main (x: f32[64,128], w: f32[128,256]) -> f32[64,256] {
+  %x = f32[64,128]{1,0} parameter(0)
+  %w = f32[128,256]{1,0} parameter(1)
+  %custom-call.1 = (f32[64,256]{1,0}, s8[64]{0}) custom-call(%x, %w), custom_call_target="__cublas$gemm"
+  ROOT %r = f32[64,256]{1,0} get-tuple-element(%custom-call.1), index=0
+}
+"""
+    kernels = [{"name": "custom-call.1", "kernels": ["symbol"], "launches": 1, "us": 3.0}]
+    found = measure.describe_program({"module": tuned, "kernels": kernels}, ahead)
+    assert found["kernels"][0]["what"] == "custom-call __cublas$gemm"
+    assert found["changed"] == {
+        "custom-call __cublas$gemm": 1,
+        "fusion __triton_nested_gemm_fusion": -1,
+        "fusion kLoop": -1,
+    }
+    assert measure.describe_times(found).startswith(
+        "1 kernel, 3.0 us; against the capture: +1 custom-call __cublas$gemm, -1 "
+    )

@@ -1,0 +1,33 @@
+"""What the contributing page says of a download was measured, of every compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import stamps
+from common import ROOT
+from peers import records
+
+FILE = ROOT / "docs" / "data" / "peer-costs.json"
+
+
+def read() -> dict[str, dict[str, Any]]:
+    costs: dict[str, dict[str, Any]] = stamps.read(FILE)["costs"]
+    return costs
+
+
+def test_every_compiler_was_measured() -> None:
+    assert sorted(read()) == records.names(), "run `scripts/peers --costs NAME`"
+
+
+def test_a_measurement_says_what_it_took_when_and_where() -> None:
+    for cost in read().values():
+        assert list(cost) == ["download MB", "disk MB", "install seconds", "processor seconds", "date", "machine"]
+        assert 0 < cost["download MB"] < cost["disk MB"]
+        assert cost["install seconds"] > 0
+        assert cost["processor seconds"] > 0
+
+
+def test_it_was_measured_of_the_version_that_is_pinned() -> None:
+    """What an install takes is another matter for another version: `scripts/peers --costs NAME` measures it."""
+    assert stamps.list_aged(stamps.read(FILE)["versions"]) == []

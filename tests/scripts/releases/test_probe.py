@@ -1,0 +1,279 @@
+"""The probe compiles under an environment's own JAX, says what it came to, and goes on where it was stopped."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import stamps
+from programs import layer
+from releases import compacting, environments, figures, measuring, pages, probe, public_names, summary
+from releases.__main__ import main
+from releases.dumped import read_log
+from releases.environments import Environment, ReleaseError
+from releases.joining import list_lacking
+from xla_inspect import capture
+from xla_inspect.analysis import list_kernels
+from xla_inspect.compilation import PINNED, list_options
+from xla_inspect.releases import Disagreement, Drift, read_releases, write_release
+
+if TYPE_CHECKING:
+    from xla_inspect.releases import Release
+
+ROOT = Path(__file__).resolve().parents[3]
+TASKS = measuring.list_tasks(["layer"], ["cpu"])
+
+
+class Here(Environment):
+    """The environment that runs this test, as that of a release."""
+
+    @property
+    def python(self) -> Path:
+        return Path(sys.executable)
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
+    kinds = {"gpu": "not asked for", "tpu": "not asked for"}
+    return Here("0.12.0.1", tmp_path_factory.mktemp("release"), {"jax": "0.12.0.1"}, kinds)
+
+
+@pytest.fixture(scope="module")
+def said(here: Here) -> list[str]:
+    """What the probe says of one program, measured for real."""
+    heard: list[str] = []
+    measuring.measure(here, TASKS, heard.append)
+    return heard
+
+
+@pytest.fixture(scope="module")
+def release(here: Here, said: list[str]) -> Release:
+    assert said
+    return compacting.compact(here, TASKS, {})
+
+
+def test_what_the_probe_finds_is_what_a_capture_finds(release: Release) -> None:
+    found, captured = release.programs["layer"].outcomes["cpu"], capture(layer.layer, *layer.EXAMPLE)
+    assert found.count("kernel") == sum(found.launches.values()) == len(list_kernels(captured))
+    assert found.instructions == sum(captured.module.opcode_counts().values())
+    assert found.memory.get("temporaries", 0) == captured.memory.temporaries
+    assert found.memory["arguments"] == captured.memory.arguments
+    assert found.flops == captured.cost.flops
+    assert sorted(found.changed) == sorted(set(captured.pass_names))
+    assert release.texts["layer"]["jaxpr"] == captured.jaxpr
+
+
+class Lowered:
+    """A program whose compiler takes note of the options that it is told, and knows all but one."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, object]] = []
+
+    def compile(self, compiler_options: dict[str, object]) -> str:
+        self.told.append(dict(compiler_options))
+        if "xla_dump_module_metadata" in compiler_options:
+            message = "No such compile option: 'xla_dump_module_metadata'"
+            raise RuntimeError(message)
+        return "compiled"
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu", "tpu"])
+def test_a_release_is_told_what_captures_tell_their_compiler_but_for_what_it_does_not_know(
+    kind: str, tmp_path: Path
+) -> None:
+    lowered = Lowered()
+    assert probe.compile_with_dumps(lowered, kind, tmp_path) == ("compiled", ["xla_dump_module_metadata"])
+    whole, known = lowered.told
+    assert whole == {**PINNED[kind], **list_options(kind, tmp_path)}
+    assert whole.keys() - known.keys() == {"xla_dump_module_metadata"}
+
+
+def test_it_lists_the_passes_that_ran_and_not_those_that_are_switched_off(release: Release) -> None:
+    ran = {run.name for run in capture(layer.layer, *layer.EXAMPLE).runs}
+    assert set(release.passes["cpu"]) <= ran
+    assert {"algsimp", "dce", "fusion"} <= set(release.passes["cpu"])
+    assert "cpu-parallel-task-assigner" not in release.passes["cpu"]
+
+
+def test_what_is_measured_is_not_measured_again(here: Here, said: list[str]) -> None:
+    assert any("1 of 1 (cpu)" in line for line in said)
+    heard: list[str] = []
+    measuring.measure(here, TASKS, heard.append)
+    assert heard == []
+
+
+def test_a_compiler_that_ends_the_process_costs_that_program_alone(
+    here: Here, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert said
+    (task,) = TASKS
+    broken = {**task, "file": "raw/cpu/broken.json.gz"}
+    # It ends as a crash does: while it is at something, without a word.
+    run = f"import json, os; json.dump({json.dumps(broken)}, open({str(here.folder / 'at.json')!r}, 'w')); os._exit(6)"
+    monkeypatch.setattr(Here, "module", lambda _self, _name: [sys.executable, "-c", run])
+    heard: list[str] = []
+    measuring.measure(here, [broken], heard.append)
+    assert heard == ["0.12.0.1: the compiler ended the process (exit 6) at raw/cpu/broken.json.gz"]
+    assert measuring.read(here, broken) == {"failed": "the compiler ended the process (exit 6)"}
+
+
+def test_no_process_of_a_release_is_led_to_another_release_s_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TPU_LIBRARY_PATH", "/elsewhere/libtpu.so")
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    assert not {"TPU_LIBRARY_PATH", "PYTHONPATH", "JAX_PLATFORMS"} & environments.clean_environment().keys()
+    assert "PATH" in environments.clean_environment()
+    with pytest.raises(SystemExit, match="which does not belong to"):
+        probe.check_libtpu()
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [("nonsense", "'nonsense' is no version of JAX: one looks like 0.11.2"), ("0.12", None)],
+)
+def test_a_bad_version_is_named_and_the_others_are_compared(
+    version: str,
+    reason: str | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(asked: str, _: str) -> Environment:
+        raise ReleaseError(environments.explain(asked, f"there is no version of jax=={asked}"))
+
+    monkeypatch.setattr(environments, "find_newest", lambda: "0.12.0.1")
+    if reason is None:
+        monkeypatch.setattr(environments, "make", refuse)
+        reason = "there is no release 0.12 of JAX; the newest is 0.12.0.1. `scripts/drift` takes released versions"
+    for known in ("0.11.2", "0.12.0.1"):
+        text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
+        (tmp_path / f"{known}.json").write_text(text, encoding="utf-8")
+    given = ["--out", str(tmp_path), "--without-pages", "0.11.2", version, "0.12.0.1"]
+    assert main(given) == 1
+    out = capsys.readouterr().out
+    assert f"**{version} was not measured**: {reason}." in out
+    assert "## JAX 0.11.2 to 0.12.0.1" in out
+
+
+def test_the_newest_release_is_compared_with_the_one_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "find_newest", lambda: "0.12.0.1")
+    for known in ("0.10.2", "0.11.2", "0.12.0.1"):
+        text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
+        (tmp_path / f"{known}.json").write_text(text, encoding="utf-8")
+    assert main(["--newest", "--without-pages", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert re.findall(r"^## .*", said.out, re.MULTILINE) == ["## JAX 0.11.2 to 0.12.0.1"]
+    assert "0.12.0.1: measured already" in said.err
+
+
+def test_a_program_that_a_record_lacks_is_named_and_one_without_a_compiler_is_not(release: Release) -> None:
+    both = measuring.list_tasks(["layer", "gelu"], ["cpu", "tpu-v5e"])
+    assert [(task["program"], task["base"]) for task in list_lacking(release, {}, both)] == [("gelu", "cpu")]
+
+
+def test_pages_alone_are_run_where_the_compiles_are_recorded(
+    here: Here, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "0.12.0.1.json").write_text(stamps.seal(write_release(release)), encoding="utf-8")
+    found = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError")
+    monkeypatch.setattr(environments, "make", lambda *_: here)
+    monkeypatch.setattr(pages, "run", lambda *_: ({"docs/fusion.md": {"check": 2}}, (found,)))
+    monkeypatch.delattr(measuring, "measure")
+    assert main(["--out", str(tmp_path), "0.12.0.1"]) == 0
+    (written,) = read_releases(tmp_path)
+    assert written == replace(release, pages={"docs/fusion.md": {"check": 2}}, disagreements=(found,))
+
+
+def test_a_target_that_does_not_exist_is_refused_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--targets", "tpu-v9", "0.12.0.1"])
+    assert "no target is named tpu-v9; the targets are cpu, a100" in capsys.readouterr().err
+
+
+def test_the_log_of_another_module_names_no_pass_of_ours() -> None:
+    log = """\
+I1120 20:42:12.327267 4713 hlo_pass_pipeline.cc:342] Running HLO pass pipeline on module jit_layer: simplification
+I1120 20:42:12.327289 4713 hlo_pass_pipeline.cc:174]   HLO pass algsimp
+I1120 20:42:12.327289 4713 hlo_pass_pipeline.cc:342] Running HLO pass pipeline on module wrapped_triton: inner
+I1120 20:42:12.327289 4713 hlo_pass_pipeline.cc:174]   HLO pass layout-normalization
+I1120 20:42:12.327289 4713 hlo_pass_pipeline.cc:169] HLO pass: algsimp time: 7 us"""
+    assert read_log(log, "jit_layer") == ["algsimp"]
+
+
+def test_public_names_are_those_that_a_module_defines_or_gives_on() -> None:
+    source = "import os\nfrom a import b as b, c\nfrom d import (e as f)\ndef g(): ...\nh = 1\n_i = 2\n"
+    assert list(public_names.list_defined(ast.parse(source).body)) == ["b", "f", "g", "h", "_i"]
+    found = public_names.list_names()
+    assert {"jit", "grad", "ShapeDtypeStruct"} <= set(found["jax"])
+    assert {"dot", "cumsum"} <= set(found["jax.numpy"])
+    assert not {"xla_computation", "partial", "np"} & set(found["jax"])
+
+
+def test_figures_are_cut_to_what_a_plugin_has_a_field_for() -> None:
+    plugin = next(Path(sys.prefix).glob("lib/python*/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so"), None)
+    if plugin is None:
+        pytest.skip("the GPU compiler is not installed: `uv sync --group accelerators`")
+    adapted, left_out = figures.adapt(plugin)
+    assert set(left_out.values()) == {0}
+    assert re.search(r"^ +core_count: 132$", adapted["h100"], re.MULTILINE)
+
+
+def test_a_page_is_run_and_what_does_not_hold_is_told_with_line_and_sentence(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "planted.md"
+    text = '# Planted\n\n```python check="Two and two are five"\nassert 2 + 2 == 5\n```\n\nIt is `= 1 // 0`.\n'
+    (tmp_path / "docs").mkdir()
+    path = tmp_path / "docs" / page.name
+    path.write_text(text, encoding="utf-8")
+    (tmp_path / "mkdocs.yml").write_text((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), encoding="utf-8")
+    for name in ("scripts", "snippets", "docs/overrides"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    run = f"""
+import json, sys
+sys.path[:0] = [{str(ROOT / "scripts")!r}, {str(ROOT / "snippets")!r}]
+import os
+os.chdir({str(tmp_path)!r})
+from pathlib import Path
+from releases import page_probe
+page_probe.settle()
+print(json.dumps(page_probe.run(Path({str(path)!r}), "docs/planted.md", Path({str(tmp_path)!r}))))
+"""
+    ended = subprocess.run([sys.executable, "-c", run], check=True, capture_output=True, text=True)
+    found = json.loads(ended.stdout.splitlines()[-1])
+    assert (found["pieces"], [each[1] for each in found["failed"]]) == ({"check": 1, "value": 1}, ["check", "value"]), (
+        found
+    )
+    counts, failed = pages.gather({"docs/planted.md": found})
+    assert counts == {"docs/planted.md": {"check": 1, "value": 1}}
+    assert [(each.line, each.what, each.sentence) for each in failed] == [
+        (4, "check", "Two and two are five"),
+        (7, "value", "1 // 0"),
+    ]
+    assert failed[0].error.startswith("AssertionError")
+
+
+def test_an_error_of_a_page_names_no_folder_of_the_machine() -> None:
+    error = "ImportError: cannot import name 'psum' from 'jax.lax' (/home/me/lib/site-packages/jax/lax.py)"
+    _, failed = pages.gather({"docs/planted.md": {"pieces": {}, "failed": [[3, "block", "import jax", error]]}})
+    assert [each.error for each in failed] == ["ImportError: cannot import name 'psum' from 'jax.lax' (jax/lax.py)"]
+
+
+def test_a_sentence_that_became_false_is_told_by_page_and_line(release: Release) -> None:
+    old = Disagreement("docs/fusion.md", 10, "check", "It always was false", "AssertionError")
+    new = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError: left was 2, right was 1")
+    step = Drift(
+        replace(release, disagreements=(old,)),
+        replace(release, jax="0.13.0", pages={"docs/fusion.md": {"check": 2}}, disagreements=(old, new)),
+    )
+    text = summary.describe(step)
+    assert "### Sentences on the site that became false: 1" in text
+    assert "`docs/fusion.md:97` | One kernel | AssertionError: left was 2, right was 1 |" in text
+    assert "It always was false" not in text

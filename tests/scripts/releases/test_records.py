@@ -1,0 +1,145 @@
+"""The newest record is of the compilers that are pinned, and says what the expected outputs say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from authoring import expected_outputs
+from releases import environments, measuring
+from releases.__main__ import main
+from releases.compacting import name_program
+from releases.joining import join, list_lacking
+from xla_inspect.releases import read_releases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.releases import Release, ReleaseOutcome
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = sorted(expected_outputs.EXPECTED.glob("*/*.txt"))
+
+
+@cache
+def newest() -> Release:
+    return read_releases(ROOT / "docs/data/drift")[-1]
+
+
+def read_expected(path: Path) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Yield what records call each member of a file of tests/expected, with the lines of its parts."""
+    program, part = path.parent.name, ""
+    name, parts = program, dict[str, list[str]]()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            if parts:
+                yield name, parts
+            name, parts = f"{program}: {line[1:-1]}", {}
+        elif line and not line.startswith(" "):
+            part = line
+            parts[part] = []
+        elif line:
+            parts[part].append(line.strip())
+    yield name, parts
+
+
+def count_passes(lines: list[str]) -> dict[str, int]:
+    """Return how often each pass changed a module, from lines such as `simplification: cse, algsimp x 2`."""
+    found: Counter[str] = Counter()
+    for line in lines:
+        for each in line.partition(": ")[2].split(", "):
+            name, _, times = each.partition(" x ")
+            found[name] += int(times or 1)
+    return dict(found)
+
+
+def differ(parts: dict[str, list[str]], outcome: ReleaseOutcome | None) -> bool:
+    """Return whether a record's outcome is another than the expected one."""
+    if outcome is None or "refused" in parts or outcome.failed:
+        return outcome is None or ("refused" in parts) != bool(outcome.failed)
+    numbers = [line.partition(": ") for line in parts["memory in bytes"]]
+    memory = {name: int(number.replace(",", "")) for name, _, number in numbers}
+    found = {name: outcome.memory.get(name, 0) for name in memory}
+    return (memory, count_passes(parts["passes that changed it"])) != (found, dict(outcome.changed))
+
+
+def test_the_newest_record_is_of_exactly_the_compilers_that_are_pinned() -> None:
+    pinned = environments.read_pins()
+    advice = f"`scripts/drift --complete {pinned['jax']}` measures what other compilers made"
+    assert dict(newest().versions) == pinned, advice
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_newest_record_says_what_is_expected(path: Path) -> None:
+    """Two ways to compile and to read the result, one in an environment of its own, come to the same."""
+    outcomes = {name: program.outcomes.get(path.stem) for name, program in newest().programs.items()}
+    wrong = [name for name, parts in read_expected(path) if differ(parts, outcomes.get(name))]
+    again = f"`scripts/drift --again --programs {path.parent.name}` with each release measures the program anew"
+    assert wrong == [], again
+
+
+def test_a_record_of_another_libtpu_lacks_what_tpus_are_concerned_with_alone() -> None:
+    tasks = measuring.list_tasks(["layer"], ["cpu", "h100", "tpu-v5e"])
+    old = replace(newest(), versions={**newest().versions, "libtpu": "0.0.1"})
+    lacking = [list_lacking(each, environments.read_pins(), tasks) for each in (newest(), old)]
+    assert [[task["base"] for task in each] for each in lacking] == [[], ["tpu-v5e"]]
+
+
+def test_what_is_measured_anew_takes_the_place_of_what_was_known_and_nothing_else() -> None:
+    tasks = measuring.list_tasks(["layer"], ["cpu", "tpu-v5e"])
+    known = newest()
+    layer = known.programs["layer"]
+    anew = replace(layer.outcomes["tpu-v5e"], instructions=7)
+    part = replace(layer, stablehlo={}, outcomes={"tpu-v5e": anew})
+    measured = replace(known, passes={"tpu": ("one",)}, programs={"layer": part}, names={"jax": ("jit",)})
+    joined = join(known, measured, tasks)
+    assert list(joined.programs) == ["layer"]
+    assert joined.programs["layer"].outcomes == {"cpu": layer.outcomes["cpu"], "tpu-v5e": anew}
+    assert joined.programs["layer"].stablehlo == {each: layer.stablehlo[each] for each in ("cpu", "tpu-v5e")}
+    assert (joined.passes["tpu"], joined.passes["cpu"]) == (("one",), known.passes["cpu"])
+    assert (joined.names, joined.pages) == ({"jax": ("jit",)}, known.pages)
+    whole = join(known, measured, measuring.list_tasks(["layer", "gelu"], ["tpu-v5e"]))
+    assert whole.passes["tpu"] == tuple(dict.fromkeys((*known.passes["tpu"], "one")))
+
+
+def test_the_pinned_release_is_installed_with_exactly_the_pins_and_another_with_what_belongs_to_it() -> None:
+    pinned = environments.read_pins()
+    wanted = environments.list_requirements(pinned["jax"])
+    exact = {name: version for each in wanted.values() for name, _, version in (item.partition("==") for item in each)}
+    assert exact == pinned
+    assert environments.list_requirements("0.11.2")["tpu"] == ["jax==0.11.2", "jax[tpu]==0.11.2"]
+    assert f"libtpu=={pinned['libtpu']}" not in str(environments.list_requirements(pinned["jax"], "0.0.50.1"))
+    with pytest.raises(environments.ReleaseError, match="another libtpu is tried with the JAX that is pinned alone"):
+        environments.list_requirements("0.11.2", "0.0.50.1")
+
+
+def test_two_libtpu_under_the_pinned_release_are_compared_without_the_other_targets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pinned, known = environments.read_pins(), max((ROOT / "docs/data/drift/libtpu").glob("*.json"))
+    (tmp_path / "libtpu").mkdir()
+    shutil.copy(ROOT / "docs/data/drift" / f"{pinned['jax']}.json", tmp_path)
+    shutil.copy(known, tmp_path / "libtpu")
+    assert main(["--out", str(tmp_path), "--without-pages", "--libtpu", known.stem]) == 0
+    said = capsys.readouterr()
+    assert re.findall(r"^## .*", said.out, re.MULTILINE) == [f"## libtpu {known.stem} to {pinned['libtpu']}"]
+    assert "TPU v5e: " in said.out
+    assert "H100: " not in said.out
+    assert f"{pinned['jax']} with libtpu {known.stem}: measured already" in said.err
+
+
+def test_each_release_is_compiled_for_a_tpu_v4_as_its_users_have_it() -> None:
+    """Meshes of v4 are of whole chips: a release measured in the other mode refuses the data-parallel step."""
+    every = read_releases(ROOT / "docs/data/drift")
+    refused = [each.jax for each in every if each.programs["gallery: parallel"].outcomes["tpu-v4"].failed]
+    assert refused == []
+    task = next(task for task in measuring.list_tasks(["gallery"], ["tpu-v4"]) if task["member"] == "parallel")
+    assert name_program(task) == "gallery: parallel"
+    assert re.fullmatch(r"tpu-v4:\d+x\d+x\d+", task["target"])

@@ -1,0 +1,65 @@
+"""The scripts lie where their purpose is, under names of their own, and only their packages can be imported."""
+
+from __future__ import annotations
+
+import importlib.util
+import pkgutil
+import re
+from collections import Counter
+from pathlib import Path
+
+from common import ROOT
+
+SCRIPTS = ROOT / "scripts"
+TYPED = {"serve", "test", "update", "new-chapter", "bench", "drift", "peers", "measure"}
+FOLDERS = {"authoring", "ci", "lint", "maintaining", "measuring"}
+PACKAGES = FOLDERS | {"common", "inside_xla", "livepage", "releases"}
+
+
+def list_commands() -> list[Path]:
+    """Return the commands of the shell, in whatever folder."""
+    return sorted(path for path in SCRIPTS.rglob("*") if path.is_file() and not path.suffix)
+
+
+def list_modules() -> list[Path]:
+    """Return the modules of the folders."""
+    return [path for folder in sorted(FOLDERS) for path in (SCRIPTS / folder).glob("[a-z]*.py")]
+
+
+def test_what_people_type_stands_in_front_and_all_else_in_a_folder() -> None:
+    assert {path.name for path in list_commands() if path.parent == SCRIPTS} == TYPED
+    assert {path.parent.name for path in list_commands()} - {SCRIPTS.name} < FOLDERS
+
+
+def test_no_module_can_be_imported_but_the_packages_and_what_mkdocs_takes_by_path() -> None:
+    """The folder is on the path, so that whatever lies in it is a module of the environment."""
+    hooks = re.findall(r"scripts/(\w+)\.py", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    tops = {module.name for module in pkgutil.iter_modules([str(SCRIPTS)])} - {*hooks}
+    # A folder without `__init__.py` could be imported as well.
+    assert tops | {path.relative_to(SCRIPTS).parts[0] for path in SCRIPTS.glob("*/**/*.py")} == tops
+    assert tops - PACKAGES == set()
+
+
+def test_a_package_is_what_its_name_imports() -> None:
+    """Nothing that is installed has the name of one."""
+    own = {name: SCRIPTS / name / "__init__.py" for name in PACKAGES if (SCRIPTS / name).is_dir()}
+    specs = {name: importlib.util.find_spec(name) for name in own}
+    assert {name: spec and Path(str(spec.origin)) for name, spec in specs.items()} == own
+
+
+def test_a_command_that_runs_one_module_has_its_name() -> None:
+    named = {}
+    for command in list_commands():
+        runs = re.findall(rf"(?:python -m|before_install) (?:{'|'.join(FOLDERS)})\.(\w+)", command.read_text("utf-8"))
+        if len(set(runs)) == 1 and command.name != "peers":
+            named[command.name.replace("-", "_")] = runs[0]
+    assert named == {name: name for name in named}
+    assert {"bench", "measure", "new_chapter", "update", "affirm", "pin", "newest", "portable"} == named.keys()
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """A name that stands twice has to be looked up; names of the tool count too."""
+    others = [path.stem for path in (ROOT / "snippets" / "xla_inspect").rglob("[a-z]*.py")]
+    others += [path.stem for name in PACKAGES - FOLDERS for path in (SCRIPTS / name).rglob("[a-z]*.py")]
+    own = [path.stem for path in list_modules()]
+    assert [name for name, count in Counter(own).items() if count > 1 or name in others] == []

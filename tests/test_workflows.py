@@ -1,0 +1,207 @@
+"""The workflow files are valid, have no more rights than they need, and do what they do through `scripts/`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from common import ROOT
+from peers import records
+
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+NAMES = [path.name for path in WORKFLOWS]
+SCRIPTS = Path(sys.executable).parent
+WRITERS = {"comment.yml", "main.yml", "newest.yml", "publish.yml", "release.yml"}
+
+
+def load(path: Path) -> dict[Any, Any]:
+    """Read a workflow; YAML takes its key `on` for the truth value."""
+    workflow: dict[Any, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    workflow["on"] = workflow.pop(True)
+    return workflow
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    """Return the steps of all jobs."""
+    return [step for job in load(path)["jobs"].values() for step in job.get("steps", [])]
+
+
+def run(command: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command of the environment, or skip where it has no wheel."""
+    found = shutil.which(command, path=SCRIPTS)
+    if found is None:
+        pytest.skip(f"{command} has no wheel for this machine")
+    return subprocess.run([found, *map(str, arguments)], check=False, capture_output=True, text=True)
+
+
+def validate(*paths: Path, schema: str = "vendor.github-workflows") -> str:
+    """Return what the schema of such files finds wrong, or an empty string."""
+    done = run("check-jsonschema", "--builtin-schema", schema, *paths)
+    return done.stdout if done.returncode else ""
+
+
+def audit(*paths: Path) -> list[str]:
+    """Return the names of what zizmor finds, with the strictest eyes it has."""
+    done = run("zizmor", "--offline", "--no-progress", "--persona=auditor", "--format=plain", "--color=never", *paths)
+    assert done.returncode in {0, 11, 12, 13, 14}, done.stderr  # from 11 on it tells how bad the worst finding is
+    return re.findall(r"^\w+\[([\w-]+)\]", done.stdout, re.MULTILINE)
+
+
+def plant(path: Path, folder: Path, found: str, put: str) -> Path:
+    """Copy a workflow, one text in it replaced."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(found) >= 1
+    copy = folder / ".github" / "workflows" / path.name
+    copy.parent.mkdir(parents=True)
+    copy.write_text(text.replace(found, put, 1), encoding="utf-8")
+    return copy
+
+
+def test_there_is_a_workflow_for_each_event() -> None:
+    events = {path.stem: set(load(path)["on"]) for path in WORKFLOWS}
+    assert events == {
+        "comment": {"workflow_run"},
+        "main": {"push", "workflow_dispatch"},
+        "newest": {"schedule", "workflow_dispatch"},
+        "peers": {"pull_request", "schedule", "workflow_dispatch"},
+        "publish": {"workflow_call"},
+        "pull-request": {"pull_request", "merge_group", "workflow_call"},
+        "release": {"push"},
+    }
+
+
+def test_every_file_is_what_its_schema_says() -> None:
+    assert validate(*WORKFLOWS) == ""
+    assert validate(GITHUB / "dependabot.yml", schema="vendor.dependabot") == ""
+
+
+def test_an_audit_finds_nothing() -> None:
+    assert audit(GITHUB) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "put", "finding"),
+    [
+        ("pull-request.yml", "permissions: {}", "permissions: write-all", "excessive-permissions"),
+        ("pull-request.yml", "checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd", "checkout@v6", "unpinned-uses"),
+        ("pull-request.yml", "  pull_request:", "  pull_request_target:", "dangerous-triggers"),
+        ("pull-request.yml", "persist-credentials: false", "fetch-depth: 1", "artipacked"),
+        ("pull-request.yml", '"$NEEDS"', '"${{ github.head_ref }}"', "template-injection"),
+        ("comment.yml", " # zizmor: ignore[dangerous-triggers]", " #", "dangerous-triggers"),
+    ],
+)
+def test_the_audit_notices(name: str, found: str, put: str, finding: str, tmp_path: Path) -> None:
+    assert finding in audit(plant(GITHUB / "workflows" / name, tmp_path, found, put))
+
+
+def test_the_schema_notices_a_misspelt_key(tmp_path: Path) -> None:
+    planted = plant(GITHUB / "workflows" / "main.yml", tmp_path, "runs-on:", "run-on:")
+    assert "run-on" in validate(planted)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
+def test_every_action_is_pinned_by_commit_with_its_version_beside_it(path: Path) -> None:
+    uses = re.findall(r"uses: (?!\./)(.*)", path.read_text(encoding="utf-8"))
+    assert [use for use in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
+
+
+def test_an_action_has_one_commit_wherever_it_is_used() -> None:
+    found: dict[str, set[str]] = {}
+    for path in WORKFLOWS:
+        for owner, commit in re.findall(r"uses: (\w+/[\w-]+)[\w/-]*@(\S+)", path.read_text(encoding="utf-8")):
+            found.setdefault(owner, set()).add(commit)
+    assert {owner: commits for owner, commits in found.items() if len(commits) > 1} == {}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
+def test_a_task_is_one_command_of_the_scripts(path: Path) -> None:
+    commands = [step["run"] for step in steps(path) if "run" in step]
+    named = [re.fullmatch(r"(scripts/(?:ci/)?[\w-]+)[^\n;&|]*", command) for command in commands]
+    assert [command for command, found in zip(commands, named, strict=True) if not found] == []
+    assert [found[1] for found in named if found and not (ROOT / found[1]).is_file()] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
+def test_no_job_has_a_right_that_is_not_its_own(path: Path) -> None:
+    workflow = load(path)
+    assert workflow["permissions"] == {}
+    rights = {right for job in workflow["jobs"].values() for right in job["permissions"].items()}
+    assert path.name in WRITERS or rights == {("contents", "read")}
+    assert "secrets." not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
+def test_what_compiles_cannot_write(path: Path) -> None:
+    """A job that installs packages or runs pages has a token that can only read."""
+    compiling = re.compile(
+        r"scripts/(?:ci/)?(?:test|update|peers|drift|portable|publish build|package build|newest try)\b"
+    )
+    jobs = load(path)["jobs"].items()
+    runs = {name: "\n".join(step.get("run", "") for step in job.get("steps", [])) for name, job in jobs}
+    rights = {name: job["permissions"] for name, job in jobs if compiling.search(runs[name])}
+    assert {name: right for name, right in rights.items() if right != {"contents": "read"}} == {}
+
+
+def test_a_pull_request_runs_every_program_and_every_page_with_every_target_required() -> None:
+    workflow = load(GITHUB / "workflows" / "pull-request.yml")
+    commands = {step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step}
+    assert {"scripts/test", "scripts/test tests/programs", "scripts/test tests/site/test_pages.py"} < (commands)
+    assert workflow["env"]["REQUIRE_TARGETS"] == "all"
+
+
+def test_every_other_compiler_is_run_where_its_script_changes() -> None:
+    (job,) = load(GITHUB / "workflows" / "peers.yml")["jobs"].values()
+    assert job["strategy"]["matrix"]["peer"] == records.names()
+
+
+def test_one_gate_waits_for_every_job_of_a_pull_request() -> None:
+    jobs = load(GITHUB / "workflows" / "pull-request.yml")["jobs"]
+    gate = jobs["all-green"]
+    assert set(gate["needs"]) == set(jobs) - {"all-green"}
+    assert gate["if"] == "always()"
+
+
+def test_no_push_cancels_a_release() -> None:
+    """A group lets one run wait and cancels it when the next comes, so a release shares its group with no other."""
+    groups = {path.stem: load(path).get("concurrency", {}) for path in WORKFLOWS}
+    assert groups["release"] == {"group": "release-${{ github.ref }}"}
+    assert [name for name, each in groups.items() if each.get("group", "").startswith("release")] == ["release"]
+    jobs = [job for path in WORKFLOWS for job in load(path)["jobs"].values()]
+    assert [job for job in jobs if "concurrency" in job] == []
+
+
+def test_a_release_publishes_nothing_before_every_check_has_succeeded_on_its_commit() -> None:
+    jobs = load(GITHUB / "workflows" / "release.yml")["jobs"]
+    assert jobs["checks"]["uses"] == "./.github/workflows/pull-request.yml"
+    free = {name for name, job in jobs.items() if not find_needs(jobs, name)}
+    assert free == {"checks"}
+    assert [name for name in jobs if name != "checks" and "checks" not in find_needs(jobs, name)] == []
+    assert [name for name, job in jobs.items() if "if" in job] == []
+
+
+def find_needs(jobs: dict[str, Any], name: str) -> set[str]:
+    """Return the jobs that a job waits for, directly or not."""
+    needs = jobs[name].get("needs", [])
+    direct = {needs} if isinstance(needs, str) else set(needs)
+    return direct.union(*(find_needs(jobs, each) for each in direct))
+
+
+def test_what_may_publish_installs_nothing_but_a_uv_pinned_by_its_content() -> None:
+    for path in WORKFLOWS:
+        for job in load(path)["jobs"].values():
+            if "id-token" in job["permissions"]:
+                commands = {step["run"] for step in job.get("steps", []) if "run" in step}
+                assert commands <= {"scripts/ci/package publish", "scripts/ci/publish pages"}
+
+
+def test_what_is_published_is_built_without_a_cache_that_others_could_have_written() -> None:
+    for name in ("publish.yml", "release.yml"):
+        assert "actions/cache" not in (GITHUB / "workflows" / name).read_text(encoding="utf-8")

@@ -1,0 +1,187 @@
+"""What a pass changed is found whatever the names, and said in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from cases import TARGETS
+
+from xla_inspect.analysis.changes import ModuleChange, compare_modules
+from xla_inspect.hlo import parse_module
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Corpus
+
+BEFORE = """\
+HloModule m
+
+%relu (a: f32[8]) -> f32[8] {
+  %a = f32[8]{0} parameter(0)
+  %zero = f32[] constant(0)
+  %zeros = f32[8]{0} broadcast(%zero), dimensions={}
+  ROOT %max = f32[8]{0} maximum(%a, %zeros)
+}
+
+ENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %y = f32[8]{0} parameter(1)
+  %add.1 = f32[8]{0} add(%x, %y), metadata={op_name="jit(f)/add"}
+  %call.2 = f32[8]{0} call(%add.1), to_apply=%relu
+  ROOT %sine.3 = f32[8]{0} sine(%call.2)
+}
+"""
+INLINED = """\
+HloModule m
+
+ENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %y = f32[8]{0} parameter(1)
+  %add.7 = f32[8]{0} add(%x, %y), metadata={op_name="jit(f)/add"}
+  %zero.1 = f32[] constant(0)
+  %zeros.1 = f32[8]{0} broadcast(%zero.1), dimensions={}
+  %max.1 = f32[8]{0} maximum(%add.7, %zeros.1)
+  ROOT %sine.9 = f32[8]{0} sine(%max.1)
+}
+"""
+FUSED = """\
+HloModule m, is_scheduled=true
+
+%fused (p: f32[8], q: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  %q = f32[8]{0} parameter(1)
+  %add = f32[8]{0} add(%p, %q)
+  %zero = f32[] constant(0)
+  %zeros = f32[8]{0} broadcast(%zero), dimensions={}
+  %max = f32[8]{0} maximum(%add, %zeros)
+  ROOT %sine = f32[8]{0} sine(%max)
+}
+
+ENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %y = f32[8]{0} parameter(1)
+  ROOT %fusion = f32[8]{0} fusion(%x, %y), kind=kLoop, calls=%fused
+}
+"""
+
+
+def change(before: str, after: str) -> ModuleChange:
+    return compare_modules(parse_module(before), parse_module(after))
+
+
+def renamed(text: str) -> str:
+    for name in ("add.1", "call.2", "sine.3", "relu", "zeros"):
+        text = text.replace(f"%{name} ", f"%{name}.clone.17 ").replace(f"%{name})", f"%{name}.clone.17)")
+    return text.replace("to_apply=%relu", "to_apply=%relu.clone.17")
+
+
+def test_a_module_does_not_differ_from_itself() -> None:
+    found = change(BEFORE, BEFORE)
+    assert (found.added, found.removed, found.changed) == ((), (), ())
+    assert found.summary == "changed nothing that the text shows"
+
+
+def test_renumbering_changes_only_names() -> None:
+    found = change(BEFORE, renamed(BEFORE))
+    assert (found.added, found.removed, found.computations_added, found.computations_removed) == ((), (), (), ())
+    assert found.aspects() == {"name": 4}
+    assert found.summary == "only names changed (4 instructions)"
+
+
+def test_instructions_that_trade_names_are_told_apart_by_what_they_compute() -> None:
+    traded = """\
+HloModule m
+
+ENTRY %e (x: f32[8]) -> f32[8] {{
+  %x = f32[8]{{0}} parameter(0)
+  %{0} = f32[8]{{0}} multiply(%x, %x)
+  %{1} = f32[8]{{0}} multiply(%{0}, %x)
+  ROOT %r = f32[8]{{0}} subtract(%{0}, %{1})
+}}
+"""
+    found = change(traded.format("a", "b"), traded.format("b", "a"))
+    assert found.aspects() == {"name": 2}
+
+
+def test_inlining_is_named_and_what_moved_is_not_counted() -> None:
+    found = change(BEFORE, INLINED)
+    assert found.computations_removed == ("relu",)
+    assert found.opcode_delta == {"call": -1, "parameter": -1}
+    assert found.summary == "inlined 1 call"
+
+
+def test_fusing_counts_the_instructions_that_went_in() -> None:
+    found = change(INLINED, FUSED)
+    assert [instruction.name for instruction in found.added if instruction.computation == "main"] == ["fusion"]
+    assert found.summary == "fused 4 instructions into 1 kLoop fusion; scheduled the module"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "summary"),
+    [
+        ("%sine.3 = f32[8]{0} sine(", "%sine.3 = f32[8]{0} cosine(", "removed 1 sine, added 1 cosine"),
+        ("add(%x, %y)", "add(%y, %x)", "rewired 1 instruction"),
+        ('op_name="jit(f)/add"', 'op_name="jit(f)/sum"', "only metadata changed (1 instruction)"),
+        ("%y = f32[8]{0}", "%y = f32[8]{0:T(128)}", "only layouts changed (1 instruction)"),
+        ("%y = f32[8]{0}", "%y = f32[8]{0:S(1)}", "only memory spaces changed (1 instruction)"),
+        ("%add.1 = f32[8]", "%add.1 = bf16[8]", "changed the element type of 1 instruction from f32 to bf16"),
+        ("constant(0)", "constant(1)", "changed attributes of 1 instruction"),
+        ("to_apply=%relu", 'to_apply=%relu, backend_config={"a":1}', "only backend configs changed (1 instruction)"),
+        ("HloModule m", "HloModule m, num_partitions=8", "only the module's num_partitions changed"),
+        ("HloModule m", "HloModule m, is_scheduled=true", "scheduled the module"),
+        ("sine(%call.2)", "sine(%call.2), control-predecessors={%x}", "only order constraints changed (1 instruction)"),
+    ],
+)
+def test_one_line_says_what_changed(old: str, new: str, summary: str) -> None:
+    assert old in BEFORE
+    assert change(BEFORE, BEFORE.replace(old, new)).summary == summary
+
+
+def test_a_change_names_the_instruction_and_the_attribute() -> None:
+    (found,) = change(
+        BEFORE, BEFORE.replace("broadcast(%zero), dimensions={}", "broadcast(%zero), dimensions={0}")
+    ).changed
+    assert (found.before.name, found.aspects, found.keys) == ("zeros", ("attributes",), ("dimensions",))
+
+
+def summaries(paths: list[Path]) -> dict[str, list[str]]:
+    """What each run of each pass did, in order, by the part of the file's name that names the pass."""
+    modules = [parse_module(path.read_text()) for path in paths]
+    found: dict[str, list[str]] = {}
+    for path, before, after in zip(paths[1:], modules, modules[1:], strict=False):
+        name = path.name.partition(".after_")[2].partition(".before")[0]
+        found.setdefault(name, []).append(compare_modules(before, after).summary)
+    return found
+
+
+def test_the_passes_of_a_perceptron_are_summed_up_as_they_are(corpus: Corpus) -> None:
+    found = summaries(corpus.passes("cpu", "mlp"))
+    assert found["call-inliner"] == ["inlined 1 call"]
+    assert found["algsimp"] == ["removed 4 reshape and 2 broadcast"]
+    assert found["dot-library-rewriter"] == ["fused 2 instructions into 2 kCustom fusions"]
+    assert found["fusion"] == ["fused 6 instructions into 2 kLoop fusions"]
+
+
+def test_a_tpu_turns_products_into_convolutions_and_fuses_them(corpus: Corpus) -> None:
+    found = summaries(corpus.passes("tpu-v5e", "mlp"))
+    assert found["dot_canonicalizer"] == ["removed 2 dot, added 2 convolution"]
+    assert found["tpu_fusion"][0] == "fused 8 instructions into 1 kOutput fusion"
+    assert "changed the element type of 2 instructions from f32 to bf16" in found["bfloat16-propagation"]
+
+
+def test_names_change_alone_on_a_gpu(corpus: Corpus) -> None:
+    found = summaries(corpus.passes("h100", "mlp"))
+    for renaming in ("rename-instructions", "rename_fusions"):
+        assert [words.partition(" (")[0] for words in found[renaming]] == ["only names changed"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_pass_of_a_training_step_has_a_short_summary(corpus: Corpus, target: str) -> None:
+    found = summaries(corpus.passes(target, "block_gradient"))
+    lines = [words for runs in found.values() for words in runs]
+    assert len(lines) > 15
+    for words in lines:
+        assert "nothing" not in words
+        assert len(words) < 240

@@ -1,0 +1,77 @@
+"""Collectives: what devices send each other, read from real modules of eight devices."""
+
+from __future__ import annotations
+
+import pytest
+from jax.sharding import PartitionSpec as P
+
+from programs import exchange, train_step
+from xla_inspect import Capture, capture
+from xla_inspect.analysis.collectives import Collective, list_collectives
+from xla_inspect.hlo import parse_module
+
+EIGHT = ("cpu:8", "h100:8", "tpu-v5e:2x4")
+ROWS = 512 * 512 * 4 // 8
+
+
+def train(target: str, sharding: str) -> Capture:
+    specs = train_step.SHARDINGS[sharding]
+    return capture(train_step.train_step, *train_step.EXAMPLE, target=target, mesh={"x": 8}, specs=specs)
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_each_exchange_of_a_program_is_found_once_with_the_bytes_it_sends(target: str) -> None:
+    found = capture(exchange.exchange, *exchange.EXAMPLE, target=target, mesh={"x": 8}, specs=exchange.SPECS)
+    assert {one.kind: (one.operand_bytes, one.group, one.sent_bytes) for one in list_collectives(found.module)} == {
+        "all-gather": (ROWS, 8, 7 * ROWS),
+        "all-reduce": (ROWS, 8, 2 * ROWS * 7 // 8),
+        "all-to-all": (ROWS, 8, ROWS * 7 // 8),
+        "collective-permute": (ROWS, 8, ROWS),
+        "reduce-scatter": (ROWS, 8, ROWS * 7 // 8),
+    }
+    assert len(list_collectives(found.module)) == 5
+
+
+def test_steps_of_one_collective_count_once() -> None:
+    module = train("tpu-v5e:2x4", "fully sharded").module
+    gathers = [one for one in list_collectives(module) if one.kind == "all-gather" and one.is_async]
+    assert len(gathers) == 2
+    assert sum(one.opcode == "all-gather" for one in module.walk()) > 4
+
+
+def test_an_all_reduce_fused_with_its_slice_is_told_from_a_whole_one() -> None:
+    kinds = [one.kind for one in list_collectives(train("tpu-v5e:2x4", "fully sharded").module)]
+    assert (kinds.count("all-reduce-scatter"), kinds.count("all-reduce")) == (1, 2)
+
+
+def test_a_collective_inside_an_asynchronous_computation_is_asynchronous() -> None:
+    found = {one.kind: one.is_async for one in list_collectives(train("h100:8", "fully sharded").module)}
+    assert (found["reduce-scatter"], found["all-to-all"]) == (True, False)
+
+
+def test_a_group_may_be_one_axis_of_a_mesh() -> None:
+    specs = (P("a", "b"),)
+    found = capture(lambda x: x.sum(0), exchange.EXAMPLE[0], target="cpu:8", mesh={"a": 4, "b": 2}, specs=specs)
+    assert [(one.kind, one.group) for one in list_collectives(found.module)] == [("all-reduce", 4)]
+
+
+@pytest.mark.parametrize(
+    ("groups", "size"),
+    [
+        ("{{0,1,2,3},{4,5,6,7}}", 4),
+        ("[4,2]<=[8]", 2),
+        ("[2,4]<=[4,2]T(1,0)", 4),
+        ("{}", 8),
+        ("mesh['a'=4,'b'=2] {'a','b'}", 8),
+        ("mesh['a'=8] {'a':(2)4}", 4),
+    ],
+)
+def test_groups_are_counted_in_each_form_that_xla_prints(groups: str, size: int) -> None:
+    text = f"""HloModule m, num_partitions=8
+
+ENTRY %main (x: f32[8]) -> f32[8] {{
+  %x = f32[8]{{0}} parameter(0)
+  ROOT %y = f32[8]{{0}} all-to-all(%x), channel_id=1, replica_groups={groups}, dimensions={{0}}
+}}
+"""
+    assert list_collectives(parse_module(text)) == (Collective("y", "all-to-all", 32, size, is_async=False),)

@@ -1,0 +1,70 @@
+"""Values are followed through what only packs and renames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from cases import TARGETS
+
+from xla_inspect.analysis.dataflow import Flow, trace_flow
+from xla_inspect.hlo import IDLE, parse_module
+from xla_inspect.report import draw_computation
+
+if TYPE_CHECKING:
+    from conftest import Corpus
+
+ENDS = ("-done", "-update")
+MODULE = parse_module("""HloModule m
+
+ENTRY %e (p: (f32[4], f32[2,2])) -> (f32[4], f32[2,2]) {
+  %p = (f32[4]{0}, f32[2,2]{1,0}) parameter(0)
+  %first = f32[4]{0} get-tuple-element(%p), index=0
+  %flat = f32[2,2]{1,0} bitcast(%first)
+  %start = (f32[2,2]{1,0}, f32[2,2]{1,0}, u32[]) copy-start(%flat)
+  %done = f32[2,2]{1,0} copy-done(%start)
+  %pair = (f32[2,2]{1,0}, f32[2,2]{1,0}) custom-call(%done, %done), custom_call_target="two"
+  %second = f32[2,2]{1,0} get-tuple-element(%pair), index=1
+  %sum = f32[2,2]{1,0} add(%second, %done)
+  ROOT %t = (f32[4]{0}, f32[2,2]{1,0}) tuple(%first, %sum)
+}
+""")
+
+
+def short(flow: Flow) -> tuple[str, tuple[int, ...], str, str | None]:
+    return flow.source, flow.index, flow.shape.plain, flow.user
+
+
+def test_a_value_goes_from_its_maker_to_each_of_its_users_once() -> None:
+    assert [short(edge) for edge in trace_flow(MODULE.entry).edges] == [
+        ("start", (), "f32[2,2]", "pair"),
+        ("pair", (1,), "f32[2,2]", "sum"),
+        ("start", (), "f32[2,2]", "sum"),
+    ]
+
+
+def test_an_input_is_followed_to_the_element_that_is_read() -> None:
+    assert [short(read) for read in trace_flow(MODULE.entry).inputs] == [("p", (0,), "f32[4]", "start")]
+
+
+def test_a_parameter_that_is_returned_is_no_result_of_the_work() -> None:
+    assert [short(result) for result in trace_flow(MODULE.entry).results] == [("sum", (), "f32[2,2]", None)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_computation_of_the_corpus_is_followed_and_drawn(corpus: Corpus, target: str) -> None:
+    """The optimized module of every program: loops, branches, collectives, tuples in tuples."""
+    drawn = 0
+    for path in corpus.texts(target):
+        if not path.name.endswith(("after_optimizations.txt", "before_optimizations.txt")):
+            continue
+        module = parse_module(path.read_text())
+        for computation in module.computations:
+            flow = trace_flow(computation)
+            work = [instruction for instruction in computation if instruction.opcode not in IDLE]
+            named = {node.name for node in flow.nodes}
+            assert [node for node in work if node.name not in named and not node.opcode.endswith(ENDS)] == []
+            assert {edge.source for edge in flow.edges} | {edge.user for edge in flow.edges} <= named
+        shown = draw_computation(module.entry, module)
+        drawn += shown.startswith('<figure class="graph"')
+    assert drawn > 20

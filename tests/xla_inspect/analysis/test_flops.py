@@ -1,0 +1,170 @@
+"""Work is counted by the rules of XLA's own cost analysis, and where it is not, on purpose."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from programs import attention, layer, layernorm, softmax, train_step, transformer_block_grad
+from programs import control_flow as loops
+from xla_inspect import capture, capture_all, jax_private
+from xla_inspect.analysis.flops import Count, Work, trip_count
+from xla_inspect.hlo import parse_module
+
+# XLA adds up in float32, which has 24 bits.
+ROUNDING = 2**-20
+
+COMPUTATIONS = {
+    "add": """
+%add (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %r = f32[] add(%x, %y)
+}
+""",
+    "less": """
+%less (x: f32[], y: f32[]) -> pred[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %r = pred[] compare(%x, %y), direction=LT
+}
+""",
+    "branches": """
+%a (x: f32[8]) -> f32[8] {
+  %x = f32[8] parameter(0)
+  ROOT %r = f32[8] sine(%x)
+}
+
+%b (x: f32[8]) -> f32[8] {
+  %x = f32[8] parameter(0)
+  ROOT %r = f32[8] add(%x, %x)
+}
+""",
+    "step": """
+%step (c: f32[8], x: f32[8]) -> (f32[8], f32[8]) {
+  %c = f32[8] parameter(0)
+  %x = f32[8] parameter(1)
+  %s = f32[8] add(%c, %x)
+  ROOT %t = (f32[8], f32[8]) tuple(%s, %s)
+}
+""",
+}
+
+
+def read(root: str, *operands: str, computations: str = "") -> str:
+    names = [f"%p{number}" for number in range(len(operands))]
+    lines = "".join(
+        f" {name} = {shape} parameter({n})\n" for n, (name, shape) in enumerate(zip(names, operands, strict=True))
+    )
+    return f"HloModule m\n\n{computations}\nENTRY %main {{\n{lines} ROOT %r = {root}\n}}\n"
+
+
+def count(text: str) -> Work:
+    module = parse_module(text)
+    return Count(module).computation(module.entry)
+
+
+def expect_the_same(text: str) -> None:
+    found, counted = count(text), jax_private.count_work(text)
+    expected = counted.get("flops", 0), counted.get("transcendentals", 0)
+    assert (found.flops, found.transcendentals) == pytest.approx(expected, rel=ROUNDING)
+
+
+def load() -> dict[str, str]:
+    written = tomllib.loads(Path(__file__).with_name("flops.toml").read_text(encoding="utf-8"))
+    return {
+        name: read(
+            each["root"], *each["operands"], computations="".join(COMPUTATIONS[name] for name in each.get("calls", ()))
+        )
+        for name, each in written.items()
+    }
+
+
+CASES = load()
+
+
+OTHERWISE = [name for name in CASES if name.startswith("library") or name in {"scan", "ragged dot"}]
+ALIKE = [name for name in CASES if name not in OTHERWISE]
+BINARY = ("add", "atan2", "divide", "maximum", "power", "remainder", "subtract")
+UNARY = (
+    *("abs", "acos", "asin", "cbrt", "ceil", "convert", "cosine", "cosh", "erf", "exp2", "exponential", "floor", "log"),
+    *("log2", "logistic", "negate", "round-nearest-even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh"),
+)
+PROGRAMS = {
+    "layer": (layer.layer, layer.EXAMPLE),
+    "softmax": (softmax.softmax, softmax.EXAMPLE),
+    "layernorm": (layernorm.layernorm, layernorm.EXAMPLE),
+    "attention": (attention.attention, attention.EXAMPLE),
+    "a training step": (train_step.train_step, train_step.EXAMPLE),
+    "a block and its gradient": (transformer_block_grad.transformer_block_grad, transformer_block_grad.EXAMPLE),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_each_rule_is_that_of_xla(name: str) -> None:
+    expect_the_same(CASES[name])
+
+
+@pytest.mark.parametrize("opcode", BINARY)
+def test_operations_on_two_elements_count_as_xla_counts_them(opcode: str) -> None:
+    expect_the_same(read(f"f32[64,32] {opcode}(%p0, %p1)", "f32[64,32]", "f32[64,32]"))
+
+
+@pytest.mark.parametrize("opcode", UNARY)
+def test_operations_on_one_element_count_as_xla_counts_them(opcode: str) -> None:
+    expect_the_same(read(f"f32[64,32] {opcode}(%p0)", "f32[64,32]"))
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_whole_programs_have_the_sums_of_xla_on_every_target_before_and_after(name: str) -> None:
+    function, example = PROGRAMS[name]
+    for found in capture_all(function, *example).values():
+        expect_the_same(found.before)
+        expect_the_same(found.after)
+
+
+def test_products_stand_apart_by_type_and_precision() -> None:
+    product = "f32[64,16] dot(%p0, %p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    asked = read(f"{product}, operand_precision={{highest,highest}}", "bf16[64,32]", "bf16[32,16]")
+    assert count(asked) == Work(products=Counter({"bf16 highest": 2 * 64 * 32 * 16}))
+    assert count(read("s32[8] add(%p0, %p0)", "s32[8]")) == Work(others=Counter({"s32": 8}))
+    assert count(read("pred[8] compare(%p0, %p0), direction=EQ", "s32[8]")) == Work(others=Counter({"s32": 8}))
+
+
+def test_a_loop_counts_as_often_as_it_runs_where_xla_counts_it_once() -> None:
+    function, example = loops.PROGRAMS["fori_loop"]
+    found = capture(function, *example)
+    loop = next(each for each in found.module.walk() if each.opcode == "while")
+    assert trip_count(loop) == 3
+    once = jax_private.count_work(found.after)["transcendentals"]
+    assert Count(found.module).instruction(loop).transcendentals == 3 * once == 3 * 8
+
+
+def test_of_branches_the_most_of_each_kind_counts() -> None:
+    assert count(CASES["conditional"]) == Work(others=Counter({"f32": 8}), transcendentals=8)
+
+
+def test_a_library_product_counts_where_xla_subtracts_one() -> None:
+    text = CASES["library product"]
+    assert count(text) == Work(products=Counter({"f32": 2 * 64 * 32 * 16}))
+    assert jax_private.count_work(text)["flops"] == -1
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERWISE if name.startswith("library convolution")])
+def test_a_library_convolution_counts_as_the_convolution_it_is_or_undoes(name: str) -> None:
+    assert count(CASES[name]).products == Counter({"f32": count(CASES["convolution"]).flops})
+
+
+def test_a_library_call_that_says_nothing_is_unknown() -> None:
+    text = read('f32[8] custom-call(%p0), custom_call_target="mine"', "f32[8]")
+    assert count(text) == Work(unknown=("mine",))
+
+
+def test_a_ragged_product_counts_each_row_once_and_a_scan_each_step() -> None:
+    assert count(CASES["ragged dot"]).flops == 2 * 16 * 32 * 64
+    assert jax_private.count_work(CASES["ragged dot"])["flops"] < 2 * 16 * 32 * 64
+    assert count(CASES["scan"]).flops == 4 * 8 != jax_private.count_work(CASES["scan"])["flops"]

@@ -1,0 +1,162 @@
+"""Launches are counted by one definition, in order, with the loops and branches around them and how often they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from programs import control_flow, layer, ranked
+from xla_inspect import capture, capture_all
+from xla_inspect.analysis import launches
+from xla_inspect.analysis.launches import find_role, list_kernels, list_launches
+from xla_inspect.hlo import parse_module
+
+ROOT = Path(__file__).resolve().parents[3]
+
+MODULE = """HloModule m, is_scheduled=true
+%fused (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  ROOT %n = f32[8]{0} negate(%p)
+}
+%sum (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+%called (p: f32[8]) -> f32[8] {
+  %p.1 = f32[8]{0} parameter(0)
+  ROOT %inside = f32[8]{0} fusion(%p.1), kind=kLoop, calls=%fused
+}
+%async_fused (p: f32[8]) -> f32[8] {
+  %p.2 = f32[8]{0} parameter(0)
+  ROOT %held = f32[8]{0} fusion(%p.2), kind=kCustom, calls=%fused
+}
+%offloaded (p: f32[8]) -> f32[8] {
+  %p.3 = f32[8]{0} parameter(0)
+  ROOT %whole = f32[8]{0} call(%p.3), to_apply=%called
+}
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %c = f32[] constant(1)
+  %start = (f32[8]{0:S(1)}, f32[8]{0}, u32[]) copy-start(%x)
+  %two = f32[8]{0} call(%x), to_apply=%called
+  %three = f32[8]{0} call(%two), to_apply=%called
+  %done = f32[8]{0:S(1)} copy-done(%start)
+  %slice-start = ((f32[8]{0}), f32[4]{0:S(1)}, s32[]) slice-start(%three), slice={[0:4]}
+  %slice-done = f32[4]{0:S(1)} slice-done(%slice-start)
+  %slice = f32[4]{0} slice(%three), slice={[0:4]}
+  %fusion-start = ((f32[8]{0}), f32[8]{0}, u32[]) async-start(%three), calls=%async_fused
+  %fusion-update = ((f32[8]{0}), f32[8]{0}, u32[]) async-update(%fusion-start)
+  %fusion-done = f32[8]{0} async-done(%fusion-update)
+  %call-start = ((f32[8]{0}), f32[8]{0}, u32[]) async-start(%three), calls=%offloaded
+  %call-done = f32[8]{0} async-done(%call-start)
+  %copy = f32[8]{0} copy(%call-done)
+  %all = f32[8]{0} all-reduce(%copy), to_apply=%sum
+  %b = f32[2,4]{1,0} bitcast(%all)
+  %token = token[] after-all()
+  %space = f32[8]{0} custom-call(), custom_call_target="AllocateBuffer"
+  %library = f32[8]{0} custom-call(%all), custom_call_target="__cublas$gemm"
+  ROOT %sum.1 = f32[] reduce(%library, %c), dimensions={0}, to_apply=%sum
+}
+"""
+
+
+def test_a_module_launches_kernels_collectives_and_copies_each_once_where_it_starts() -> None:
+    assert [(launch.name, launch.sort, launch.role) for launch in list_launches(parse_module(MODULE))] == [
+        ("start", "copy, async", "copy"),
+        ("inside", "fusion kLoop", "kernel"),
+        ("inside", "fusion kLoop", "kernel"),
+        ("slice-start", "slice, async", "copy"),
+        ("slice", "slice", "kernel"),
+        ("held", "fusion kCustom, async", "kernel"),
+        ("whole", "call, async", "kernel"),
+        ("copy", "copy", "copy"),
+        ("all", "all-reduce", "collective"),
+        ("library", "custom-call __cublas$gemm", "kernel"),
+        ("sum.1", "reduce", "kernel"),
+    ]
+
+
+def test_what_is_scheduled_is_the_start_of_what_runs() -> None:
+    starts = [launch.scheduled.name for launch in list_launches(parse_module(MODULE)) if launch.is_async]
+    assert starts == ["start", "slice-start", "fusion-start", "call-start"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "role"),
+    [
+        ("all-gather, async", "collective"),
+        ("fusion __triton_collective, async", "collective"),
+        ("partition-id", "kernel"),
+        ("custom-call TopK", "kernel"),
+        ("dot", "kernel"),
+        ("dynamic-slice", "kernel"),
+        ("dynamic-update-slice, async", "copy"),
+        ("outfeed", "copy"),
+        ("send", "copy"),
+        ("custom-call AllocateBuffer", None),
+        ("async-update", None),
+        ("while", None),
+        ("parameter", None),
+    ],
+)
+def test_a_sort_of_instruction_has_a_role_by_its_name_alone_as_records_hold_it(sort: str, role: str | None) -> None:
+    assert find_role(sort) == role
+
+
+def test_the_glossary_defines_launches_in_the_words_of_the_code() -> None:
+    definition = " ".join((launches.__doc__ or "").splitlines()[2:])
+    assert definition in (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_the_layer_is_one_kernel_and_one_copy_on_a_tpu_and_two_kernels_elsewhere() -> None:
+    roles = {
+        target: [launch.role for launch in list_launches(found)]
+        for target, found in capture_all(layer.layer, *layer.EXAMPLE).items()
+    }
+    assert roles == {"cpu": ["kernel"] * 2, "h100": ["kernel"] * 2, "tpu-v5e": ["copy", "kernel"]}
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_the_thunk_with_a_grid_tells_of_an_operation_that_is_several() -> None:
+    found = capture(ranked.ranked, *ranked.EXAMPLE, target="h100")
+    several = [kernel for kernel in list_kernels(found) if [each.name for each in found.thunks].count(kernel.name) > 1]
+    assert several
+    for kernel in several:
+        kinds = [thunk.kind for thunk in found.thunks if thunk.name == kernel.name]
+        assert (kinds, kernel.thunk and kernel.thunk.kind) == (["kCopy", "kCustomKernel"], "kCustomKernel")
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_body_runs_as_often_as_the_loop_and_the_condition_once_more() -> None:
+    function, example = control_flow.PROGRAMS["fori_loop"]
+    for target in ("cpu", "h100"):
+        found = capture(function, *example, target=target)
+        inside = [launch for launch in list_launches(found) if launch.within]
+        loop = next(each for each in found.module.walk() if each.opcode == "while")
+        assert {launch.within for launch in inside} == {(loop.name,)}
+        bodies = loop.calls["body"]
+        expected = [3 if launch.instruction.computation in bodies else 4 for launch in inside]
+        assert [launch.runs for launch in inside] == expected
+        assert set(expected) == {3, 4}
+
+
+def test_nobody_knows_how_often_a_branch_or_an_open_loop_runs() -> None:
+    for name in ("cond", "while_loop"):
+        function, example = control_flow.PROGRAMS[name]
+        inside = [launch for launch in list_launches(capture(function, *example)) if launch.within]
+        assert {launch.runs for launch in inside} == {None}
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_what_an_asynchronous_thunk_starts_is_one_launch_of_the_loop_it_stands_in() -> None:
+    function, example = control_flow.PROGRAMS["scan"]
+    found = capture(function, *example, target="h100")
+    started = [thunk.name for thunk in found.thunks if thunk.kind == "kAsyncStart"]
+    sliced = [launch for launch in list_launches(found) if launch.is_async]
+    assert [launch.scheduled.name for launch in sliced] == started
+    assert [(launch.runs, launch.role, launch.thunk and launch.thunk.kind) for launch in sliced] == [
+        (8, "kernel", "kDynamicSliceFusion")
+    ]

@@ -1,0 +1,119 @@
+"""Who removed an operation: read from modules written for the purpose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from xla_inspect.analysis.rewrites import Fate, count_equations, count_executed, count_operations, find_fate
+from xla_inspect.captured import Capture, Cost, Memory, PassChange
+
+MODULE = """HloModule m
+
+ENTRY %e (x: f32[4]) -> f32[4] {{
+  %x = f32[4] parameter(0)
+{lines}
+}}
+"""
+TWO = "  %n = f32[4] negate(%x)\n  ROOT %r = f32[4] negate(%n)"
+NONE = "  ROOT %r = f32[4] copy(%x)"
+UNUSED = "  %n = f32[4] negate(%x)\n  %m = f32[4] negate(%n)\n  ROOT %r = f32[4] copy(%x)"
+CALLS = """HloModule m
+
+%f (p: f32[4]) -> f32[4] {
+  %p = f32[4] parameter(0)
+  ROOT %n = f32[4] negate(%p)
+}
+
+ENTRY %e (x: f32[4]) -> f32[4] {
+  %x = f32[4] parameter(0)
+  %c = f32[4] call(%x), to_apply=%f
+  ROOT %d = f32[4] call(%c), to_apply=%f
+}
+"""
+STABLEHLO = """module @m {
+  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = call @f(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = call @f(%0) : (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+  func.func private @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.negate %arg0 : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+"""
+JAXPR = "{ lambda ; a:f32[4]. let\n    b:f32[4] = neg a\n    c:f32[4] = neg b\n  in (c,) }"
+
+
+def module(lines: str) -> str:
+    return MODULE.format(lines=lines)
+
+
+def capture(*texts: str) -> Capture:
+    """Make a capture whose passes `p0`, `p1` and so on left these modules, the first before any pass."""
+    before, *after = texts
+    return Capture(
+        program="f",
+        target="cpu",
+        versions={},
+        options={},
+        source_file="",
+        source="",
+        jaxpr=JAXPR,
+        stablehlo=STABLEHLO,
+        stablehlo_locations="",
+        before=before,
+        after=texts[-1],
+        runs=(),
+        passes=tuple(PassChange("pipeline", f"p{place}", text) for place, text in enumerate(after)),
+        buffers="",
+        live_ranges="",
+        memory=Memory(0, 0, 0, 0, 0, 0),
+        cost=Cost(0, 0, 0, "", {}),
+        thunks=(),
+    )
+
+
+def test_the_pass_after_which_they_are_gone_removed_them() -> None:
+    found = find_fate(capture(module(TWO), module(TWO), module(NONE), module(NONE)), ("negate",), 0)
+    assert found == Fate("p1", "pipeline", 1, 0)
+
+
+def test_a_pass_that_a_later_one_undoes_does_not_count() -> None:
+    found = find_fate(capture(module(TWO), module(NONE), module(TWO), module(NONE)), ("negate",), 0)
+    assert found.by == "p2"
+
+
+def test_what_is_left_at_the_end_was_kept() -> None:
+    found = find_fate(capture(module(TWO), module(NONE), module(TWO)), ("negate",), 0)
+    assert (found.happened, found.left) == (False, 2)
+
+
+def test_two_calls_of_one_negation_are_two_negations() -> None:
+    assert count_executed(CALLS, ("negate",)) == 2
+    assert count_operations(STABLEHLO, ("negate",)) == 2
+    assert find_fate(capture(CALLS, module(NONE)), ("negate",), 1).by == "p0"
+
+
+def test_what_nothing_needs_is_gone_before_it_is_swept() -> None:
+    assert count_executed(module(UNUSED), ("negate",)) == 0
+    assert find_fate(capture(module(TWO), module(UNUSED), module(NONE)), ("negate",), 0).by == "p0"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "import"),
+        ({"stablehlo": STABLEHLO.replace("negate", "abs")}, "JAX"),
+        ({"stablehlo": STABLEHLO.replace("negate", "abs"), "jaxpr": JAXPR.replace("neg", "abs")}, "Python"),
+    ],
+)
+def test_what_no_pass_removed_was_gone_before(changes: dict[str, str], expected: str) -> None:
+    assert find_fate(replace(capture(module(NONE), module(NONE)), **changes), ("negate",), 0).by == expected
+
+
+def test_equations_are_counted_by_their_primitives() -> None:
+    assert count_equations(JAXPR, ("negate",)) == 2
+    assert count_equations(JAXPR, ("multiply", "dot")) == 0

@@ -1,0 +1,97 @@
+"""An instruction keeps its number through every pass, and its line of Python."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from programs import layer as small
+from programs import transformer_block_grad as trained
+from xla_inspect import Capture, capture, capture_all
+from xla_inspect.analysis.op_sources import read_jaxpr_lines, read_stablehlo_lines
+from xla_inspect.analysis.tracking import LAST, find_lines, follow_passes
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+@pytest.fixture(scope="module", params=["cpu", "h100", "tpu-v5e"])
+def layer(request: pytest.FixtureRequest) -> Capture:
+    """The layer on each target."""
+    return capture(small.layer, *small.EXAMPLE, target=request.param)
+
+
+def test_there_is_a_state_for_the_import_and_one_for_each_pass(layer: Capture) -> None:
+    states = list(follow_passes(layer))
+    assert [state.name for state in states if state.name != LAST] == ["", *(step.name for step in layer.passes)]
+    assert states[-1].module.instruction_count() == layer.module.instruction_count()
+
+
+def test_a_number_belongs_to_one_instruction_of_a_state(layer: Capture) -> None:
+    for state in follow_passes(layer):
+        assert len(set(state.numbers.values())) == state.module.instruction_count()
+
+
+def test_what_a_pass_kept_keeps_its_number(layer: Capture) -> None:
+    states = list(follow_passes(layer))
+    for before, after in itertools.pairwise(states):
+        change = after.change
+        assert change is not None
+        assert {each: after.numbers[each] for each in change.kept.values()} == {
+            each: before.numbers[known] for known, each in change.kept.items()
+        }
+
+
+def test_the_product_has_one_number_from_import_to_the_end() -> None:
+    states = list(follow_passes(capture(small.layer, *small.EXAMPLE)))
+    numbers = [
+        {number for each, number in state.numbers.items() if each.opcode == "dot"} for state in (states[0], states[-1])
+    ]
+    assert numbers[0] == numbers[1]
+    assert len(numbers[0]) == 1
+
+
+def test_a_line_is_the_instruction_s_own_wherever_it_names_one(layer: Capture) -> None:
+    lines = find_lines(layer, layer.module)
+    for instruction in layer.module.walk():
+        chain = layer.frames.get(instruction.stack_frame or 0, ())
+        own = [(frame.file, frame.line) for frame in chain if frame.file in layer.sources]
+        if own:
+            assert (lines[instruction].file, lines[instruction].number) == own[0]
+            assert lines[instruction].through == ""
+
+
+def test_a_prefetch_has_the_line_of_what_takes_it_and_says_so() -> None:
+    found = capture(small.layer, *small.EXAMPLE, target="tpu-v5e")
+    lines = find_lines(found, found.module)
+    prefetch = next(each for each in found.module.walk() if each.opcode == "copy-start")
+    assert lines[prefetch].number == found.source.splitlines().index("    return jax.nn.relu(x @ w + b)") + 1
+    assert lines[prefetch].through != ""
+
+
+def test_every_file_of_the_program_is_among_the_sources() -> None:
+    found = capture(trained.transformer_block_grad, *trained.EXAMPLE)
+    assert list(found.sources) == [
+        "snippets/programs/transformer_block_grad.py",
+        "snippets/programs/transformer_block.py",
+    ]
+    assert "def transformer_block(" in found.sources["snippets/programs/transformer_block.py"]
+
+
+def test_lines_of_jaxpr_and_stablehlo_lead_to_python_and_lose_their_marks() -> None:
+    found = capture(small.layer, *small.EXAMPLE)
+    number = found.source.splitlines().index("    return jax.nn.relu(x @ w + b)") + 1
+    place = (found.source_file, number)
+    jaxpr, stablehlo = read_jaxpr_lines(found.jaxpr_locations), read_stablehlo_lines(found.stablehlo_locations)
+    assert "\n".join(text for text, _ in jaxpr) == found.jaxpr
+    assert [text for text, _ in stablehlo] == found.stablehlo.splitlines()
+    assert {at for text, at in jaxpr if "dot_general" in text} == {place}
+    # What relu is made of stands inside its equation.
+    assert {at for text, at in jaxpr if " max " in text} == {place}
+    assert {at for text, at in stablehlo if "stablehlo.dot_general" in text} == {place}
+
+
+def test_numbers_follow_through_a_whole_training_step() -> None:
+    for found in capture_all(trained.transformer_block_grad, *trained.EXAMPLE).values():
+        *_, last = follow_passes(found)
+        assert last.module.instruction_count() == found.module.instruction_count()

@@ -1,0 +1,74 @@
+"""A capture as JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect import Capture, InspectError
+from xla_inspect.captured.storage import LineTable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xla_inspect import Captures
+
+READ = """
+import sys
+sys.modules["jax"] = sys.modules["jaxlib"] = None
+from pathlib import Path
+from xla_inspect import Capture
+for path in map(Path, sys.argv[1:]):
+    found = Capture.from_json(path.read_text(encoding="utf-8"))
+    print(found.target, found.module.name, found.passes[0].module.name)
+"""
+
+
+def test_a_capture_comes_back_from_json_without_loss(layers: Captures) -> None:
+    back = {target: Capture.from_json(found.to_json()) for target, found in layers.items()}
+    assert back == dict(layers)
+    assert [found.identity for found in back.values()] == [found.identity for found in layers.values()]
+
+
+def test_a_capture_that_no_cache_has_named_keeps_its_identity_too(layers: Captures) -> None:
+    changed = replace(layers["cpu"], after="")
+    assert Capture.from_json(changed.to_json()).identity == changed.identity != layers["cpu"].identity
+
+
+def test_json_shares_the_lines_of_the_passes(layers: Captures) -> None:
+    found = layers["h100"]
+    lines = json.loads(found.to_json())["lines"]
+    assert len(lines) == len(set(lines))
+    assert {line for change in found.passes for line in change.text.split("\n")} <= set(lines)
+
+
+def test_a_capture_is_read_where_there_is_no_jax(layers: Captures, tmp_path: Path) -> None:
+    for target, found in layers.items():
+        (tmp_path / target).write_text(found.to_json(), encoding="utf-8")
+    command = [sys.executable, "-c", READ, *(str(tmp_path / target) for target in layers)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("".join(f"{name} jit_layer jit_layer\n" for name in layers), "")
+
+
+@pytest.mark.parametrize("text", ["", "not JSON", "[]", "{}", '{"format":999}'])
+def test_what_is_no_capture_is_refused(text: str) -> None:
+    with pytest.raises(InspectError):
+        Capture.from_json(text)
+
+
+def test_a_capture_with_a_missing_part_is_refused(layers: Captures) -> None:
+    record = json.loads(layers["cpu"].to_json())
+    del record["thunks"]
+    with pytest.raises(InspectError, match="damaged"):
+        Capture.from_json(json.dumps(record))
+
+
+@pytest.mark.parametrize("text", ["", "\n", "a", "a\n", "a\nb\na\nb\n\nc", "\n\n\n"])
+def test_a_line_table_gives_back_what_it_took(text: str) -> None:
+    table = LineTable(["b", "a"])
+    assert table.get(table.add(text)) == text

@@ -1,0 +1,278 @@
+"""The command `xla-inspect`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from xla_inspect import TARGETS
+from xla_inspect.commands import command_line, targets
+from xla_inspect.compilation import MEMORY, PREFIX
+
+LAYER = str(Path(__file__).resolve().parents[3] / "snippets" / "programs" / "layer.py")
+
+
+def test_targets_lists_each_target_with_a_reason(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(targets, "available", lambda: {"cpu": "", "h100": "no compiler"})
+    assert command_line.main(["targets"]) == 0
+    assert capsys.readouterr().out == "cpu      available\nh100     no compiler\n"
+    assert max(map(len, TARGETS)) == 7
+
+
+@pytest.mark.parametrize(
+    ("stage", "start"),
+    [
+        ("jaxpr", "{ lambda ; a:f32[64,128]"),
+        ("stablehlo", "module @jit_layer"),
+        ("before", "HloModule jit_layer"),
+        ("after", "HloModule jit_layer, is_scheduled=true"),
+        ("passes", "150 runs of passes"),
+        ("buffers", "BufferAssignment:"),
+        ("kernels", "ynn_fusion"),
+        ("code", "==== broadcast_maximum_fusion (asm)"),
+    ],
+)
+def test_show_prints_a_stage(stage: str, start: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run_here(["show", f"{LAYER}:layer", "--stage", stage]) == 0
+    assert capsys.readouterr().out.startswith(start)
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize(
+    ("target", "missing", "said"),
+    [
+        ("cpu", "capstone", "no assembly: capstone not installed"),
+        ("h100", "nvidia-cuda-nvdisasm", "no SASS: nvidia-cuda-nvdisasm not installed"),
+    ],
+)
+def test_code_that_cannot_be_disassembled_is_shown_as_far_as_it_can_and_what_is_missing_is_told(
+    target: str,
+    missing: str,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("commands.show", "compilation.kernel_code"):
+        monkeypatch.setattr(f"xla_inspect.{module}.find_version", lambda name: None if name == missing else "1")
+    assert command_line.run_here(["show", f"{LAYER}:layer", "--target", target, "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    found = {line.rpartition("(")[2].removesuffix(")") for line in printed.out.splitlines() if line.startswith("==== ")}
+    assert (found & {"asm", "sass", "llvm"}) == {"llvm"}
+    assert printed.err.endswith(f"xla-inspect: {said}; run `uv sync`\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["layer"], "write FILE.py:FUNCTION, not 'layer'"),
+        (["none.py:layer"], "no file none.py"),
+        ([f"{LAYER}:layr"], "has no function 'layr'; it has layer"),
+        ([f"{LAYER}:layer", "--target", "tpu-v9"], f"the targets are {', '.join(TARGETS)}"),
+    ],
+)
+def test_an_error_says_what_to_write_and_shows_no_traceback(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.run_here(["show", *arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("xla-inspect: ")
+    assert captured.err.endswith(f"{said}\n")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_file_without_an_example_is_told_to_define_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bare.py"
+    file.write_text("def bare(x):\n    return x\n", encoding="utf-8")
+    assert command_line.run_here(["show", f"{file}:bare"]) == 1
+    assert "let EXAMPLE be a tuple" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:Some donated buffers were not usable")
+def test_report_writes_one_file_and_plans_the_memory_with_an_argument_donated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, donated = tmp_path / "plain.html", tmp_path / "donated.html"
+    asked = ["report", f"{LAYER}:layer", "--target", "cpu", "-o"]
+    assert (
+        command_line.run_here([*asked, str(plain)])
+        == command_line.run_here([*asked, str(donated), "--donate", "0"])
+        == 0
+    )
+    assert capsys.readouterr().out.startswith(f"{plain}: {plain.stat().st_size:,} bytes; open it in a browser\n")
+    assert donated.stat().st_size > plain.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--donate", "7"], "--donate 7: Jitted function has donate_argnums=(7,)"),
+        (["-o", "none/such.html"], "cannot write none/such.html: No such file or directory"),
+    ],
+)
+def test_a_report_that_cannot_be_written_says_why(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.run_here(["report", f"{LAYER}:layer", "--target", "cpu", *arguments]) == 1
+    assert capsys.readouterr().err.partition("\n")[0].startswith(f"xla-inspect: {said}")
+
+
+def test_each_compile_is_named_while_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["show", f"{LAYER}:layer"]) == 0
+    assert capsys.readouterr().err == "compiling layer for cpu ...\n"
+
+
+ENDS = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
+SEEN = "mend that; with --traceback you see how Python came there"
+# What a file may do: its text, and what is said of it, in one line of what and where, and one of what to do.
+DOES = {
+    "ends Python as it is loaded": ("EXAMPLE = (1.0,)\nimport sys\nsys.exit(0)", ":3: sys.exit(0) ends Python", ENDS),
+    "leaves as it is loaded": ("from os import _exit\n_exit(0)", ":2: os._exit(0) ends Python", ENDS),
+    "ends Python as it is traced": ("import sys\ndef f(x):\n    sys.exit()", ":3: sys.exit(None) ends Python", ENDS),
+    "leaves as it is traced": ("import os\ndef f(x):\n    os._exit(0)", ":3: os._exit(0) ends Python", ENDS),
+    "crashes": (
+        "import ctypes\ndef f(x):\n    ctypes.string_at(0)",
+        ":3: the process that ran it ended before it was done (signal SIGSEGV)",
+        "what runs there crashed",
+    ),
+    "is killed": (
+        "import os\ndef f(x):\n    os.kill(os.getpid(), 9)",
+        ": the process that ran it ended before it was done (signal SIGKILL)",
+        "the system ends a process so when memory runs out",
+    ),
+    "is no Python": ("def f(x:\n    return x", ":1: SyntaxError: '(' was never closed", SEEN),
+    "imports nothing": ("import numpy\nimport no_such", ":2: ModuleNotFoundError: No module named 'no_such'", SEEN),
+    "raises": ("def f(x):\n    return g(x)\ndef g(x):\n    raise ValueError('so')", ":4: ValueError: so", SEEN),
+    "branches on a value": ("def f(x):\n    if x > 0:\n        return x", ":2: TracerBoolConversionError: ", SEEN),
+    "multiplies what does not fit": (
+        "import jax.numpy as jnp\ndef f(x):\n    return jnp.ones((2, 3)) @ jnp.ones((2, 3))",
+        ":3: TypeError: dot_general requires",
+        SEEN,
+    ),
+    "takes another number of arguments": ("def f(x, y):\n    return x", ": TypeError: f() missing 1 required", SEEN),
+}
+
+
+ENDING = ("ends Python as it is loaded", "leaves as it is loaded", "leaves as it is traced", "crashes", "is killed")
+"""What shows only where a process ends; the rest is tested in this one, which takes a tenth of the time."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+@pytest.mark.parametrize("deed", DOES)
+def test_whatever_a_file_does_is_answered_with_what_where_and_what_to_do(
+    deed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, what, to_do = DOES[deed]
+    file = tmp_path / "model.py"
+    file.write_text(f"{text}\nEXAMPLE = (1.0,)\n", encoding="utf-8")
+    run, command = (command_line.main, "show") if deed in ENDING else (command_line.run_here, "report")
+    assert run([command, f"{file}:f", "--target", "cpu"]) == 2
+    printed = capsys.readouterr()
+    said = [line for line in printed.err.splitlines() if "Fatal Python error" not in line]
+    assert printed.out == ""
+    assert said[0].startswith(f"xla-inspect: {file}{what}")
+    assert said[1].startswith(to_do)
+    assert len(said) == 2
+
+
+def test_the_whole_traceback_comes_when_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "model.py"
+    file.write_text("EXAMPLE = (1.0,)\ndef f(x):\n    raise ValueError('so')\n", encoding="utf-8")
+    assert command_line.run_here(["show", f"{file}:f", "--traceback"]) == 2
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+def test_what_a_file_leaves_running_keeps_nobody_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(
+        "import atexit, os, threading, time\nEXAMPLE = (1.0,)\natexit.register(lambda: os._exit(5))\n"
+        "threading.Thread(target=time.sleep, args=(1000,)).start()\ndef f(x):\n    print('traced')\n    return x\n",
+        encoding="utf-8",
+    )
+    assert command_line.main(["show", f"{file}:f", "--stage", "jaxpr"]) == 0
+    assert capsys.readouterr().out == "traced\n{ lambda ; a:f32[]. let  in (a,) }\n"
+
+
+LARGE = """
+import jax, jax.numpy as jnp
+EXAMPLE = (jax.ShapeDtypeStruct((1 << 16, 1 << 16), jnp.float32),)
+def large(x):
+    return -x
+"""
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize(("stage", "start"), [("memory", "Memory Space: default"), ("after", "HloModule jit_large")])
+def test_a_compile_that_runs_out_of_memory_shows_the_stage_and_what_the_compiler_said(
+    stage: str, start: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(LARGE, encoding="utf-8")
+    assert command_line.run_here(["show", f"{file}:large", "--target", "tpu-v5e", "--stage", stage]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.startswith(start)
+    said = "xla-inspect: the compiler for tpu-v5e gives up, and what it left is above: RESOURCE_EXHAUSTED: "
+    assert said in printed.err
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_report_has_the_other_targets_where_one_gives_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, page = tmp_path / "model.py", tmp_path / "page.html"
+    file.write_text(LARGE, encoding="utf-8")
+    given = ["--target", "tpu-v5e", "--target", "cpu", "-o", str(page)]
+    assert command_line.run_here(["report", f"{file}:large", *given]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("tpu-v5e is left out: RESOURCE_EXHAUSTED")
+    assert second.startswith(f"{page}: ")
+
+
+def test_a_report_of_no_such_target_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run_here(["report", f"{LAYER}:layer", "--target", "cpu", "--target", "tpu-v9"]) == 1
+    assert "no target is named 'tpu-v9'" in capsys.readouterr().err
+
+
+SLOW = """
+import jax, jax.numpy as jnp
+EXAMPLE = (jax.ShapeDtypeStruct((64, 64), jnp.float32),)
+def waits_to_be_ended(x):
+    for _ in range(400):
+        x = jnp.tanh(x @ x) + jnp.sort(x)
+    return x
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM on Windows")
+def test_a_command_that_is_terminated_takes_its_process_and_its_dumps_with_it(tmp_path: Path) -> None:
+    file = tmp_path / "slow.py"
+    file.write_text(SLOW, encoding="utf-8")
+    command = [sys.executable, "-m", "xla_inspect.commands", "show", f"{file}:waits_to_be_ended"]
+    process = subprocess.Popen(command, env={**os.environ, "XLA_INSPECT_CACHE": "off"}, stderr=subprocess.PIPE)
+
+    def find_dumps() -> list[Path]:
+        parents = (MEMORY, Path(tempfile.gettempdir()))
+        return [each for parent in parents for each in parent.glob(f"{PREFIX}*/*waits_to_be_ended*")]
+
+    deadline = time.monotonic() + 120
+    while not find_dumps():
+        assert time.monotonic() < deadline, "it wrote no dumps"
+        time.sleep(0.01)
+    process.terminate()
+    # It ends when both have: the stream is that of the other process too.
+    process.communicate(timeout=60)
+    assert (process.returncode, find_dumps()) == (143, [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no `head` on Windows")
+def test_a_reader_that_has_enough_hears_nothing_more() -> None:
+    command = f"{sys.executable} -m xla_inspect.commands show {LAYER}:layer --stage before | head -n 1"
+    done = subprocess.run(["bash", "-c", command], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("HloModule jit_layer")
+    assert done.stderr.replace("compiling layer for cpu ...\n", "") == ""

@@ -1,0 +1,313 @@
+"""What a capture holds, of any function that JAX takes."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import tempfile
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import InspectError, TargetUnavailableError, capture, capture_all, targets
+from xla_inspect.analysis import list_kernels
+from xla_inspect.captured import Captures, Thunk
+from xla_inspect.compilation import sass
+from xla_inspect.hlo import Frame
+from xla_inspect.targets import find_version
+
+if TYPE_CHECKING:
+    from xla_inspect import Capture
+
+ROOT = Path(__file__).resolve().parents[3]
+TARGETS = ("cpu", "h100", "tpu-v5e")
+X = jax.ShapeDtypeStruct((4, 8), jnp.float32)
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_stage_is_there(layers: Captures, target: str) -> None:
+    found = layers[target]
+    assert (found.program, found.target, found.source_file) == ("layer", target, "snippets/programs/layer.py")
+    assert found.source == (ROOT / found.source_file).read_text(encoding="utf-8")
+    assert found.jaxpr.startswith("{ lambda ; a:f32[64,128]")
+    assert "stablehlo.dot_general" in found.stablehlo
+    assert "loc(" not in found.stablehlo
+    assert 'loc("snippets/programs/layer.py":9' in found.stablehlo_locations
+    assert found.before.startswith("HloModule jit_layer, entry_computation_layout=")
+    assert found.after.startswith("HloModule jit_layer, is_scheduled=true")
+    assert "BufferAssignment:" in found.buffers
+    assert "HloLiveRange" in found.live_ranges
+    assert (found.memory.arguments, found.memory.outputs) == (4 * (64 * 128 + 128 * 256 + 256), 4 * 64 * 256)
+    assert found.cost.flops >= 2 * 64 * 128 * 256
+    assert "jaxlib" in found.versions
+
+
+@pytest.mark.parametrize(
+    ("target", "languages"),
+    [
+        ("cpu", {"llvm-unoptimized": 1, "llvm": 1, "asm": 1}),
+        ("h100", {"llvm-unoptimized": 2, "llvm": 2, "ptx": 2, "triton": 1}),
+        ("tpu-v5e", {"hlo": 1}),
+    ],
+)
+def test_generated_code_is_there_by_language(layers: Captures, target: str, languages: dict[str, int]) -> None:
+    assert Counter(code.language for code in layers[target].code) == languages
+
+
+def test_cpu_code_keeps_to_the_instruction_set_that_it_is_held_to(layers: Captures) -> None:
+    (assembly,) = (code.text for code in layers["cpu"].code if code.language == "asm")
+    assert layers["cpu"].options["xla_cpu_max_isa"] == "AVX2"
+    assert assembly.startswith("broadcast_maximum_fusion:\n    push         rbp\n")
+    assert "vmaxps" in assembly
+    assert re.findall(r"zmm|[xy]mm(?:1[6-9]|2\d|3[01])\b|\bk[0-7]\b", assembly) == []
+
+
+def test_a_jump_in_assembly_goes_to_a_label_that_is_there(layers: Captures) -> None:
+    (assembly,) = (code.text for code in layers["cpu"].code if code.language == "asm")
+    jumps = set(re.findall(r"^ +j\w+ +(\.L\d+)$", assembly, re.MULTILINE))
+    assert jumps
+    assert jumps == set(re.findall(r"^(\.L\d+):$", assembly, re.MULTILINE))
+
+
+def test_a_gpus_thunks_have_a_grid_and_no_other_target_has_any(layers: Captures) -> None:
+    assert layers["h100"].thunks == (
+        Thunk("gemm_fusion_dot", "kCustomKernel", (512, 1, 1), (64, 1, 1), 1024),
+        Thunk("loop_maximum_fusion", "kCustomKernel", (128, 1, 1), (128, 1, 1), 0),
+    )
+    assert (layers["cpu"].thunks, layers["tpu-v5e"].thunks) == ((), ())
+
+
+def test_what_a_gpu_launches_in_a_loop_stands_behind_the_loop_by_its_instructions_name() -> None:
+    def grow(x: jax.Array) -> jax.Array:
+        return jax.lax.while_loop(lambda y: y.sum() < 100, lambda y: y * 2, x)
+
+    found = capture(grow, X, target="h100")
+    kinds = [thunk.kind for thunk in found.thunks]
+    assert kinds[kinds.index("kWhile") + 1 :] == ["kCustomKernel"] * (len(kinds) - kinds.index("kWhile") - 1)
+    assert all(f"%{thunk.name} = " in found.after for thunk in found.thunks)
+
+
+def test_the_fusion_log_says_what_was_fused_at_what_price_and_why_not(layers: Captures) -> None:
+    log = layers["h100"].fusion_log
+    assert list(log) == sorted(log)
+    assert "fused reduce.1 into add.7.0 as fusion.1" in log
+    assert "gemm_fusion_dot stays: the producer is not fusible" in log
+    assert any(re.fullmatch(r"\S+ into \S+: [\d.]+ us fused, [\d.]+ us apart", line) for line in log)
+    assert (layers["cpu"].fusion_log, layers["tpu-v5e"].fusion_log) == ((), ())
+
+
+def test_sass_comes_when_asked_for() -> None:
+    found = capture(jnp.sin, X, target="h100", sass=True)
+    (text,) = (code.text for code in found.code if code.language == "sass")
+    assert "sm_90a" in text
+    assert "EXIT" in text
+    assert sass.disassemble(found, kernels=()) == ()
+
+
+def test_instructions_lead_to_the_python_line_with_the_call_chain() -> None:
+    from programs import transformer_block
+
+    found = capture(transformer_block.transformer_block, *transformer_block.EXAMPLE)
+    named = re.findall(r"fusion\(.*stack_frame_id=(\d+)", found.after)
+    chains = [[frame.function for frame in found.frames[int(key)]] for key in named]
+    assert ["normalize", "transformer_block"] in chains
+    assert {frame.file for chain in found.frames.values() for frame in chain} == {
+        "snippets/programs/transformer_block.py"
+    }
+
+
+def test_a_frame_has_line_and_columns(layers: Captures) -> None:
+    assert layers["h100"].frames[1] == (Frame("snippets/programs/layer.py", "layer", 9, 24, 9, 29),)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_change_differs_from_the_state_before_it(layers: Captures, target: str) -> None:
+    found = layers[target]
+    states = [found.before, *(change.text for change in found.passes)]
+    assert all(first != second for first, second in itertools.pairwise(states))
+    assert all(text.startswith("HloModule jit_layer") and "\nFileNames" not in text for text in states)
+
+
+@pytest.mark.parametrize(("target", "undumped"), [("cpu", []), ("h100", []), ("tpu-v5e", ["copy-start", "copy-done"])])
+def test_the_last_change_leads_to_the_optimized_module_but_for_what_a_tpu_adds_after_its_passes(
+    layers: Captures, target: str, undumped: list[str]
+) -> None:
+    found = layers[target]
+    names = [instruction.name for instruction in found.module.entry]
+    assert [name for name in names if f"%{name} = " not in found.passes[-1].text] == undumped
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_instructions_counted_by_line_are_those_that_the_reader_finds(layers: Captures, target: str) -> None:
+    steps = layers[target].passes
+    assert [step.instruction_count for step in steps] == [step.module.instruction_count() for step in steps]
+
+
+def test_the_work_of_a_gpu_program_is_counted_by_jaxlib_and_labelled(layers: Captures) -> None:
+    assert {target: found.cost.source for target, found in layers.items()} == {
+        "cpu": "executable",
+        "h100": "jaxlib HLO cost analysis",
+        "tpu-v5e": "executable",
+    }
+
+
+def test_a_pytree_and_keyword_arguments_are_taken() -> None:
+    found = capture(lambda p, *, bias: p["w"] @ p["x"] + bias, {"w": X, "x": X.update(shape=(8, 4))}, bias=1.0)
+    assert "{ lambda ; a:f32[4,8] b:f32[8,4] c:f32[]. let" in found.jaxpr
+
+
+@pytest.mark.parametrize("names", [{"static_argnums": 1}, {"static_argnames": "n"}])
+def test_a_static_argument_is_part_of_the_program(names: dict[str, int | str]) -> None:
+    def repeat(x: jax.Array, n: int) -> jax.Array:
+        return jnp.concatenate([x] * n)
+
+    arguments = {"n": 3} if "static_argnames" in names else {}
+    positional = () if arguments else (3,)
+    found = capture(repeat, X, *positional, **names, **arguments)  # type: ignore[arg-type]  # one or the other
+    assert "f32[12,8]" in found.jaxpr
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("names", [{"donate_argnums": 0}, {"donate_argnames": "x"}])
+def test_a_donated_argument_is_aliased(target: str, names: dict[str, int | str]) -> None:
+    def bump(x: jax.Array) -> jax.Array:
+        return x + 1
+
+    found = capture(bump, X, target=target, **names)  # type: ignore[arg-type]  # one or the other
+    assert "tf.aliasing_output = 0" in found.stablehlo
+    assert "input_output_alias={ {}: (0, {}, may-alias) }" in found.before
+    assert found.memory.aliased > 0
+
+
+def test_a_jitted_function_keeps_its_own_options() -> None:
+    @functools.partial(jax.jit, static_argnames="n", donate_argnums=0)
+    def power(x: jax.Array, n: int) -> jax.Array:
+        return x**n
+
+    found = capture(power, X, n=3)
+    assert "integer_pow[y=3]" in found.jaxpr
+    assert "tf.aliasing_output" in found.stablehlo
+    with pytest.raises(InspectError, match="'power' is jitted already, so static_argnums would have no effect"):
+        capture(power, X, n=3, static_argnums=1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_arrays_and_their_shapes_give_the_same_capture(target: str) -> None:
+    def scale(x: jax.Array) -> jax.Array:
+        return x * 2
+
+    assert capture(scale, jnp.ones((4, 8)), target=target) == capture(scale, X, target=target)
+
+
+def test_an_array_closed_over_is_taken_for_every_target() -> None:
+    table = jnp.arange(8.0)
+    found = capture_all(lambda x: x + table, X)
+    assert all(len(list_kernels(each)) == 1 for each in found.values())
+
+
+def test_a_partial_function_has_the_name_of_the_function() -> None:
+    def shift(by: float, x: jax.Array) -> jax.Array:
+        return x + by
+
+    assert capture(functools.partial(shift, 2.0), X).program == "shift"
+
+
+def test_a_program_sharded_over_devices_is_partitioned() -> None:
+    devices = targets.find("tpu-v5e:2x4").devices()
+    mesh = jax.sharding.Mesh(devices, ("x",))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    example = jax.ShapeDtypeStruct((16, 8), jnp.float32, sharding=rows)
+    found = capture(lambda x: x.sum(), example, target="tpu-v5e:2x4")
+    assert "num_partitions=8" in found.after
+    assert "all-reduce" in found.after
+
+
+def fail(x: jax.Array) -> jax.Array:
+    raise KeyError(x.shape)
+
+
+def test_what_the_function_raises_is_raised_unchanged_with_its_own_frames() -> None:
+    with pytest.raises(KeyError) as caught:
+        capture(fail, X)
+    assert caught.value.args == ((4, 8),)
+    assert caught.traceback[-1].name == "fail"
+
+
+def test_an_error_of_jax_is_raised_unchanged() -> None:
+    with pytest.raises(TypeError, match="dot_general requires contracting dimensions"):
+        capture(lambda x: x @ x, X)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_unknown_option_is_named(target: str) -> None:
+    with pytest.raises(InspectError, match=f"'{target}': .*No such compile option: 'xla_nonsense'"):
+        capture(jnp.sin, X, target=target, options={"xla_nonsense": True})
+
+
+def test_what_cannot_be_called_is_refused() -> None:
+    with pytest.raises(InspectError, match="takes a function"):
+        capture(3, X)  # type: ignore[arg-type]  # that is the point
+
+
+def test_options_set_by_a_with_statement_are_refused() -> None:
+    with jax.default_matmul_precision("highest"), pytest.raises(InspectError, match="`with` statement"):
+        capture(jnp.sin, X)
+
+
+def test_no_dump_and_no_changed_setting_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    names = ("jax_hlo_source_file_canonicalization_regex", "jax_enable_compilation_cache")
+    before = [getattr(jax.config, name) for name in names]
+    capture(jnp.sin, X)
+    with pytest.raises(InspectError):
+        capture(jnp.sin, X, options={"xla_nonsense": True})
+    assert list(tmp_path.iterdir()) == []
+    assert [getattr(jax.config, name) for name in names] == before
+
+
+def test_captures_from_several_threads_are_those_from_one() -> None:
+    def tangent(x: jax.Array) -> jax.Array:
+        return jnp.sin(x) / jnp.cos(x)
+
+    expected = capture_all(tangent, X)
+    found: dict[str, Capture] = {}
+    workers = [
+        threading.Thread(target=lambda target=target: found.update({target: capture(tangent, X, target=target)}))
+        for target in TARGETS
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == dict(expected)
+
+
+def test_a_target_that_is_not_available_stays_as_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = {name: find_version(name) for name in ("jax", "jaxlib")}
+    monkeypatch.setattr("xla_inspect.targets.devices.find_version", installed.get)
+    found = capture_all(jnp.sin, X, targets=("tpu-v5e", "cpu"))
+    assert (list(found), found.targets) == (["cpu"], ("tpu-v5e", "cpu"))
+    assert found.missing == {"tpu-v5e": "libtpu not installed; run `uv sync`"}
+    assert (found.get("tpu-v5e"), "tpu-v5e" in found) == (None, False)
+    with pytest.raises(TargetUnavailableError, match="libtpu not installed"):
+        found["tpu-v5e"]
+    with pytest.raises(InspectError, match="'h100'; there are tpu-v5e, cpu"):
+        found["h100"]
+
+
+def test_what_is_handed_to_another_core_is_not_taken_for_the_program() -> None:
+    from programs import scatter_update as program
+
+    found = capture(program.scatter_update, *program.EXAMPLE, target="tpu7x")
+    assert "sparse_core" in found.after
+    assert {found.module.name, *(each.module.name for each in found.passes)} == {"jit_scatter_update"}
+    assert found.module.entry.root.shape.plain == "f32[1024,64]"
+    assert len(list_kernels(found)) > 1

@@ -1,0 +1,348 @@
+"""The capture cache: what hits, what misses, and what nothing can break."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect import capture, targets
+from xla_inspect.compilation import capture_cache, compiler_run, lowering, thunks
+
+# What a capture depends on in other rooms.
+BELOW = ("xla_inspect.captured.capture", "xla_inspect.captured.storage", "xla_inspect.hlo.frame_tables")
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from xla_inspect import Captures
+
+ROOM = Path(capture_cache.__file__).parent
+PACKAGE = ROOM.parent
+WRITE_FOR_EVER = """
+import sys
+from importlib import import_module
+from pathlib import Path
+from xla_inspect.compilation import capture_cache
+from xla_inspect.captured.capture import Capture
+found = Capture.from_json(Path(sys.argv[1]).read_text(encoding="utf-8"))
+print("ready", flush=True)
+for _ in range(int(sys.argv[2])):
+    capture_cache.store("k", found)
+"""
+
+
+def double(x: float) -> float:
+    return x * 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_second_capture_compiles_nothing_and_is_equal(compiles: list[str]) -> None:
+    assert capture(double, 1.0) == capture(double, 1.0)
+    assert compiles == ["cpu"]
+
+
+def change_the_program(_: pytest.MonkeyPatch) -> None:
+    capture(lambda x: x * 3, 1.0)
+
+
+def change_the_shape(_: pytest.MonkeyPatch) -> None:
+    import jax
+
+    capture(double, jax.ShapeDtypeStruct((2,), "float32"))
+
+
+def change_an_option(_: pytest.MonkeyPatch) -> None:
+    capture(double, 1.0, options={"xla_cpu_enable_fast_math": True})
+
+
+def change_a_flag_of_the_environment(patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
+    capture(double, 1.0)
+
+
+def change_a_version(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(targets.Target, "versions", {"jax": "0.0.0"})
+    capture(double, 1.0)
+
+
+def change_the_disassembler(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(capture_cache, "find_version", lambda _: "0.0.0")
+    capture(double, 1.0)
+
+
+def change_the_code(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(capture_cache, "hash_code", lambda: "other")
+    capture(double, 1.0)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_the_program,
+        change_the_shape,
+        change_an_option,
+        change_a_flag_of_the_environment,
+        change_a_version,
+        change_the_disassembler,
+        change_the_code,
+    ],
+)
+def test_a_change_of_what_goes_into_a_compile_misses(
+    change: Callable[[pytest.MonkeyPatch], None], compiles: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture(double, 1.0)
+    change(monkeypatch)
+    assert compiles == ["cpu", "cpu"]
+
+
+@pytest.mark.usefixtures("all_targets", "folder")
+def test_another_target_misses(compiles: list[str]) -> None:
+    for target in ("tpu-v5e", "tpu-v5p", "tpu-v5e"):
+        capture(double, 1.0, target=target)
+    assert compiles == ["tpu-v5e", "tpu-v5p"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_nothing_else_misses(compiles: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    capture(double, 1.0)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=elsewhere --xla_cpu_max_isa=SSE4_2")
+    monkeypatch.chdir(tmp_path)
+    assert [capture(double, 7.0) for _ in range(2)] == [capture(double, 1.0)] * 2
+    assert compiles == ["cpu"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_comment_below_the_program_hits_and_shows_the_new_source(
+    compiles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "triple.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    file.write_text("def triple(x):\n    return x * 3\n", encoding="utf-8")
+    import triple  # type: ignore[import-not-found]  # written one line above
+
+    before = capture(triple.triple, 1.0)
+    file.write_text("def triple(x):\n    return x * 3\n# more\n", encoding="utf-8")
+    after = capture(triple.triple, 1.0)
+    assert (compiles, before.source_file, after.source) == (["cpu"], "triple.py", before.source + "# more\n")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package to change; a hash of its code is asked for with `hash_anew`."""
+    return Path(shutil.copytree(PACKAGE, tmp_path / "xla_inspect", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def hash_anew(package: Path) -> str:
+    return capture_cache.hash_code.__wrapped__(package / ROOM.name)
+
+
+def change(file: Path, line: str = "# changed") -> None:
+    file.write_text(f"{file.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", [thunks, compiler_run, *map(import_module, BELOW)])
+def test_the_key_changes_with_what_makes_a_capture_here_or_in_another_room(package: Path, module: ModuleType) -> None:
+    before = hash_anew(package)
+    change(package / Path(module.__file__ or "").relative_to(PACKAGE))
+    assert hash_anew(package) != before
+
+
+def test_the_key_changes_with_the_figures_of_a_device(package: Path) -> None:
+    before = hash_anew(package)
+    [file] = package.rglob("h100.txtpb")
+    change(file)
+    assert hash_anew(package) != before
+
+
+@pytest.mark.parametrize("room", ["report", "practice"])
+def test_the_key_stays_whatever_changes_in_an_unrelated_room(package: Path, room: str) -> None:
+    before = hash_anew(package)
+    for file in (package / room).rglob("*.py"):
+        change(file)
+    assert hash_anew(package) == before
+
+
+def test_the_key_changes_with_a_module_that_a_new_import_brings_in(package: Path) -> None:
+    """Nobody lists by hand what compilation imports: a planted import counts by itself."""
+    planted = package / "report" / "planted.py"
+    planted.write_text("BARS = 1\n", encoding="utf-8")
+    change(package / ROOM.name / "kernel_code.py", "from xla_inspect.report.planted import BARS")
+    before = hash_anew(package)
+    change(planted)
+    assert hash_anew(package) != before
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x1f\x8b", b"garbage", gzip.compress(b"{}", mtime=0), None])
+def test_a_damaged_entry_is_a_miss_and_is_written_anew_with_one_line_that_says_so(
+    damage: bytes | None, folder: Path, compiles: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    good = capture(double, 1.0)
+    (entry,) = folder.glob("*.gz")
+    whole = entry.read_bytes()
+    entry.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+    caplog.set_level(logging.INFO, "xla_inspect")
+    caplog.clear()
+    assert capture(double, 1.0) == good
+    assert (compiles, entry.read_bytes()) == (["cpu", "cpu"], whole)
+    said, compiling = caplog.messages
+    assert said.startswith(f"{entry.name} of the capture cache is made again: this ")
+    assert compiling == "compiling double for cpu"
+
+
+def test_an_entry_of_another_key_is_a_miss_and_is_written_anew(
+    folder: Path, compiles: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    programs: list[Callable[[float], float]] = [double, lambda x: x * 3]
+    good = [capture(program, 1.0) for program in programs]
+    one, other = folder.glob("*.gz")
+    swapped = other.read_bytes(), one.read_bytes()
+    one.write_bytes(swapped[0])
+    other.write_bytes(swapped[1])
+    caplog.set_level(logging.INFO, "xla_inspect")
+    assert [capture(program, 1.0) for program in programs] == good
+    assert (one.read_bytes(), other.read_bytes()) == swapped[::-1]
+    assert compiles == ["cpu"] * 4
+    told = [message for message in caplog.messages if "compiling" not in message]
+    assert sorted(told) == sorted(
+        f"{each.name} of the capture cache is made again: it holds another capture" for each in (one, other)
+    )
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "swapped"])
+def test_a_kept_text_that_is_not_its_keys_is_made_again_with_one_line_that_says_so(
+    damage: str, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert [capture_cache.recall_text({"n": n}, lambda n=n: f"text {n}") for n in (1, 2)] == ["text 1", "text 2"]  # type: ignore[misc]  # the idiom for a loop's variable
+    one, other = (folder / f"{capture_cache.hash_content({'n': n})}.gz" for n in (1, 2))
+    whole = one.read_bytes()
+    one.write_bytes({"empty": b"", "cut": whole[:-4], "swapped": other.read_bytes()}[damage])
+    caplog.set_level(logging.INFO, "xla_inspect")
+    assert [capture_cache.recall_text({"n": 1}, lambda: "text 1") for _ in range(2)] == ["text 1"] * 2
+    assert one.read_bytes() == whole
+    assert [message.partition(": ")[0] for message in caplog.messages] == [
+        f"{one.name} of the capture cache is made again"
+    ]
+
+
+def test_two_writers_and_a_reader_never_see_half_an_entry(layers: Captures, folder: Path, tmp_path: Path) -> None:
+    source = tmp_path / "layer.json"
+    source.write_text(layers["cpu"].to_json(), encoding="utf-8")
+    capture_cache.store("k", layers["cpu"])
+    writers = [start_writer(source, 200) for _ in range(2)]
+    seen = 0
+    while any(writer.poll() is None for writer in writers):
+        assert capture_cache.load("k") == layers["cpu"]
+        seen += 1
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen > 1
+    assert [path.name for path in folder.iterdir()] == ["k.gz"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
+def test_a_kill_at_any_moment_leaves_the_entry_whole(layers: Captures, folder: Path, tmp_path: Path) -> None:
+    source = tmp_path / "layer.json"
+    source.write_text(layers["cpu"].to_json(), encoding="utf-8")
+    capture_cache.store("k", layers["cpu"])
+    for delay in (0.0, 0.003, 0.007, 0.012, 0.02):
+        writer = start_writer(source, 10**9)
+        time.sleep(delay)
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        assert capture_cache.load("k") == layers["cpu"]
+    abandoned = list(folder.glob("*.tmp"))
+    for path in abandoned:
+        os.utime(path, (0, 0))
+    capture_cache.store("k", layers["cpu"])
+    assert [path.name for path in folder.iterdir()] == ["k.gz"]
+
+
+def start_writer(source: Path, times: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITE_FOR_EVER, str(source), str(times)]
+    writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "ready\n"
+    return writer
+
+
+def test_what_was_not_used_for_longest_is_evicted(
+    layers: Captures, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for age, key in enumerate(("used", "old", "new")):
+        capture_cache.store(key, layers["cpu"])
+        os.utime(folder / f"{key}.gz", (age + 1, age + 1))
+    assert capture_cache.load("used") == layers["cpu"]
+    monkeypatch.setattr(capture_cache, "LIMIT", 3.5 * (folder / "new.gz").stat().st_size)
+    capture_cache.store("newest", layers["cpu"])
+    assert sorted(path.name for path in folder.iterdir()) == ["new.gz", "newest.gz", "used.gz"]
+
+
+def test_the_cache_can_be_switched_off(compiles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    monkeypatch.chdir(tmp_path)
+    capture(double, 1.0)
+    capture(double, 1.0)
+    assert (compiles, list(tmp_path.iterdir())) == (["cpu", "cpu"], [])
+
+
+def test_a_cache_that_cannot_be_written_costs_one_line_and_no_capture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No warning: the captures are right, and a warning would fail a strict build."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path / "file"))
+    caplog.set_level(logging.INFO, "xla_inspect")
+    assert [capture(lambda x, n=n: x * n, 1.0).program for n in (4, 5)] == ["<lambda>"] * 2
+    (said,) = [record for record in caplog.records if "compiling" not in record.message]
+    assert (said.levelname, "set XLA_INSPECT_CACHE" in said.message) == ("INFO", True)
+
+
+AFTER_RELOAD = """
+import logging, sys
+logging.basicConfig(format="%(message)s")
+logging.getLogger("xla_inspect").setLevel(logging.INFO)
+for _ in range(2):
+    import xla_inspect
+    from xla_inspect import targets
+    before = targets.name_isa()
+    found = xla_inspect.capture(lambda x: x + 1, 1.0)
+    print(before, targets.name_isa(), found.options["xla_cpu_max_isa"])
+    for name in [name for name in sys.modules if name.split(".")[0] == "xla_inspect"]:
+        del sys.modules[name]
+"""
+
+
+def test_a_package_that_is_imported_anew_finds_what_it_compiled(folder: Path) -> None:
+    """As `mkdocs serve` does when one of its files is saved."""
+    done = subprocess.run([sys.executable, "-c", AFTER_RELOAD], check=True, capture_output=True, text=True)
+    isa = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"
+    assert done.stdout.splitlines() == [f"{isa} {isa} {isa}"] * 2
+    assert done.stderr.splitlines() == ["compiling <lambda> for cpu"]
+    assert len(list(folder.glob("*.gz"))) == 1
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+def test_the_key_is_made_of_the_text_that_is_compiled(target: str) -> None:
+    from programs import transformer_block_grad as program
+
+    described = lowering.describe_call(program.transformer_block_grad, program.EXAMPLE, {}, {})
+    with lowering.held_settings(described.project):
+        first, second = (
+            lower(described, targets.find(target)) for lower in (lowering.lower_for_kind, lowering.lower_for_device)
+        )
+    assert first.stablehlo_locations == second.stablehlo_locations
+    assert first.jaxpr == second.jaxpr

@@ -1,0 +1,132 @@
+"""Where dumps lie while a program is compiled: gone after it, and after a process that could not clear up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import Capture, InspectError, capture
+from xla_inspect.analysis import list_kernels
+from xla_inspect.compilation import dumps
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no lock that ends with its process")
+
+COMPILE = """
+import sys
+from pathlib import Path
+import jax, jax.numpy as jnp
+from xla_inspect import capture
+from xla_inspect.compilation import dumps
+dumps.MEMORY = Path(sys.argv[1])
+def deep(x):
+    for _ in range(400):
+        x = jnp.tanh(x @ x) + jnp.sort(x)
+    return x
+capture(deep, jax.ShapeDtypeStruct((64, 64), jnp.float32))
+"""
+
+
+@pytest.fixture
+def parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The two places of dumps, which are this test's own."""
+    found = [tmp_path / "memory", tmp_path / "disk"]
+    for folder in found:
+        folder.mkdir()
+    monkeypatch.setattr(dumps, "MEMORY", found[0])
+    monkeypatch.setattr(dumps.tempfile, "tempdir", str(found[1]))
+    return found
+
+
+@pytest.mark.parametrize("place", ["memory", "disk"])
+def test_dumps_of_a_compile_that_was_killed_are_swept_and_those_of_one_that_lives_are_not(
+    parents: list[Path], place: str
+) -> None:
+    memory, disk = parents
+    environment = {**os.environ, "XLA_INSPECT_CACHE": "off", "TMPDIR": str(disk)}
+    parent, used = (memory, memory) if place == "memory" else (disk, memory / "none")
+    process = subprocess.Popen([sys.executable, "-c", COMPILE, str(used)], env=environment)
+    deadline = time.monotonic() + 120
+    while not (found := [each for each in parent.glob("*") if len(list(each.iterdir())) > 2]):
+        assert time.monotonic() < deadline, "it wrote no dumps"
+        time.sleep(0.01)
+    dumps.sweep_dumps()
+    assert list(parent.iterdir()) == found
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert list(parent.iterdir()) == found
+    dumps.sweep_dumps()
+    assert list(parent.iterdir()) == []
+
+
+def test_the_first_compile_of_a_process_sweeps(parents: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    dead = parents[0] / f"{dumps.PREFIX}dead"
+    dead.mkdir()
+    (dead / dumps.LOCK).touch()
+    dumps.sweep_once.cache_clear()
+    monkeypatch.setattr(dumps, "find_memory", lambda: None)
+    capture(jnp.sin, 1.0)
+    assert [list(parent.iterdir()) for parent in parents] == [[], []]
+
+
+def test_a_folder_that_is_no_dump_stays(parents: list[Path]) -> None:
+    for name in (f"{dumps.PREFIX}being_made", "xla_inspect_tpu_logs"):
+        (parents[0] / name).mkdir()
+        os.utime(parents[0] / name, (0, 0))
+    dumps.sweep_dumps()
+    assert len(list(parents[0].iterdir())) == 2
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_compile_that_runs_out_of_memory_leaves_a_capture_of_what_there_was(parents: list[Path]) -> None:
+    from programs import buffers
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="Ran out of memory on HBM") as caught:
+        capture(buffers.attend, *buffers.PROGRAMS["attend"][1], target="tpu-v5e")
+    found: Capture = caught.value.capture  # type: ignore[attr-defined]  # added
+    assert found.error == str(caught.value)
+    assert (found.program, found.target, found.source_file) == ("attend", "tpu-v5e", "snippets/programs/buffers.py")
+    assert found.module.is_scheduled
+    assert [len(found.runs) > 100, len(found.passes) > 5, len(list_kernels(found)) > 0] == [True] * 3
+    assert found.memory_report.startswith("Memory Space: default (color=0)\nTotal bytes: ")
+    assert "f32[65536,65536]" in found.memory_report
+    assert found.buffers.startswith("BufferAssignment:")
+    assert found.live_ranges.startswith("HloLiveRange")
+    assert found.sources == {"snippets/programs/buffers.py": found.source}
+    assert Capture.from_json(found.to_json()) == found
+    assert [list(parent.iterdir()) for parent in parents] == [[], []]
+
+
+def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
+    with pytest.raises(Exception, match="xla_nonsense") as caught:
+        capture(jnp.sin, 1.0, options={"xla_nonsense": True})
+    assert not hasattr(caught.value, "capture")
+
+
+@pytest.mark.parametrize(
+    ("flags", "asked"),
+    [
+        ("", "was the disk full, or did another program remove them meanwhile? Run it again"),
+        ("--xla_dump_disable_metadata", "does XLA_FLAGS switch dumps off?"),
+    ],
+    ids=["no flags", "flags"],
+)
+def test_dumps_that_are_missing_are_put_down_to_the_flags_only_where_there_are_such(
+    flags: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dumps, "read", lambda _: dumps.Dumps())
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    with pytest.raises(InspectError) as caught:
+        capture(lambda x: x * 3.0, jax.ShapeDtypeStruct((5,), jnp.float32))
+    assert str(caught.value).endswith(f"the compiler left no dump of '<lambda>'; {asked}")

@@ -1,0 +1,124 @@
+"""A capture that the cache has: lowered once for each kind of target, and read as far as it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import capture, capture_all, targets
+from xla_inspect.compilation import capture_cache, lowering
+
+from .conftest import note
+
+storage = import_module("xla_inspect.captured.storage")
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xla_inspect import Captures
+    from xla_inspect.compilation.lowering import Lowered, Program
+    from xla_inspect.targets import Target
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+MATRIX = jax.ShapeDtypeStruct((4, 8), jnp.float32)
+SOME = ("cpu", "h100", "h200", "tpu-v5e", "tpu-v6e")
+
+
+def halve(x: jax.Array) -> jax.Array:
+    return x / 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_the_cache_has_is_traced_once_and_lowered_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = capture_all(halve, MATRIX, targets=SOME)
+    traced = note(monkeypatch, lowering, "trace", lambda program: program.name)
+    lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, target: target.kind)
+    loaded = note(monkeypatch, targets.Target, "devices", lambda target: target.name)
+    assert capture_all(halve, MATRIX, targets=SOME) == first
+    assert (traced, lowered, loaded) == (["halve"], ["cpu", "gpu", "tpu"], [])
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_program_that_asks_for_its_device_is_kept_under_what_was_compiled(
+    compiles: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for_kind = lowering.lower_for_kind
+
+    def lower_otherwise(program: Program, target: Target) -> Lowered:
+        """Give another program's text, as lowering rules may that ask which device it is for."""
+        other = lowering.describe_call(jnp.sin, program.args, {}, {})
+        return for_kind(other, target)
+
+    true = capture(halve, MATRIX)
+    monkeypatch.setattr(lowering, "lower_for_kind", lower_otherwise)
+    assert [capture(halve, MATRIX) for _ in range(2)] == [true, true]
+    monkeypatch.setattr(lowering, "lower_for_kind", for_kind)
+    assert capture(jnp.sin, MATRIX).stablehlo != true.stablehlo
+    assert compiles == ["cpu", "cpu"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_cache_reads_long_parts_when_they_are_asked_for(layers: Captures, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = layers["h100"]
+    capture_cache.store("k", made)
+    read = note(monkeypatch, storage, "_read_part", lambda _, names: names[0])
+    found = capture_cache.load("k")
+    assert found is not None
+    known = ("program", "target", "memory", "cost", "thunks", "sources", "pass_names", "instruction_counts", "files")
+    assert [getattr(found, name) for name in known] == [getattr(made, name) for name in known]
+    assert read == []
+    assert found.retold(program="other").after == made.after
+    assert (found.before, found.stablehlo) == (made.before, made.stablehlo)
+    assert read == ["jaxpr"]
+    assert found == made
+    assert len(read) == len(set(read)) == len(storage.LATER)
+
+
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+def test_what_is_kept_beside_the_parts_is_what_they_say(layers: Captures, target: str) -> None:
+    found = layers[target]
+    counts = [found.unoptimized_module.instruction_count(), *(each.module.instruction_count() for each in found.passes)]
+    assert found.instruction_counts == tuple(counts)
+    assert found.pass_names == tuple(each.name for each in found.passes)
+    assert found.files == ("snippets/programs/layer.py",)
+
+
+def test_a_name_that_no_field_has_is_an_error(layers: Captures) -> None:
+    found = storage.unpack(storage.pack(layers["cpu"]))
+    assert not hasattr(found, "nothing")
+    with pytest.raises(AttributeError, match="'Capture' object has no attribute 'nothing'"):
+        getattr(found, "nothing")  # noqa: B009 - a checker would refuse the plain form
+
+
+@pytest.mark.parametrize("place", [0.0, 0.01, 0.2, 0.5, 0.8, 0.999])
+def test_damage_in_any_part_is_found_at_once(layers: Captures, folder: Path, place: float) -> None:
+    capture_cache.store("k", layers["tpu-v5e"])
+    file = folder / "k.gz"
+    data = bytearray(file.read_bytes())
+    data[int(place * len(data))] ^= 0xFF
+    file.write_bytes(data)
+    assert capture_cache.load("k") is None
+    file.write_bytes(bytes(data) + b"more")
+    assert capture_cache.load("k") is None
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_capture_has_the_same_identity_compiled_and_read() -> None:
+    made, found = capture(halve, MATRIX), capture(halve, MATRIX)
+    assert "identity" in made.__dict__
+    assert found.identity == made.identity
+    assert capture(lambda x: x / 2, MATRIX).identity != made.identity
+
+
+def test_a_capture_changed_by_hand_has_an_identity_of_its_own(layers: Captures) -> None:
+    from dataclasses import replace
+
+    made = layers["cpu"]
+    plain, renamed, other = replace(made), replace(made, program="other", source=""), replace(made, after="")
+    assert plain.identity == renamed.identity
+    assert len({made.identity, plain.identity, other.identity}) == 3

@@ -1,0 +1,100 @@
+"""What is compiled once in a session for the tests of several rooms: the corpus of real dumps, and a layer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect import capture_all
+from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.targets import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect import Captures
+
+HERE = Path(__file__).parent
+TARGETS = ("cpu", "h100", "tpu-v5e")
+# Tests are found by path and not as a package, so their helpers are found this way.
+sys.path.insert(0, str(HERE))
+
+
+@dataclass
+class Corpus:
+    """The dumps of every program, compiled in one process for each target while the tests already run."""
+
+    folder: Path
+    processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+
+    def start(self) -> None:
+        """Start compiling for every target that this machine can compile for."""
+        # Settings of JAX that must precede its import: eight simulated devices for the collectives.
+        environment = {**os.environ, "JAX_NUM_CPU_DEVICES": "8"}
+        for target in TARGETS:
+            if not find(target).obstacle:
+                command = [sys.executable, str(HERE / "corpus.py"), str(self.folder / target), target]
+                self.processes[target] = subprocess.Popen(
+                    command, env=environment, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+                )
+
+    def wait(self, target: str) -> Path:
+        """Wait for a target's dumps; return the folder that holds a folder for each program."""
+        if reason := find(target).obstacle:
+            raise TargetUnavailableError(target, reason)
+        process = self.processes[target]
+        _, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        return self.folder / target
+
+    def texts(self, target: str) -> list[Path]:
+        """Every text of a module for a target, in the order of their names."""
+        folder = self.wait(target)
+        return [path for path in sorted(folder.glob("*/*.txt")) if not path.name.endswith(PLANS)]
+
+    def passes(self, target: str, program: str) -> list[Path]:
+        """The modules of one program in the order in which the compiler had them, the unoptimized one first."""
+        folder = self.wait(target) / program
+        return [*folder.glob("*before_optimizations.txt"), *sorted(folder.glob("*.[0-9][0-9][0-9][0-9].*.txt"))]
+
+    def find(self, target: str, program: str, ending: str) -> Path:
+        """The one file of a program whose name ends so."""
+        (found,) = (self.wait(target) / program).glob(f"*{ending}")
+        return found
+
+    @cached_property
+    def available(self) -> tuple[str, ...]:
+        """The targets that this machine can compile for."""
+        return tuple(target for target in TARGETS if not find(target).obstacle)
+
+
+PLANS = ("-buffer-assignment.txt", "-live-range.txt")
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
+    """The dumps of every program for every target."""
+    corpus = Corpus(tmp_path_factory.mktemp("corpus"))
+    corpus.start()
+    yield corpus
+    for process in corpus.processes.values():
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def layers() -> Captures:
+    """relu(x @ w + b) for CPU, H100 and TPU v5e."""
+    from programs import layer
+
+    # Off for these compiles alone: other tests use the cache.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XLA_INSPECT_CACHE", "off")
+        return capture_all(layer.layer, *layer.EXAMPLE)

@@ -1,0 +1,86 @@
+"""Compile the programs of `cases` and keep the dumps: `python corpus.py FOLDER TARGET`."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+from cases import PROGRAMS, Program
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from xla_inspect.targets import find
+
+DEVICES = {"cpu": "cpu:8", "h100": "h100:8", "tpu-v5e": "tpu-v5e:2x4"}
+PINNED = {
+    "cpu": {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"},
+    "h100": {"xla_gpu_autotune_level": 0},
+    "tpu-v5e": {},
+}
+DUMPS = {
+    "xla_dump_hlo_pass_re": ".*",
+    "xla_dump_compact_gte": False,
+    "xla_dump_hlo_as_text": True,
+    "xla_dump_hlo_as_proto": True,
+}
+
+
+def compile_program(program: Program, target: str, folder: Path) -> None:
+    """Compile one program with dumps; keep each distinct text with its proto, as `*.txt` and `*.hlo.pb`.
+
+    The lowered and the compiled module are added as JAX prints them, with their own protos.
+    """
+    devices = find(target if program.devices == 1 else DEVICES[target]).devices()[: program.devices]
+    mesh = Mesh(np.array(devices), ("i",))
+    specs = program.specs or (P(),) * len(program.shapes)
+    function = program.function
+    if program.out_specs is not None:
+        function = jax.shard_map(function, mesh=mesh, in_specs=specs, out_specs=program.out_specs)
+    arguments = [
+        jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, spec))
+        for (shape, dtype), spec in zip(program.shapes, specs, strict=True)
+    ]
+    # Only sharding constraints without a mesh of their own look for one here.
+    context = jax.set_mesh(mesh) if program.name == "reshard" else contextlib.nullcontext()
+    with context:
+        lowered = jax.jit(function, donate_argnums=program.donate).lower(*arguments)
+    compiled = lowered.compile({**DUMPS, **PINNED[target], **program.options, "xla_dump_to": str(folder)})
+    _keep_distinct(folder)
+    module = compiled.runtime_executable().hlo_modules()[0]
+    (folder / "compiled.txt").write_text(compiled.as_text(), newline="")
+    (folder / "compiled.module.pb").write_bytes(module.as_serialized_hlo_module_proto())
+    (folder / "lowered.txt").write_text(lowered.as_text("hlo"), newline="")
+    (folder / "lowered_debug.txt").write_text(lowered.as_text("hlo", debug_info=True), newline="")
+    (folder / "lowered_debug.module.pb").write_bytes(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
+
+
+def _keep_distinct(folder: Path) -> None:
+    """Delete what is no text or proto of a module or memory plan, and texts that were there before."""
+    seen: set[str] = set()
+    kept: set[Path] = set()
+    for path in sorted(folder.glob("*.txt"), key=lambda path: path.stat().st_mtime_ns):
+        text = path.read_text()
+        wanted = path.name.endswith(("-buffer-assignment.txt", "-live-range.txt", "_optimizations.txt"))
+        if wanted or (text.startswith("HloModule") and text not in seen):
+            seen.add(text)
+            kept |= {path, path.with_suffix(".hlo.pb")}
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path not in kept:
+            path.unlink()
+
+
+def main(folder: str, target: str) -> None:
+    """Compile every program for a target into FOLDER/PROGRAM."""
+    for program in PROGRAMS:
+        if target in program.targets:
+            compile_program(program, target, Path(folder) / program.name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,187 @@
+"""What the reader made of a text against what the compiler's own proto of the same module says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.hlo import Instruction, Module, Shape
+
+# HloModuleProto and its parts, whose classes exist at run time only.
+Proto = Any
+
+
+def compare(module: Module, proto: Proto) -> list[str]:
+    """Every difference between a parsed module and an `HloModuleProto`, one line each; none when they agree."""
+    return list(_Comparison(module, proto).differences())
+
+
+class _Comparison:
+    def __init__(self, module: Module, proto: Proto) -> None:
+        self._module, self._proto = module, proto
+        self._computations = {computation.id: computation for computation in proto.computations}
+        self._instructions = {
+            instruction.id: instruction
+            for computation in proto.computations
+            for instruction in computation.instructions
+        }
+        # Text leaves out the computation around an instruction whose asynchronous form it shortens.
+        self._left_out = {
+            self._computations[self._instruction(instruction).called_computation_ids[0]].name
+            for instruction in module.walk()
+            if instruction.wrapped and instruction.opcode == "async-start"
+        }
+
+    def _instruction(self, instruction: Instruction) -> Proto:
+        return self._by_name[instruction.computation, instruction.name]
+
+    @property
+    def _by_name(self) -> dict[tuple[str, str], Proto]:
+        if not hasattr(self, "_names"):
+            self._names = {
+                (computation.name, instruction.name): instruction
+                for computation in self._proto.computations
+                for instruction in computation.instructions
+            }
+        return self._names
+
+    def differences(self) -> Iterator[str]:
+        module, proto = self._module, self._proto
+        yield from _unequal("module name", module.name, proto.name)
+        yield from _unequal("entry", module.entry.name, proto.entry_computation_name)
+        expected = {computation.name for computation in proto.computations} - self._left_out
+        yield from _unequal("computations", {computation.name for computation in module.computations}, expected)
+        yield from _unequal("is_scheduled", module.is_scheduled, bool(proto.schedule.sequences))
+        for found in proto.computations:
+            if found.name not in self._left_out:
+                yield from self._computation(found)
+        yield from self._frames()
+
+    def _computation(self, proto: Proto) -> Iterator[str]:
+        computation = self._module.computation(proto.name)
+        names = {instruction.name for instruction in proto.instructions} - self._shortened(proto)
+        yield from _unequal(f"{proto.name}: names", set(computation.by_name), names)
+        yield from _unequal(f"{proto.name}: root", computation.root.name, self._instructions[proto.root_id].name)
+        sequence = self._proto.schedule.sequences.get(proto.id)
+        if sequence is not None and proto.id in self._proto.schedule.sequences:
+            scheduled = [self._instructions[number].name for number in sequence.instruction_ids]
+            scheduled = [name for name in scheduled if name in names]
+            yield from _unequal(f"{proto.name}: order", [instruction.name for instruction in computation], scheduled)
+        for instruction in proto.instructions:
+            if instruction.name in computation.by_name:
+                where = f"{proto.name}/{instruction.name}: "
+                yield from self._one(computation.by_name[instruction.name], instruction, where)
+
+    def _one(self, instruction: Instruction, proto: Proto, where: str) -> Iterator[str]:
+        yield from _unequal(f"{where}opcode", instruction.opcode, proto.opcode)
+        indices = instruction.operand_indices or ((),) * len(instruction.operands)
+        found = list(zip(instruction.operands, indices, strict=True))
+        operands = [self._operand(number, instruction.computation) for number in proto.operand_ids]
+        yield from _unequal(f"{where}operands", found, operands)
+        before = {self._instructions[number].name for number in proto.control_predecessor_ids}
+        yield from _unequal(f"{where}control predecessors", set(instruction.control_predecessors), before)
+        yield from _unequal(f"{where}shape", _facts(instruction.shape), _proto_facts(proto.shape))
+        called = instruction.called
+        if instruction.opcode == "while":  # text prints the condition first, the proto keeps the body first
+            called = (*instruction.calls["body"], *instruction.calls["condition"])
+        yield from _unequal(f"{where}called", called, self._called(instruction, proto))
+        yield from _unequal(f"{where}op_name", instruction.op_name or "", proto.metadata.op_name)
+        yield from _unequal(f"{where}frame", instruction.stack_frame or 0, proto.metadata.stack_frame_id)
+        scheduling_name = instruction.metadata.get("scheduling_name", "")
+        yield from _unequal(f"{where}scheduling_name", scheduling_name, proto.metadata.scheduling_name)
+        yield from _unequal(f"{where}target", instruction.custom_call_target or "", proto.custom_call_target)
+        yield from _unequal(f"{where}config", _config(instruction.backend_config or ""), _config(proto.backend_config))
+        if proto.opcode == "fusion":
+            yield from _unequal(f"{where}kind", instruction.fusion_kind, proto.fusion_kind)
+        if proto.opcode == "parameter":
+            yield from _unequal(f"{where}number", instruction.parameter_number, proto.parameter_number)
+
+    def _shortened(self, proto: Proto) -> set[str]:
+        """The get-tuple-elements that compact text leaves out; it writes `%x#1` where they are used."""
+        if not any(instruction.operand_indices for instruction in self._module.computation(proto.name)):
+            return set()
+        written = self._module.computation(proto.name).by_name
+        return {i.name for i in proto.instructions if i.opcode == "get-tuple-element" and i.name not in written}
+
+    def _operand(self, number: int, computation: str) -> tuple[str, tuple[int, ...]]:
+        """The operand as text writes it: an instruction, and the elements that left-out instructions pick from it."""
+        written = self._module.computation(computation).by_name
+        proto, index = self._instructions[number], ()
+        while proto.opcode == "get-tuple-element" and proto.name not in written:
+            index = (proto.tuple_index, *index)
+            proto = self._instructions[proto.operand_ids[0]]
+        return proto.name, index
+
+    def _called(self, instruction: Instruction, proto: Proto) -> tuple[str, ...]:
+        numbers = proto.called_computation_ids
+        if instruction.wrapped and numbers:
+            wrapper = self._computations[numbers[0]]
+            inner = self._instructions[wrapper.root_id]
+            if inner.opcode != instruction.wrapped:
+                return (f"a computation that wraps {inner.opcode}",)
+            # Only the start repeats what the wrapped instruction calls.
+            numbers = inner.called_computation_ids if proto.opcode == "async-start" else ()
+        return tuple(self._computations[number].name for number in numbers)
+
+    def _frames(self) -> Iterator[str]:
+        index = self._proto.stack_frame_index
+        for number, chain in self._module.frames().items():
+            expected = []
+            frame_number = number
+            while frame_number:
+                frame = index.stack_frames[frame_number - 1]
+                place = index.file_locations[frame.file_location_id - 1]
+                file, function = (
+                    index.file_names[place.file_name_id - 1],
+                    index.function_names[place.function_name_id - 1],
+                )
+                expected.append((file, function, place.line, place.column + 1, place.end_line, place.end_column + 1))
+                frame_number = frame.parent_frame_id
+            found = [(f.file, f.function, f.line, f.column, f.end_line, f.end_column) for f in chain]
+            yield from _unequal(f"frame {number}", found, expected)
+        yield from _unequal("frames", len(self._module.frames()), len(index.stack_frames))
+
+
+def _unequal(what: str, found: object, expected: object) -> Iterator[str]:
+    if found != expected:
+        yield f"{what}: read {found!r}, the proto has {expected!r}"
+
+
+def _config(value: str | bytes) -> object:
+    text = value.decode() if isinstance(value, bytes) else value
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _facts(shape: Shape) -> tuple[Any, ...]:
+    """A shape as plain values, for comparison."""
+    if shape.is_tuple:
+        return ("tuple", *map(_facts, shape.elements))
+    layout = shape.layout
+    order = layout.minor_to_major if layout else ()
+    tiles = layout.tiles if layout else ()
+    space, bits = (layout.memory_space, layout.element_bits) if layout else (0, 0)
+    return (shape.dtype, shape.dimensions, shape.dynamic, order, tiles, space, bits)
+
+
+def _proto_facts(proto: Proto) -> tuple[Any, ...]:
+    kinds = proto.DESCRIPTOR.fields_by_name["element_type"].enum_type.values_by_number
+    dtype = kinds[proto.element_type].name.lower()
+    if dtype == "tuple":
+        return ("tuple", *map(_proto_facts, proto.tuple_shapes))
+    sizes, layout = tuple(proto.dimensions), proto.layout
+    combined = -(1 << 63)
+    return (
+        {"opaque_type": "opaque"}.get(dtype, dtype),
+        tuple(-1 if size < 0 else size for size in sizes),
+        tuple(proto.is_dynamic_dimension),
+        tuple(layout.minor_to_major),
+        tuple(tuple(-1 if size == combined else size for size in tile.dimensions) for tile in layout.tiles),
+        layout.memory_space,
+        layout.element_size_in_bits,
+    )

@@ -1,0 +1,62 @@
+"""Phase 1: what is shown beside PyTorch agrees with it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from xla_inspect import basics
+from xla_inspect.practice import command
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[dict[str, str]]:
+    found = tomllib.loads(command.TEXTS.joinpath("pairs.toml").read_text(encoding="utf-8"))
+    assert found["version"].startswith("torch ")
+    listed: list[dict[str, str]] = found["pair"]
+    return listed
+
+
+def test_there_are_three_pairs_each_with_both_sides_and_a_source(pairs: list[dict[str, str]]) -> None:
+    assert len(pairs) == 3
+    for pair in pairs:
+        assert pair["torch"].strip().startswith(">>> ")
+        assert pair["address"].startswith("https://")
+
+
+def test_both_sides_of_the_gradient_are_the_same_number(pairs: list[dict[str, str]]) -> None:
+    printed = basics.begin().type(pairs[1]["jax"])
+    recorded, ours = (re.findall(r"\((\d+\.)", text)[-1] for text in (pairs[1]["torch"], printed))
+    assert recorded == ours == "30."
+
+
+def test_an_array_stays_as_it_was_and_a_branch_on_data_is_refused(pairs: list[dict[str, str]]) -> None:
+    unchanged = basics.begin().type(pairs[0]["jax"])
+    assert unchanged.endswith("Array([7., 0., 0.], dtype=float32)\n>>> x\nArray([0., 0., 0.], dtype=float32)")
+    branched = basics.begin().type(pairs[2]["jax"])
+    assert "TracerBoolConversionError: " in branched
+    assert branched.endswith("Array([3., 3., 3.], dtype=float32)")
+
+
+def test_jit_runs_python_once_for_each_shape() -> None:
+    assert basics.begin().type(basics.JIT).count("\ntracing f for JitTracer") == 2
+
+
+def test_a_step_of_training_lowers_the_loss() -> None:
+    prompt = basics.begin()
+    prompt.type(basics.MODEL)
+    shown = prompt.type(basics.STEP)
+    before, after = map(float, re.findall(r"^Array\(([\d.]+), dtype=float32\)$", shown, re.MULTILINE))
+    assert 0 < after < before
+
+
+def test_an_interrupt_while_a_line_runs_ends_the_phase(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(basics, "JIT", "raise KeyboardInterrupt")
+    assert basics.main([]) == command.INTERRUPTED
+    out, err = capsys.readouterr()
+    assert ("1.2 jit" in out, "1.3 grad" in out) == (True, False)
+    assert err.endswith("xla_inspect.basics: interrupted\n")

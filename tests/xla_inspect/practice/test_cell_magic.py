@@ -1,0 +1,71 @@
+"""The cell of an exercise is marked in a notebook, and no file of the reader's is read or written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from IPython.testing.globalipapp import start_ipython
+
+from xla_inspect.practice.notebook import find_exercise, starter
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+KEY = "jaxpr/follow"
+
+
+@pytest.fixture(scope="module")
+def shell() -> InteractiveShell:
+    """IPython, with the magic as a notebook loads it."""
+    shell = start_ipython()
+    shell.run_line_magic("load_ext", "xla_inspect.practice.cell_magic")
+    return shell
+
+
+def said_of(shell: InteractiveShell, text: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what is printed when a cell with this text is run."""
+    capsys.readouterr()
+    shell.run_cell_magic("exercise", KEY, text)
+    return capsys.readouterr().out
+
+
+def test_a_solution_is_right_and_its_names_are_known(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "right" in said_of(shell, find_exercise(KEY).solution_text, capsys)
+    assert callable(shell.user_ns["follow"])
+
+
+def test_a_cell_that_is_not_written_says_so(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    text = starter(find_exercise(KEY))
+    line = next(at for at, line in enumerate(text.split("\n"), 2) if "TODO(human)" in line)
+    assert said_of(shell, text, capsys).strip() == f"not yet written: cell:{line} waits for follow"
+
+
+def test_a_cell_that_calls_what_is_not_written_says_so_too(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = said_of(shell, f"{starter(find_exercise(KEY))}\nfollow(None, 0)\n", capsys)
+    assert said.startswith("not yet written: cell:")
+
+
+def test_a_wrong_answer_is_told_in_terms_of_the_jaxpr(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = "def follow(jaxpr, argument):\n    return [equation.primitive.name for equation in jaxpr.eqns]\n"
+    said = said_of(shell, wrong, capsys)
+    assert "WRONG" in said
+    assert "exercise-" not in said
+
+
+def test_an_error_names_the_line_of_the_cell(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    """The magic stands on the first line."""
+    said = said_of(shell, "def follow(jaxpr, argument):\n    return jaxpr.nothing\n", capsys)
+    assert "WRONG: cell:3: AttributeError" in said
+
+
+def test_a_cell_that_does_not_run_is_not_marked(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    said = said_of(shell, "def follow(jaxpr, argument)\n", capsys)
+    assert "SyntaxError" in said
+    assert "right" not in said

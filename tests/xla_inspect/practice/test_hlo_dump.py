@@ -1,0 +1,146 @@
+"""Phase 3: dumps for reading by hand."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect import hlo_dump
+from xla_inspect.practice import dump_folder, flags
+from xla_inspect.targets import find_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Ended
+
+CLOSED = Path("/dev/pts")
+
+
+def test_every_dump_is_written_and_named_with_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "dump"
+    assert hlo_dump.main(["--to", str(folder)]) == 0
+    out = capsys.readouterr().out
+    names = [path.name for path in folder.iterdir()]
+    assert len(names) > 30
+    assert f"Compiling this leaves {len(names)} files" in out
+    named = [path for path in folder.iterdir() if f" {path.name} " in out]
+    for path in named:
+        line = next(line for line in out.splitlines() if path.name in line.split())
+        assert line.endswith((f"  {dump_folder.describe(path).said}", "  likewise"))
+    assert len(named) + sum(map(int, re.findall(r"^    and (\d+) more ", out, re.MULTILINE))) == len(names)
+    assert {dump_folder.describe(path).sort for path in folder.iterdir()} - {
+        dump_folder.describe(path).sort for path in named
+    } == set()
+    assert f"They lie in {folder}." in out
+
+
+def test_what_lay_in_the_folder_before_is_not_taken_for_a_dump(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "before_optimizations.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "notes.md").write_text("mine", encoding="utf-8")
+    assert hlo_dump.main(["--to", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert f"Compiling this leaves {len(list(tmp_path.iterdir())) - 2} files" in out
+    assert "    before_optimizations.txt " not in out
+    assert "notes.md" not in out
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_of_many_files_of_a_sort_one_is_named_and_the_rest_are_counted_in_a_folder_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hlo_dump.main(["--target", "h100", "--to", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("where the pipeline") < 3
+    assert len(out.split("3.2 Read it")[0].splitlines()) < 60
+
+
+def test_what_lies_in_the_folder_of_the_readers_flags_is_said(tmp_path: Path, run: Callable[..., Ended]) -> None:
+    folder = tmp_path / "xla_dump"
+    ended = run("hlo_dump", XLA_FLAGS=f"--xla_dump_to={folder}")
+    names = [path.name for path in folder.iterdir() if path.is_file()]
+    assert ended.status == 0
+    assert f"{len(names)} files lie in {folder} now:" in " ".join(ended.out.split())
+    [after] = [name for name in names if "jit_classify" in name and name.endswith("cpu_after_optimizations.txt")]
+    assert f"    {after} " in ended.out
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+def test_each_equation_stands_beside_what_came_of_it(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert hlo_dump.main(["--target", target]) == 0
+    out = capsys.readouterr().out.split("3.7 The jaxpr beside its HLO")[1]
+    assert re.search(r"^    r1 = sub pixels, 127\.5 +subtract +add in \w", out, re.MULTILINE)
+    said = " ".join(out.split())
+    assert "9 equations became 16 instructions; 8 more stand for inputs and numbers." in said
+    assert "`r5 = add r3, r4` alone takes 4." in said
+
+
+def test_without_a_folder_nothing_is_kept_and_the_reader_is_told_how(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hlo_dump.main(["--target", "cpu"]) == 0
+    assert list(tmp_path.iterdir()) == []
+    assert "uv run python -m xla_inspect.hlo_dump --target cpu --to dump\n" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    for folder in (file, file / "below"):
+        assert hlo_dump.main(["--to", str(folder)]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"xla_inspect.hlo_dump: --to {folder}: cannot write there (")
+        assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(not CLOSED.is_dir(), reason="no folder here is closed to whoever runs this, root included")
+def test_a_folder_that_is_closed_to_the_reader_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert hlo_dump.main(["--to", str(CLOSED)]) == 1
+    assert "cannot write there (Permission denied)" in capsys.readouterr().err
+
+
+def test_a_target_whose_compiler_is_not_installed_is_told_with_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = {name: find_version(name) for name in ("jax", "jaxlib")}
+    monkeypatch.setattr("xla_inspect.targets.devices.find_version", installed.get)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    assert hlo_dump.main(["--target", "tpu-v5e"]) == 1
+    assert capsys.readouterr().err == (
+        "xla_inspect.hlo_dump: target 'tpu-v5e' is not available here: libtpu not installed; run `uv sync`\n"
+    )
+
+
+def test_the_readers_flags_are_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flags, "check", lambda: None)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_disable_hlo_passes=fusion --xla_dump_hlo_as_proto")
+    assert hlo_dump.main([]) == 0
+    out = capsys.readouterr().out
+    assert "Compiled with your XLA_FLAGS: --xla_disable_hlo_passes=fusion --xla_dump_hlo_as_proto\n" in out
+    assert "wrapped_broadcast" in out
+
+
+def test_dumps_are_not_mixed_with_those_of_another_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "module_0000.jit_f.before_optimizations.txt").write_text("", encoding="utf-8")
+    assert hlo_dump.main(["--to", str(tmp_path)]) == 1
+    assert "it holds dumps already" in capsys.readouterr().err
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_the_division_by_a_constant_is_seen_to_go(capsys: pytest.CaptureFixture[str]) -> None:
+    assert hlo_dump.main([]) == 0
+    out = capsys.readouterr().out
+    before, after = out.split("3.6 Find the constants")[1].split("    after")
+    assert "127.5" in before
+    assert "inside broadcast_multiply_fusion" in after
+    assert "The division is gone: 1 before, 0 after." in after

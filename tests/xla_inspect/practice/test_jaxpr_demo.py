@@ -1,0 +1,54 @@
+"""Phases 2 and 5: what is said of jaxprs is counted in them."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import pytest
+
+from xla_inspect import capture, jaxpr_demo
+from xla_inspect.practice import models
+from xla_inspect.practice.equations import Equations
+
+
+def test_the_second_phase_gives_nothing_of_the_fifth_away(capsys: pytest.CaptureFixture[str]) -> None:
+    assert jaxpr_demo.main([]) == 0
+    assert "matrix products became" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("asked", "shown"), [([], ["2"]), (["--phase", "2"], ["2"]), (["--phase", "5"], ["5"])])
+def test_the_phases_that_were_asked_for_are_shown(
+    asked: list[str], shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert jaxpr_demo.main(asked) == 0
+    assert re.findall(r"^Phase (\d) of 5", capsys.readouterr().out, re.MULTILINE) == shown
+
+
+def test_the_jaxprs_are_those_of_jax(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (jaxpr_demo.main(["--phase", "2"]), jaxpr_demo.main(["--phase", "5"])) == (0, 0)
+    out = capsys.readouterr().out
+    example = (models.PARAMS, models.X, models.Y)
+    for made in (
+        jax.make_jaxpr(models.mlp)(models.PARAMS, models.X),
+        jax.make_jaxpr(jax.grad(models.loss))(*example),
+        jax.make_jaxpr(jax.vmap(models.mlp, in_axes=(None, 0)))(models.PARAMS, models.X),
+    ):
+        assert "".join(f"    {line}\n" for line in str(made).splitlines()) in out
+
+
+def test_what_the_gradient_does_not_need_is_gone_before_the_compiler_gets_it() -> None:
+    example = (models.PARAMS, models.X, models.Y)
+    gradient = jax.grad(models.loss)
+    equations = Equations(gradient, *example)
+    assert (equations.unused, equations.primitives["reduce_sum"]) == (3, 5)
+    assert capture(gradient, *example).stablehlo.count("stablehlo.reduce(") == 4
+
+
+def test_grad_and_vmap_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert jaxpr_demo.main(["--phase", "5"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "2 matrix products became 5: " in out
+    assert "3 of the equations make what no result depends on, the loss itself: " in out
+    assert "5 equations became 7. There is no loop" in out
+    assert re.search(r"all 11 34 23", out)

@@ -1,0 +1,56 @@
+"""The whole practice as one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect import main
+from xla_inspect.practice.phases import CHECKED, PHASES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@pytest.mark.parametrize("status", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (("--check",), (("all",), None)),
+        (("--check", "hlo/donate"), (("hlo/donate",), None)),
+        (("--check", "hlo", "--exercises", "mine"), (("hlo",), Path("mine"))),
+    ],
+)
+def test_check_marks_what_was_asked_for_and_ends_as_the_marks_say(
+    asked: tuple[str, ...], expected: tuple[tuple[str, ...], Path | None], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked: list[tuple[tuple[str, ...], Path | None]] = []
+
+    def run(wanted: Sequence[str], folder: Path | None) -> int:
+        marked.append((tuple(wanted), folder))
+        return status
+
+    monkeypatch.setattr(main, "run_marking", run)
+    assert main.main(asked) == status
+    assert marked == [expected]
+
+
+def test_check_of_what_does_not_exist_is_refused_with_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["--check", "fusion"]) == 2
+    said = capsys.readouterr().err
+    assert all(name in said for name in CHECKED)
+    assert main.main(["--check", "donat"]) == 2
+    assert "no phase and no exercise is called 'donat'; did you mean donate? The phases are" in capsys.readouterr().err
+
+
+def test_help_names_a_command_for_each_phase_and_tells_of_flags_and_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert list(main.COMMANDS) == list(PHASES)
+    for name, command in main.COMMANDS.items():
+        assert f"python -m xla_inspect.{command} " in out
+        assert f"{PHASES[name].title}, {PHASES[name].minutes} min" in out
+    for words in ("$Env:XLA_FLAGS = ", "set XLA_FLAGS=", "JAX_PLATFORMS=cuda,cpu", "WSL 2"):
+        assert words in out

@@ -1,0 +1,135 @@
+"""Every solution passes, what is not written is named, and wrong answers fail, also those with right numbers."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+import wrong_answers
+import wrong_answers_late
+from planting import BY_KEY, copy_all, plant, solve
+from right_answers import RIGHT
+from wrong_answers import Wrong
+
+from xla_inspect.practice import run_marking
+from xla_inspect.practice.marking.exercises import name_file
+from xla_inspect.practice.marking.marker import mark
+from xla_inspect.practice.marking.sandbox import Sandbox
+from xla_inspect.practice.terminal import Paper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HEAD = """
+from functools import partial
+import jax.numpy as jnp
+from practice.capstone.slow import LENGTH, LONGEST, WIDTH, Layer
+
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One process for all answers."""
+    with Sandbox(limit=120) as sandbox:
+        yield sandbox
+
+
+def run(folder: Path, *wanted: str) -> tuple[int, str]:
+    stream = io.StringIO()
+    status = run_marking(wanted, folder, paper=Paper(stream))
+    return status, stream.getvalue()
+
+
+def test_every_solution_is_right(tmp_path: Path) -> None:
+    folder = copy_all(tmp_path)
+    solve(folder)
+    status, said = run(folder)
+    assert "WRONG" not in said
+    assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} right." in said) == (0, True)
+    assert said.rstrip().endswith("uv run xla-inspect report FILE.py:FUNCTION")
+    assert "kernels compiled" in said
+
+
+def test_what_is_not_written_is_named_with_its_place(tmp_path: Path) -> None:
+    folder = copy_all(tmp_path)
+    status, said = run(folder)
+    assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} not yet written." in said) == (3, True)
+    for exercise in BY_KEY.values():
+        for place in exercise.places:
+            assert f"{exercise.phase}/{exercise.name}.py:{place.line}" in said
+            assert "TODO(human)" in exercise.text.splitlines()[place.line - 1]
+
+
+def test_one_exercise_is_marked_alone_and_the_next_is_named(tmp_path: Path) -> None:
+    folder = copy_all(tmp_path)
+    solve(folder)
+    status, said = run(folder, "jaxpr/from_jaxpr")
+    assert (status, said.count("[1 of 1] jaxpr/from_jaxpr: "), "1 exercise: 1 right." in said) == (0, 1, True)
+    end = f"Go on with {name_file(folder / 'hlo' / 'read_dump.py')}, and check it: "
+    command = f"uv run python -m xla_inspect.main --check hlo/read_dump --exercises {folder}"
+    assert " ".join(said.split()).endswith(end + command)
+
+
+def test_something_wrong_outweighs_something_not_yet_written(tmp_path: Path) -> None:
+    folder = copy_all(tmp_path)
+    file = folder / "transforms" / "count_products.py"
+    file.write_text(file.read_text(encoding="utf-8").replace("= None", "= 1"), encoding="utf-8")
+    assert run(folder, "transforms")[0] == 1
+    assert run(folder, "basics")[0] == 3
+
+
+@pytest.mark.parametrize("key", RIGHT)
+def test_a_right_answer_that_is_not_the_solution_is_right_too(key: str, sandbox: Sandbox, tmp_path: Path) -> None:
+    verdict = mark(plant(key.partition(":")[0], tmp_path, RIGHT[key]), sandbox)
+    assert [remark.text for remark in verdict.remarks if not remark.good] == []
+    assert verdict.verdict == "right"
+
+
+WRONG = (*wrong_answers.WRONG, *wrong_answers_late.WRONG)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.key}: {wrong.what}")
+def test_a_wrong_answer_fails_and_the_dump_shows_why(wrong: Wrong, sandbox: Sandbox, tmp_path: Path) -> None:
+    verdict = mark(plant(wrong.key, tmp_path, wrong.answer), sandbox)
+    bad = [remark for remark in verdict.remarks if not remark.good]
+    assert verdict.verdict == "wrong"
+    said = [remark for remark in bad if wrong.said in remark.text]
+    assert said != [], [remark.text for remark in bad]
+    assert any(wrong.shown in line for line in (*said[0].lines, "" if not wrong.shown else "no line")), said[0].lines
+
+
+def test_the_slow_model_shows_all_four_causes(sandbox: Sandbox, tmp_path: Path) -> None:
+    slow = BY_KEY["capstone/model"].file.with_name("slow.py").read_text(encoding="utf-8")
+    answer = slow[slow.index("def apply(") : slow.index('if __name__ == "__main__"')]
+    verdict = mark(plant("capstone/model", tmp_path, HEAD + answer), sandbox)
+    bad = {remark.text.partition(",")[0]: remark.lines for remark in verdict.remarks if not remark.good}
+    assert list(bad) == ["shape", "transposition", "donation", "loop"]
+    assert [line[-16:] for line in bad["shape"]] == [f" float32[{rows},128])"[-16:] for rows in (64, 48, 17, 5)]
+    assert any("lhs_contracting_dims={0}" in line for line in bad["transposition"])
+    assert any("f32[4096,128]{1,0} copy(" in line for line in bad["donation"])
+    assert sum(" dot(" in line for line in bad["loop"]) == 8
+
+
+def test_each_cause_is_judged_for_itself(sandbox: Sandbox, tmp_path: Path) -> None:
+    solved = BY_KEY["capstone/model"].solution_text
+    answer = solved[solved.index("def apply(") :].replace('@partial(jax.jit, donate_argnames="memory")', "@jax.jit")
+    padded = answer.replace(
+        "padded[here], is_token[here] = piece, True",
+        "padded, is_token[here] = jnp.pad(piece, ((here.start, LONGEST - here.stop), (0, 0))), True",
+    )
+    verdict = mark(plant("capstone/model", tmp_path, HEAD + padded), sandbox)
+    bad = {remark.text.partition(",")[0]: remark for remark in verdict.remarks if not remark.good}
+    assert list(bad) == ["shape", "donation"]
+    assert "what `jnp` does outside of `step` is compiled for each shape too" in bad["shape"].text
+    assert any(line.startswith("compiled _pad for (float32[50,128]") for line in bad["shape"].lines)
+
+
+def test_rows_that_fill_a_piece_up_must_not_be_remembered(sandbox: Sandbox, tmp_path: Path) -> None:
+    solved = BY_KEY["capstone/model"].solution_text
+    answer = solved[solved.index("def apply(") :].replace("is_token[here] =", "is_token[:] =")
+    verdict = mark(plant("capstone/model", tmp_path, HEAD + answer), sandbox)
+    assert [remark.good for remark in verdict.remarks] == [False]
+    assert "a text of 198 tokens leaves numbers in rows of the memory behind it" in verdict.remarks[0].text

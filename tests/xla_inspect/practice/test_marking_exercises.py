@@ -1,0 +1,164 @@
+"""What the exercises say of themselves is so: tasks, hints, what is given, and the commands and numbers they name."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+from planting import BY_KEY
+
+from xla_inspect import InspectError, capture
+from xla_inspect.analysis import list_launches
+from xla_inspect.commands import load_file, load_function
+from xla_inspect.practice.marking import check_capstone as judged
+from xla_inspect.practice.marking.check_jaxpr import W, X, _normal
+from xla_inspect.practice.marking.exercises import EXERCISES, LEVELS, Exercise, find_exercises
+from xla_inspect.practice.marking.probes import compiles
+from xla_inspect.practice.phases import CHECKED, PHASES
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMAND = re.compile(r"^    uv run (xla-inspect show|python) (\S+)(.*)$", re.MULTILINE)
+
+
+def name(exercise: Exercise) -> str:
+    return exercise.key
+
+
+def given(text: str) -> dict[str, str]:
+    """Return the functions and classes of a file, by name, as Python reads them."""
+    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef))
+    return {node.name: ast.dump(node) for node in nodes}
+
+
+def test_there_are_three_exercises_or_more_in_each_phase_and_a_capstone() -> None:
+    counts = {phase: len(find_exercises(phase)) for phase in CHECKED}
+    assert min(counts[phase] for phase in CHECKED[:-1]) >= 3
+    assert (counts["capstone"], len(EXERCISES) >= 16) == (1, True)
+
+
+def test_the_registry_lists_every_file_and_every_solution() -> None:
+    folder = EXERCISES[0].folder
+    files = {file for phase in CHECKED for file in (folder / phase).glob("*.py") if file.name != "slow.py"}
+    solutions = set((folder / "solutions").rglob("*.py"))
+    assert ({each.file for each in EXERCISES}, {each.solution for each in EXERCISES}) == (files, solutions)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name)
+def test_an_exercise_has_a_title_a_task_a_place_to_write_and_three_hints_that_grow(exercise: Exercise) -> None:
+    assert re.fullmatch(r"[A-Z][^.?]*[.?]", exercise.title)
+    assert len(exercise.task) > 200
+    assert exercise.places != ()
+    assert len(exercise.hints) == 3
+    assert len(set(exercise.hints)) == 3
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name)
+def test_a_solution_changes_nothing_of_what_is_given(exercise: Exercise) -> None:
+    open_places = {place.name for place in exercise.places}
+    solved, unsolved = given(exercise.solution_text), given(exercise.text)
+    kept = (solved.keys() & unsolved.keys()) - open_places
+    assert {each: solved[each] for each in kept} == {each: unsolved[each] for each in kept}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name)
+def test_the_commands_that_an_exercise_names_find_what_they_ask_for(exercise: Exercise) -> None:
+    for command, file, _ in COMMAND.findall(exercise.task):
+        path, _, function = file.partition(":")
+        assert (ROOT / path).is_file()
+        if command == "xla-inspect show":
+            assert callable(load_function(f"{ROOT / path}:{function}")[0])
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name)
+def test_an_exercise_can_be_imported_before_anything_is_written(exercise: Exercise) -> None:
+    module = importlib.import_module(f"practice.{exercise.phase}.{exercise.name}")
+    assert {place.name for place in exercise.places} <= vars(module).keys()
+
+
+def test_a_phase_is_found_by_its_name_or_its_number_however_it_is_written() -> None:
+    assert find_exercises("3") == find_exercises("hlo") == find_exercises(" HLO ")
+    assert find_exercises("6") == find_exercises("capstone")
+    said = r"no phase and no exercise is called '7'. The phases are basics, .*, or their numbers 1 to 6; the exercises"
+    with pytest.raises(InspectError, match=said):
+        find_exercises("7")
+
+
+def test_an_exercise_is_found_by_its_name_or_its_file_from_wherever_one_is() -> None:
+    file = BY_KEY["basics/mlp"].file
+    written = [
+        "basics/mlp",
+        "mlp",
+        "mlp.py",
+        "./mlp.py",
+        "../basics/mlp.py",
+        str(file),
+        "snippets\\practice\\basics\\mlp.py",
+    ]
+    assert {find_exercises(each) for each in written} == {(BY_KEY["basics/mlp"],)}
+    assert find_exercises("compile-once") == (BY_KEY["basics/compile_once"],)
+    assert find_exercises("all") == EXERCISES
+
+
+def test_the_exercises_of_a_phase_fit_into_its_minutes_and_have_levels() -> None:
+    assert {each.level for each in EXERCISES} <= {*range(1, LEVELS + 1)}
+    for phase in PHASES.values():
+        assert 0 < sum(each.minutes for each in find_exercises(phase.name)) < phase.minutes
+
+
+def test_the_registry_and_the_command_start_without_jax() -> None:
+    code = (
+        "import sys; from xla_inspect.practice import EXERCISES; "
+        "[each.places for each in EXERCISES]; print('jax' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"
+
+
+def test_the_jaxpr_that_is_to_be_read_is_what_jax_prints() -> None:
+    task = BY_KEY["jaxpr/from_jaxpr"].task
+    shown = "\n".join(line.removeprefix("    ") for line in task.splitlines() if line.startswith("    "))
+    assert shown == str(jax.make_jaxpr(_normal)(X, W))
+
+
+def test_the_program_of_six_kernels_and_a_copy_launches_these() -> None:
+    task, exercise = BY_KEY["hlo/one_fusion"].task, load_file(BY_KEY["hlo/one_fusion"].file)
+    lines = re.findall(r"^    ((?:y|return) .*)$", task, re.MULTILINE)
+    scope: dict[str, object] = {"jnp": jax.numpy}
+    exec("def numpy_way(x, w):\n    " + "\n    ".join(lines), scope)  # noqa: S102 - the two lines that the task shows
+    found = capture(scope["numpy_way"], *exercise.EXAMPLE)  # type: ignore[arg-type]  # defined by the line above
+    assert "launches six kernels and a copy" in task
+    assert sorted(launch.role or "" for launch in list_launches(found)) == ["copy", *["kernel"] * 6]
+
+
+def test_additions_are_neither_reordered_nor_cancelled_and_a_division_loses_its_rounding() -> None:
+    task, x = BY_KEY["optimization/vanish"].task, jax.ShapeDtypeStruct((64, 128), jax.numpy.float32)
+    assert "neither reorders nor cancels additions" in task
+    assert "`x + 1 - 1` is not `x`" in task
+    for program in (lambda x: x + 1.0 - 1.0, lambda x: 1e8 + x + 1.0, lambda x: (x + 1e8) + (x - 1e8)):
+        counts = [each.opcode_counts() for each in (capture(program, x).unoptimized_module, capture(program, x).module)]
+        sums = [count["add"] + count["subtract"] for count in counts]
+        assert sums[0] == sums[1] > 1
+    # So that it keeps all rounding would be too much to say.
+    assert capture(lambda x: x / 127.5, x).module.opcode_counts()["divide"] == 0
+
+
+def test_the_slow_model_when_it_is_run_says_which_shapes_it_compiles_for() -> None:
+    file = BY_KEY["capstone/model"].file.with_name("slow.py")
+    done = subprocess.run([sys.executable, str(file)], check=True, capture_output=True, text=True)
+    first, *shapes = done.stdout.splitlines()
+    assert first == "step is compiled 5 times, for pieces of these shapes:"
+    assert shapes == [f"[{rows},128]" for rows in (64, 48, 33, 17, 5)]
+
+
+def test_the_slow_model_compiles_its_step_for_each_length_of_a_piece() -> None:
+    slow = load_file(BY_KEY["capstone/model"].file.with_name("slow.py"))
+    pieces = [judged.probes.random(length, slow.WIDTH) for length in (8, 4, 8)]
+    with compiles() as lines:
+        slow.read(slow.make_layers(), pieces)
+    assert [line.split()[1] for line in lines].count("step") == 2

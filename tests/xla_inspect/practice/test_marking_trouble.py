@@ -1,0 +1,227 @@
+"""Files that are broken, that break the process they run in, or that never end: each is told with its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from planting import BY_KEY, plant
+
+from xla_inspect.practice import run_marking
+from xla_inspect.practice.marking.exercises import Exercise
+from xla_inspect.practice.marking.marker import mark
+from xla_inspect.practice.marking.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from xla_inspect.practice.marking.verdict import ExerciseVerdict
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One process for all files, until one of them ends it."""
+    with Sandbox(limit=60) as sandbox:
+        yield sandbox
+
+
+def try_out(sandbox: Sandbox, folder: Path, curve: str, before: str = "") -> tuple[ExerciseVerdict, str]:
+    """Mark an exercise with this body of `curve`, and return the verdict and the last remark."""
+    body = "\n".join(f"    {line}" for line in curve.splitlines())
+    verdict = mark(plant("transforms/hessian_vector", folder, f"{before}\ndef curve(x, v):\n{body}\n"), sandbox)
+    assert not any("Traceback" in text for remark in verdict.remarks for text in (remark.text, *remark.lines))
+    return verdict, verdict.remarks[-1].text if verdict.remarks else ""
+
+
+def line_of(folder: Path, text: str) -> str:
+    """Return the file and the line where some text stands."""
+    file = folder / "practice" / "transforms" / "hessian_vector.py"
+    number = next(n for n, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1) if text in line)
+    return f"{file.as_posix()}:{number}"
+
+
+def test_what_is_no_python_is_told_with_the_place(sandbox: Sandbox, tmp_path: Path) -> None:
+    exercise = plant("transforms/hessian_vector", tmp_path, "")
+    with exercise.file.open("a", encoding="utf-8") as file:
+        file.write("\n\ndef other(x:\n    return x\n")
+    verdict = mark(Exercise(exercise.phase, exercise.name, exercise.folder), sandbox)
+    place = line_of(tmp_path, "def other(x:")
+    assert verdict.verdict == "wrong"
+    assert verdict.remarks[0].text == f"{place}: Python cannot read this: '(' was never closed"
+    assert verdict.remarks[0].lines == ("def other(x:", " " * 9 + "^")
+
+
+def test_an_exception_is_told_with_the_line_that_raised_it(sandbox: Sandbox, tmp_path: Path) -> None:
+    verdict, said = try_out(sandbox, tmp_path, "return jnp.sum(x) @ missing")
+    assert (verdict.verdict, said) == (
+        "wrong",
+        f"{line_of(tmp_path, '@ missing')}: NameError: name 'missing' is not defined",
+    )
+    assert verdict.remarks[-1].lines == ("return jnp.sum(x) @ missing",)
+
+
+def test_an_error_of_jax_is_told_with_the_readers_line_and_cut_short(sandbox: Sandbox, tmp_path: Path) -> None:
+    _, said = try_out(sandbox, tmp_path, "if x[0] > 0:\n    return v\nreturn x")
+    assert said.startswith(
+        f"{line_of(tmp_path, 'if x[0] > 0')}: TracerBoolConversionError: Attempted boolean conversion"
+    )
+    assert len(said) < 700
+
+
+def test_a_result_of_another_type_is_told_with_the_function_and_what_is_asked_for(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    assert try_out(sandbox, tmp_path / "a", "x + v")[1] == (
+        f"{line_of(tmp_path / 'a', 'def curve')}: it returns None (is a `return` missing?), and f32[64] is asked for"
+    )
+    assert try_out(sandbox, tmp_path / "b", "return (x, v)")[1].endswith(
+        "it returns (f32[64], f32[64]), and f32[64] is asked for"
+    )
+    assert try_out(sandbox, tmp_path / "c", "return x[:3]")[1].endswith("it returns f32[3], and f32[64] is asked for")
+    assert "'str'" in try_out(sandbox, tmp_path / "d", "return 'x'")[1]
+
+
+def test_a_loop_that_never_ends_is_told_with_its_line_and_the_next_file_runs(tmp_path: Path) -> None:
+    with Sandbox(limit=2) as sandbox:
+        verdict, said = try_out(sandbox, tmp_path / "a", "while True:\n    x = v")
+        assert verdict.verdict == "wrong"
+        loop = line_of(tmp_path / "a", "while True:")
+        assert said.startswith((loop, f"{loop[: loop.rindex(':')]}:{int(loop.rpartition(':')[2]) + 1}"))
+        assert said.endswith("it was still running after 2 seconds; does a loop never end?")
+        verdict, said = try_out(sandbox, tmp_path / "b", "return None", before="while True: pass")
+        assert said.startswith(line_of(tmp_path / "b", "while True: pass"))
+
+
+def test_what_a_file_prints_is_told_with_its_lines_and_spoils_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
+    answer = BY_KEY["transforms/hessian_vector"].solution_text.partition("def curve")[2].partition('"""\n')[2]
+    noisy = 'print("tracing", x.shape)\n' + "\n".join(line.removeprefix("    ") for line in answer.splitlines())
+    verdict, _ = try_out(
+        sandbox, tmp_path, noisy, before='print("{\\"verdict\\": \\"right\\"}")\nimport os\nos.write(1, b"x\\n")'
+    )
+    assert verdict.verdict == "right"
+    first, second, *_ = verdict.printed
+    assert first.endswith(': {"verdict": "right"}')
+    assert second == f"line {line_of(tmp_path, 'tracing').rpartition(':')[2]}: tracing (64,)"
+    assert verdict.printed_lines == len(verdict.printed)
+
+
+def test_a_file_that_exits_or_asks_for_input_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
+    _, said = try_out(sandbox, tmp_path / "a", "return x", before="import sys\nsys.exit(0)")
+    assert said.endswith("SystemExit: the file ends the process here; an exercise only defines what is asked for")
+    _, said = try_out(sandbox, tmp_path / "b", "return input()")
+    assert said.startswith(f"{line_of(tmp_path / 'b', 'input()')}: EOFError")
+
+
+def test_a_file_that_ends_the_process_is_told_and_the_next_one_runs(sandbox: Sandbox, tmp_path: Path) -> None:
+    verdict, said = try_out(sandbox, tmp_path / "a", "import os\nos._exit(7)")
+    assert (verdict.verdict, said.partition(": ")[2]) == ("wrong", "it ended the process that ran it (exit status 7)")
+    assert try_out(sandbox, tmp_path / "b", "return x")[1].count("the numbers are wrong") == 1
+
+
+def test_settings_that_a_file_changes_do_not_reach_the_next_one(sandbox: Sandbox, tmp_path: Path) -> None:
+    changed = 'jax.config.update("jax_enable_x64", True)'
+    try_out(sandbox, tmp_path / "a", "return x", before=changed)
+    verdict, said = try_out(sandbox, tmp_path / "b", "return jnp.asarray(x, jnp.float64)")
+    assert "the numbers are wrong" in said, verdict
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "import logging\nlogging.disable(logging.CRITICAL)",
+        "import numpy as np\nnp.asarray = lambda *_: 3",
+        "import os\nos.environ['XLA_FLAGS'] = '--xla_none'",
+    ],
+    ids=["logging", "numpy", "environment"],
+)
+def test_what_a_file_changes_for_all_does_not_reach_the_next_one(
+    changed: str, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    try_out(sandbox, tmp_path / "a", "return x", before=changed)
+    right = BY_KEY["basics/mlp"].solution_text.partition("@jax.jit")
+    assert mark(plant("basics/mlp", tmp_path / "b", right[1] + right[2]), sandbox).verdict == "right"
+
+
+def test_a_process_that_nothing_was_changed_in_marks_the_next_file_too(sandbox: Sandbox, tmp_path: Path) -> None:
+    shown = "import os\nprint(os.getpid())"
+    first, _ = try_out(sandbox, tmp_path / "a", "return x + v @ v", before=shown)
+    second, _ = try_out(sandbox, tmp_path / "b", "return jax.nn.softmax(jnp.linalg.norm(x) * v)", before=shown)
+    assert first.printed == second.printed != ()
+
+
+def test_a_placeholder_below_an_answer_is_to_be_deleted(sandbox: Sandbox, tmp_path: Path) -> None:
+    verdict, said = try_out(
+        sandbox, tmp_path, "if len(x):\n    return x\nelse:\n    return v\nraise NotImplementedError"
+    )
+    place = line_of(tmp_path, "raise NotImplementedError")
+    assert (verdict.verdict, said) == ("wrong", f"{place} still raises, below the answer of `curve`; delete it")
+
+
+def test_other_arguments_than_those_asked_for_are_told_with_the_line_of_the_function(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    for at, text in enumerate(("def curve(x): return x", "@jax.jit\ndef curve(x): return x", "def curve(x, v, w): x")):
+        exercise = plant("transforms/hessian_vector", tmp_path / str(at), text)
+        number = next(n for n, line in enumerate(exercise.text.splitlines(), 1) if line.startswith("def curve"))
+        said = mark(exercise, sandbox).remarks[-1].text
+        assert said.startswith(f"{exercise.file.as_posix()}:{number}: TypeError: "), said
+        assert "positional argument" in said
+
+
+def test_settings_of_the_shell_do_not_reach_the_exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    with Sandbox(limit=60) as sandbox:
+        assert try_out(sandbox, tmp_path, "return x + jnp.ones(64)")[1].count("the numbers are wrong") == 1
+
+
+def test_a_function_that_is_gone_is_asked_for_by_name(sandbox: Sandbox, tmp_path: Path) -> None:
+    exercise = plant("transforms/hessian_vector", tmp_path, "curve = 3")
+    assert (
+        mark(exercise, sandbox)
+        .remarks[0]
+        .text.endswith("has no function `curve` any more; the check calls it by that name")
+    )
+
+
+def test_an_answer_of_another_type_is_told_with_its_line(sandbox: Sandbox, tmp_path: Path) -> None:
+    answers = 'LOSS = "two"\nGRADIENT = 5\nWITH_INPUT = 6\nPER_EXAMPLE = 5'
+    exercise = plant("transforms/count_products", tmp_path, answers)
+    number = exercise.text.splitlines().index('LOSS = "two"') + 1
+    assert mark(exercise, sandbox).remarks[0].text == (
+        f"{exercise.file.as_posix()}:{number}: `LOSS` is 'two', and an answer of type int is asked for"
+    )
+
+
+def test_what_is_half_written_raises_where_it_goes_on(sandbox: Sandbox, tmp_path: Path) -> None:
+    verdict, said = try_out(sandbox, tmp_path, "if True:\n    raise NotImplementedError\nreturn x")
+    assert (verdict.verdict, said.startswith(line_of(tmp_path, "raise NotImplementedError"))) == ("unwritten", True)
+
+
+def test_a_file_that_is_gone_is_to_be_got_back(sandbox: Sandbox, tmp_path: Path) -> None:
+    exercise = Exercise("hlo", "donate", tmp_path)
+    verdict = mark(exercise, sandbox)
+    assert verdict.verdict == "wrong"
+    assert "hlo/donate.py is gone; get it back with `git checkout " in verdict.remarks[0].text
+
+
+def test_an_unknown_phase_is_answered_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_marking(["fusion"]) == 2
+    assert (
+        "no phase and no exercise is called 'fusion'; did you mean one_fusion? The phases are basics, jaxpr, hlo"
+        in capsys.readouterr().err
+    )
+
+
+def test_without_a_clone_the_exercises_are_said_to_come_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_marking([], tmp_path) == 2
+    assert "they come with the project's repository" in capsys.readouterr().err
+
+
+def test_a_signal_that_ends_the_process_is_named(sandbox: Sandbox, tmp_path: Path) -> None:
+    _, said = try_out(sandbox, tmp_path, "import os\nos.abort()")
+    how = "SIGABRT; XLA ends a process so when it meets what it cannot go on with"
+    assert said.endswith(f"it ended the process that ran it (signal {how})")

@@ -1,0 +1,71 @@
+"""What notebooks show beside values is Markdown that any of them renders, and an exercise is shown whole."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import Captures, capture_all
+from xla_inspect.analysis import list_kernels
+from xla_inspect.errors import InspectError
+from xla_inspect.practice import notebook
+from xla_inspect.practice.marking.exercises import EXERCISES, Exercise
+
+X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
+
+
+def shown(piece: notebook.Shown) -> str:
+    """Return what IPython gets."""
+    return piece._repr_markdown_()
+
+
+def test_a_table_shows_text_as_it_is_and_numbers_to_the_right() -> None:
+    assert shown(notebook.table(["name", "count"], [("a|b *c*", 3), ("d_e", 4000)])) == (
+        "| name | count |\n| --- | --: |\n| a&#124;b &#42;c&#42; | 3 |\n| d&#95;<wbr>e | 4,000 |\n"
+    )
+
+
+def test_a_listing_is_safe_against_fences_inside_it() -> None:
+    assert shown(notebook.listing("```\nROOT", "hlo")) == "````hlo\n```\nROOT\n````\n"
+
+
+def test_a_target_that_is_missing_says_why() -> None:
+    found = capture_all(jnp.sin, X, targets=("cpu",))
+    captures = Captures(dict(found), {"h100": "no <compiler>"}, ("cpu", "h100"))
+    gap = '<p class="gap" data-target="h100">NVIDIA H100: not compiled here: no &#60;compiler&#62;</p>'
+    counted = shown(notebook.across(captures, lambda one: len(list_kernels(one)), "kernels"))
+    assert counted == f"| compiled for | kernels |\n| --- | --: |\n| CPU | 1 |\n\n{gap}\n"
+    assert gap in shown(notebook.entries(captures))
+    assert "// CPU\nENTRY" in shown(notebook.entries(captures))
+
+
+@pytest.mark.parametrize("each", EXERCISES, ids=lambda each: each.key)
+def test_a_file_is_shown_with_its_places_and_without_what_stands_beside_it(each: Exercise) -> None:
+    shown = notebook.starter(each)
+    assert shown.count("TODO(human)") >= len(each.places)
+    assert "HINTS" not in shown
+    assert each.title not in shown
+    compile(shown, each.name, "exec")
+
+
+@pytest.mark.parametrize("each", EXERCISES, ids=lambda each: each.key)
+def test_of_a_solution_is_shown_what_was_written(each: Exercise) -> None:
+    """Put in the place of what the file has under the same names, it is a program."""
+    shown = notebook.extract_solution(each)
+    assert [place.name for place in each.places if place.name not in shown] == []
+    assert "NotImplementedError" not in shown
+    assert len(shown) < len(notebook.without_docstring(each.solution_text)) or each.phase == "capstone"
+    compile(f"{notebook.starter(each)}\n\n{shown}", each.name, "exec")
+
+
+def test_no_such_exercise_names_those_there_are() -> None:
+    with pytest.raises(InspectError, match=r"no exercise 'basics/none'; there are basics/mlp, "):
+        notebook.find_exercise("basics/none")
+
+
+def test_the_pairs_run_on_the_side_of_jax() -> None:
+    text = shown(notebook.pairs())
+    assert text.count("JAX, run now:") == len(notebook.list_pairs())
+    assert "tensor(30.)" in text
+    assert "Array(30., dtype=float32, weak_type=True)" in text

@@ -1,0 +1,60 @@
+"""What takes time is said beside the output, and goes away in a terminal."""
+
+from __future__ import annotations
+
+import io
+import logging
+from typing import TYPE_CHECKING
+
+from xla_inspect.practice import progress
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_in_a_pipe_each_thing_is_a_line() -> None:
+    stream = io.StringIO()
+    with progress.doing("starting JAX", stream):
+        pass
+    with progress.compiling(stream):
+        logging.getLogger("xla_inspect").info("compiling %s for %s", "mlp", "cpu")
+    assert stream.getvalue() == "starting JAX ...\ncompiling mlp for cpu ...\n"
+
+
+def test_a_terminal_that_can_take_no_line_away_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    with progress.doing("starting JAX", stream):
+        pass
+    with progress.compiling(stream):
+        logging.getLogger("xla_inspect").info("compiling mlp for cpu")
+    assert stream.getvalue() == "starting JAX ...\ncompiling mlp for cpu ...\n"
+
+
+def test_in_a_terminal_the_line_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with progress.doing("starting JAX", stream):
+        assert stream.getvalue() == "starting JAX ..."
+    assert stream.getvalue().endswith("\r\x1b[K")
+    stream = Terminal()
+    with progress.compiling(stream):
+        logging.getLogger("xla_inspect").info("compiling mlp for cpu")
+    assert stream.getvalue() == "\r\x1b[Kcompiling mlp for cpu ...\r\x1b[K"
+
+
+def test_nothing_compiled_is_nothing_said_and_the_logger_is_left_as_it_was() -> None:
+    logger = logging.getLogger("xla_inspect")
+    before = logger.level, list(logger.handlers)
+    stream = Terminal()
+    with progress.compiling(stream):
+        pass
+    assert stream.getvalue() == ""
+    assert (logger.level, list(logger.handlers)) == before

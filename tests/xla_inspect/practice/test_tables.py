@@ -1,0 +1,117 @@
+"""What tables say of a capture is what the capture holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import pytest
+
+from xla_inspect import capture
+from xla_inspect.analysis import list_kernels
+from xla_inspect.hlo import parse_module
+from xla_inspect.practice import models, tables
+
+if TYPE_CHECKING:
+    from xla_inspect import Capture
+
+
+@pytest.fixture(scope="module")
+def found() -> Capture:
+    return capture(models.wasteful, models.PARAMS, models.X)
+
+
+@pytest.mark.parametrize(("target", "expected"), [("cpu", (1, 2, 3)), ("h100", (1, 1, 2)), ("tpu-v5e", (1, 3, 2))])
+def test_the_three_programs_to_predict_have_different_answers(target: str, expected: tuple[int, int, int]) -> None:
+    counts = [len(list_kernels(capture(f, *shapes, target=target))) for f, shapes in models.PREDICTED.values()]
+    assert tuple(counts) == expected
+
+
+def test_categories_add_up_and_name_what_changed(found: Capture) -> None:
+    before, after = found.unoptimized_module, found.module
+    rows = tables.categories(before, after)
+    assert sum(row[1] for row in rows) == before.instruction_count()
+    assert sum(row[2] for row in rows) == after.instruction_count()
+    by_name = {row[0]: row[3] for row in rows}
+    assert "negate 2 to 0" in by_name["element-wise"]
+    assert by_name["linear algebra"] == ""
+
+
+def test_kernels_say_what_is_in_them(found: Capture) -> None:
+    rows = tables.describe_kernels(found)
+    assert [name for name, _, _ in rows] == [kernel.name for kernel in list_kernels(found)]
+    assert rows[0][1:] == ("kCustom __ynn_fusion", "dot")
+    assert ("kLoop", "2 broadcast, add, maximum") in [row[1:] for row in rows]
+
+
+def test_a_result_that_several_kernels_read_is_shared() -> None:
+    gradient = capture(jax.grad(models.loss), models.PARAMS, models.X, models.Y)
+    rows = tables.list_shared(gradient)
+    assert rows[0][:2] == ("ynn_fusion.3", "f32[32,128]")
+    assert rows[0][2] == "broadcast_maximum_fusion, select_multiply_fusion"
+    for name, _, readers in rows:
+        users = {user.name for user in gradient.module.entry.users(name)}
+        assert set(readers.split(", ")) == users
+    assert tables.list_shared(capture(models.mlp, models.PARAMS, models.X)) == []
+
+
+def test_a_remover_is_the_first_after_whom_the_waste_is_gone(found: Capture) -> None:
+    assert tables.find_remover(found, ("transpose",), 0) == ("the import of StableHLO into HLO", 0)
+    assert tables.find_remover(found, ("negate",), 0) == ("algsimp, in simplification", 0)
+    assert tables.find_remover(found, ("maximum",), 0) == ("nobody", 1)
+    assert tables.find_remover(found, ("sine",), 0) == ("JAX, before the compiler got it", 0)
+
+
+def test_passes_tell_what_they_did_and_how_many_instructions_they_left(found: Capture) -> None:
+    rows = tables.list_passes(found)
+    assert rows[-1][2] == found.module.instruction_count()
+    assert ("cse", "removed 1 constant and 1 exponential") in [row[:2] for row in rows]
+
+
+def test_decisions_are_counted(found: Capture) -> None:
+    said = tables.list_decisions(found)
+    assert said[0] == f"32 operations that compute or move data became {len(list_kernels(found))} kernels."
+    assert (
+        said[1] == f"Of {len(found.runs)} runs of passes, {len(tables.list_passes(found))} changed what the text shows."
+    )
+    assert "Matrix products: 2 left, written as dot." in said
+
+
+def test_a_library_call_is_named_by_what_it_calls() -> None:
+    off = {"xla_gpu_enable_triton_gemm": False}
+    rows = tables.describe_kernels(capture(models.mlp, models.PARAMS, models.X, target="h100", options=off))
+    assert ("no fusion", "custom-call __cublas$lt$matmul") in [row[1:] for row in rows]
+
+
+MODULE = """HloModule m, is_scheduled=true
+%inner (p: f32[4]) -> f32[4] {
+  %p = f32[4]{0} parameter(0)
+  %c = f32[] constant(2.5)
+  %b = f32[4]{0} broadcast(%c), dimensions={}
+  ROOT %n = f32[4]{0} multiply(%p, %b)
+}
+%outer (q: f32[4]) -> f32[4] {
+  %q = f32[4]{0} parameter(0)
+  ROOT %inside = f32[4]{0} fusion(%q), kind=kLoop, calls=%inner
+}
+ENTRY %main (x: f32[4]) -> f32[4] {
+  %x = f32[4]{0} parameter(0)
+  %k = f32[70]{0} constant({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23})
+  ROOT %f = f32[4]{0} fusion(%x), kind=kLoop, calls=%outer
+}
+"""
+
+
+def test_a_constant_is_found_where_it_stands_also_in_a_fusion_within_a_fusion() -> None:
+    rows = tables.list_constants(parse_module(MODULE))
+    assert rows[0] == ("2.5", "f32[]", "inside f")
+    assert rows[1][1:] == ("f32[70]", "ENTRY")
+    assert len(rows[1][0]) == tables.SHOWN
+    assert rows[1][0].endswith("...")
+
+
+def test_layouts_stand_beside_their_shapes() -> None:
+    found = capture(models.classify, models.PARAMS, models.X, target="tpu-v5e")
+    rows = {name: (shape, layout) for name, shape, layout in tables.list_layouts(found)}
+    assert rows["params_w2.1"] == ("f32[128,16]", "{0,1:T(8,128)}")
+    assert rows["copy-done"] == ("f32[64,128]", "{1,0:T(8,128)S(1)}")

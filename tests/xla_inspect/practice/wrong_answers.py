@@ -1,0 +1,318 @@
+"""Wrong answers of the first three phases, most of which give the right numbers, and what the check has to say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Wrong(NamedTuple):
+    """A wrong answer.
+
+    Attributes:
+        key: The exercise.
+        what: What is wrong with it.
+        answer: The code that takes the place of what is to be written.
+        said: What the check has to say.
+        shown: What has to stand in the lines of the dump that it shows.
+    """
+
+    key: str
+    what: str
+    answer: str
+    said: str
+    shown: str
+
+
+WRONG = (
+    Wrong(
+        "basics/mlp",
+        "not jitted",
+        """
+def mlp(params, x):
+    return jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2
+""",
+        "so that each operation runs alone",
+        "compiled matmul for (float32[32,64], float32[64,128])",
+    ),
+    Wrong(
+        "basics/mlp",
+        "a loop over the examples",
+        """
+@jax.jit
+def mlp(params, x):
+    rows = [jnp.maximum(row @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2 for row in x]
+    return jnp.stack(rows)
+""",
+        "holds 64 matrix products, and two layers need two",
+        " dot(",
+    ),
+    Wrong(
+        "basics/gradient",
+        "forward mode",
+        """
+def gradient(params, x, y):
+    return jax.jacfwd(loss)(params, x, y)
+""",
+        "times the operations of the loss, and a gradient in reverse about three times",
+        "f32[8,1140]",
+    ),
+    Wrong(
+        "basics/pairwise",
+        "a Python loop",
+        """
+def pairwise(xs, ys):
+    return jnp.stack([jnp.stack([distance(x, y) for y in ys]) for x in xs])
+""",
+        "a Python loop is written out",
+        "unstack(f32[8,3])",
+    ),
+    Wrong(
+        "basics/pairwise",
+        "a loop in the program",
+        """
+def pairwise(xs, ys):
+    return jax.lax.map(lambda x: jax.vmap(lambda y: distance(x, y))(ys), xs)
+""",
+        "the program holds a loop",
+        "scan(",
+    ),
+    Wrong(
+        "basics/compile_once",
+        "a static rate",
+        """
+from functools import partial
+
+@partial(jax.jit, static_argnames="rate")
+def update(weights, gradient, rate):
+    return weights - rate * gradient
+
+def train(weights, gradients, rates):
+    for gradient, rate in zip(gradients, rates):
+        weights = update(weights, gradient, rate)
+    return weights
+""",
+        "four steps compile 4 programs, where one serves: lines that are alike differ in what they do not list",
+        "compiled update for (float32[256], float32[256])",
+    ),
+    Wrong(
+        "basics/compile_once",
+        "rates of two types",
+        """
+@jax.jit
+def update(weights, gradient, rate):
+    return weights - rate * gradient
+
+def train(weights, gradients, rates):
+    for gradient, rate in zip(gradients, rates):
+        weights = update(weights, gradient, rate)
+    return weights
+""",
+        "where one serves: a rate of type int makes another program than one of type float",
+        "int32[]",
+    ),
+    Wrong(
+        "basics/compile_once",
+        "rates of two types in a function of another name",
+        """
+@jax.jit
+def move(weights, gradient, rate):
+    return weights - rate * gradient
+
+def update(weights, gradient, rate):
+    return move(weights, gradient, rate)
+
+def train(weights, gradients, rates):
+    for gradient, rate in zip(gradients, rates):
+        weights = update(weights, gradient, rate)
+    return weights
+""",
+        "four steps compile 2 programs, where one serves: a rate of type int makes another program",
+        "compiled move for (float32[256], float32[256], int32[])",
+    ),
+    Wrong(
+        "basics/compile_once",
+        "not jitted",
+        """
+def update(weights, gradient, rate):
+    return weights - float(rate) * gradient
+
+def train(weights, gradients, rates):
+    for gradient, rate in zip(gradients, rates):
+        weights = update(weights, gradient, rate)
+    return weights
+""",
+        "no program takes weights, gradient and rate together",
+        "compiled multiply for",
+    ),
+    Wrong(
+        "basics/gradient",
+        "NumPy takes it, out of the compiler's sight",
+        """
+def gradient(params, x, y):
+    def numpys(params, x, y):
+        before = x @ params.w1 + params.b1
+        hidden = np.maximum(before, 0)
+        error = 2 * (hidden @ params.w2 + params.b2 - y) / y.size
+        back = (error @ np.asarray(params.w2).T) * (before > 0)
+        return Params(x.T @ back, back.sum(0), hidden.T @ error, error.sum(0))
+
+    import numpy as np
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), params)
+    return jax.pure_callback(numpys, shapes, params, x, y)
+""",
+        "a callback takes the work back to Python, where no compiler sees it",
+        "pure_callback(",
+    ),
+    Wrong(
+        "basics/pairwise",
+        "NumPy takes it, out of the compiler's sight",
+        """
+def pairwise(xs, ys):
+    import numpy as np
+    shape = jax.ShapeDtypeStruct((len(xs), len(ys)), jnp.float32)
+    return jax.pure_callback(lambda a, b: np.linalg.norm(a[:, None] - b[None], axis=-1), shape, xs, ys)
+""",
+        "a callback takes the work back to Python, where no compiler sees it",
+        "pure_callback(",
+    ),
+    Wrong(
+        "jaxpr/primitives",
+        "the outer equations only",
+        """
+def count(jaxpr):
+    names = [equation.primitive.name for equation in jaxpr.eqns]
+    return {name: names.count(name) for name in names}
+""",
+        "`max` 0 times and not 2; these stand in jaxprs that an equation holds",
+        "= max(",
+    ),
+    Wrong(
+        "jaxpr/primitives",
+        "primitives for their names",
+        """
+def count(jaxpr):
+    primitives = [equation.primitive for equation in jaxpr.eqns]
+    return {each: primitives.count(each) for each in primitives}
+""",
+        "a key of the dict is of type Primitive, and names are asked for",
+        "",
+    ),
+    Wrong(
+        "jaxpr/follow",
+        "what takes the argument itself only",
+        """
+def follow(jaxpr, argument):
+    return [each.primitive.name for each in jaxpr.eqns if jaxpr.invars[argument] in each.invars]
+""",
+        "after 1 right it names nothing more, where the jaxpr has `add`, which depends on it",
+        "= add(",
+    ),
+    Wrong(
+        "jaxpr/from_jaxpr",
+        "the same numbers by a function of the library",
+        """
+def original(a, b):
+    d = jnp.tanh(a @ b)
+    return d / jnp.linalg.norm(d, axis=1, keepdims=True)
+""",
+        "although the numbers are the same. First the original's, then yours:",
+        "= jit d",
+    ),
+    Wrong(
+        "hlo/read_dump",
+        "guessed",
+        """
+FUSIONS = 5
+LAYOUT = (1, 0)
+RELAYOUT = "multiply_transpose_fusion"
+HALVES = 1
+""",
+        "not 5. Each line of `ENTRY` with `fusion(` counts",
+        "ynn_fusion",
+    ),
+    Wrong(
+        "hlo/read_dump",
+        "a word for a number, and then a wrong number",
+        """
+FUSIONS = "six"
+LAYOUT = (0, 1)
+RELAYOUT = "wrapped_copy"
+HALVES = 1
+""",
+        "not 1. These are all lines of the dump with `constant(0.5)`",
+        "%fused_computation.3:",
+    ),
+    Wrong(
+        "hlo/one_fusion",
+        "updates in place",
+        """
+def alternate(x, w):
+    return x.at[::2].multiply(w).at[1::2].set(jnp.tanh(x[1::2]))
+""",
+        "6 kernels are launched, and one fusion is asked for. Here a `scatter`",
+        "wrapped_scatter",
+    ),
+    Wrong(
+        "hlo/constants",
+        "the table of the file",
+        """
+def lookup(table, ids):
+    return jnp.asarray(TABLE)[ids] * 8.0
+""",
+        "carries 131,072 bytes of constants",
+        "f32[512,64]{1,0} constant({...})",
+    ),
+    Wrong(
+        "hlo/donate",
+        "nothing is donated",
+        """
+@jax.jit
+def update(params, momentum, gradient):
+    momentum = 0.9 * momentum + gradient
+    return params - 0.1 * momentum, momentum
+""",
+        "result 0, the new params, has a buffer of its own",
+        "entry_computation_layout=",
+    ),
+    Wrong(
+        "hlo/donate",
+        "the gradient is given away",
+        """
+from functools import partial
+
+@partial(jax.jit, donate_argnames=("params", "gradient"))
+def update(params, momentum, gradient):
+    momentum = 0.9 * momentum + gradient
+    return params - 0.1 * momentum, momentum
+""",
+        "result 1, the new momentum, is written over `gradient`",
+        "input_output_alias={ {0}: (0, {}, may-alias), {1}: (2, {}, may-alias) }",
+    ),
+    Wrong(
+        "hlo/donate",
+        "all three are given away, and the gradient finds no taker",
+        """
+from functools import partial
+
+@partial(jax.jit, donate_argnums=(0, 1, 2))
+def update(params, momentum, gradient):
+    momentum = 0.9 * momentum + gradient
+    return params - 0.1 * momentum, momentum
+""",
+        "the gradient is given away too",
+        "input_output_alias=",
+    ),
+    Wrong(
+        "hlo/one_fusion",
+        "the numbers of one input, for any",
+        """
+import numpy as np
+
+def alternate(x, w):
+    given = np.random.default_rng(0).normal(size=4096).astype(np.float32)
+    return jnp.where(jnp.arange(4096) % 2 == 0, given * 1.5, jnp.tanh(given)) + 0.0 * x * w
+""",
+        "the numbers are wrong in",
+        "",
+    ),
+)

@@ -1,0 +1,222 @@
+"""Answers to the exercises of the last phases and the capstone that compute the right numbers and are wrong."""
+
+from __future__ import annotations
+
+from wrong_answers import Wrong
+
+WRONG = (
+    Wrong(
+        "optimization/categories",
+        "ENTRY only",
+        """
+def count(module):
+    found = {}
+    for instruction in module.entry:
+        category = categorise(instruction.opcode)
+        found[category] = found.get(category, 0) + 1
+    return found
+""",
+        "do not stand in `ENTRY`",
+        "%region",
+    ),
+    Wrong(
+        "optimization/find_pass",
+        "the first module without",
+        """
+def find_pass(found, opcode):
+    return next((each.name for each in found.passes if not each.module.opcode_counts()[opcode]), None)
+""",
+        "of `broadcast` it says 'topk-decomposer', and 'algsimp' is right",
+        "  3 after pass 2 comparison-expander",
+    ),
+    Wrong(
+        "optimization/find_pass",
+        "the first time that it is gone",
+        """
+def find_pass(found, opcode):
+    before = found.unoptimized_module.opcode_counts()[opcode]
+    for each in found.passes:
+        now = each.module.opcode_counts()[opcode]
+        if before and not now:
+            return each.name
+        before = now
+""",
+        "of `call` it says 'call-inliner', and None is right",
+        "small-while-loop-hoisting",
+    ),
+    Wrong(
+        "optimization/vanish",
+        "rounding",
+        """
+def nothing(x):
+    y = -x.T.reshape(-1) + 1.0 - 1.0
+    return -y.reshape(128, 64).T
+""",
+        "the compiler could not prove that this is nothing",
+        " add(",
+    ),
+    Wrong(
+        "optimization/vanish",
+        "not proved",
+        """
+def nothing(x):
+    y = jnp.sqrt(jnp.square(jnp.abs(-x.T))).T
+    return jnp.where(x < 0, -y, y)
+""",
+        "the compiler could not prove that this is nothing",
+        "select(",
+    ),
+    Wrong(
+        "optimization/vanish",
+        "nothing done at all",
+        """
+def nothing(x):
+    return x
+""",
+        "depends on 0 equations, and at least 6",
+        "",
+    ),
+    Wrong(
+        "optimization/predict_kernels",
+        "a kernel for each operation",
+        """
+JOINED = 5
+NETWORK = 3
+ORDERED = 3
+""",
+        "not 5. `joined` launches these.",
+        "broadcast_add_fusion",
+    ),
+    Wrong(
+        "optimization/predict_kernels",
+        "of a program that was changed",
+        """
+def network(x, w, v):
+    return jnp.tanh(jnp.tanh(x @ w) @ v)
+
+JOINED = 1
+NETWORK = 4
+ORDERED = 3
+""",
+        "not 4. `network` launches these. You changed `network`, and asked is of the one that was given.",
+        "fusion(",
+    ),
+    Wrong(
+        "optimization/vanish",
+        "the numbers of one input, for any",
+        """
+import numpy as np
+
+def nothing(x):
+    given = jnp.asarray(np.random.default_rng(0).normal(size=(64, 128)).astype(np.float32))
+    return -(-jnp.maximum(given, given).T[::-1][::-1] * 1.0).T + 0.0 * x.sum()
+""",
+        "the numbers are wrong in",
+        "",
+    ),
+    Wrong(
+        "transforms/count_products",
+        "twice those of the loss",
+        """
+LOSS = 2
+GRADIENT = 4
+WITH_INPUT = 6
+PER_EXAMPLE = 5
+""",
+        "not 4. The jaxpr of `jax.grad(loss)` holds these products.",
+        "dot_general(f32[8,10], f32[10,4])",
+    ),
+    Wrong(
+        "transforms/per_example",
+        "a loop in the program",
+        """
+def norms(params, xs, ys):
+    def norm(pair):
+        return jnp.sqrt(sum(jnp.sum(g**2) for g in jax.grad(loss)(params, *pair)))
+
+    return jax.lax.map(norm, (xs, ys))
+""",
+        "the program holds a loop, which takes one example after the other",
+        "scan(",
+    ),
+    Wrong(
+        "transforms/hessian_vector",
+        "the whole matrix",
+        """
+def curve(x, v):
+    return jax.hessian(energy)(x) @ v
+""",
+        "values of the jaxpr have as many numbers as the matrix, 4,096",
+        "f32[64,64]",
+    ),
+    Wrong(
+        "transforms/hessian_vector",
+        "a product for each column, written out",
+        """
+def curve(x, v):
+    one = [jnp.zeros_like(x).at[at].set(1.0) for at in range(len(x))]
+    columns = [jax.jvp(jax.grad(energy), (x,), (each,))[1] for each in one]
+    return sum(column * each for column, each in zip(columns, v))
+""",
+        "for 32 numbers and 3649 for 64 numbers: a Python loop is written out",
+        "f32[64]",
+    ),
+    Wrong(
+        "transforms/hessian_vector",
+        "a product for each column, one after the other",
+        """
+def curve(x, v):
+    def column(at):
+        return jax.jvp(jax.grad(energy), (x,), (jnp.zeros_like(x).at[at].set(1.0),))[1] @ v
+
+    return jax.lax.map(column, jnp.arange(len(x)))
+""",
+        "the program holds a loop, which takes one column after the other",
+        "scan(",
+    ),
+    Wrong(
+        "transforms/hessian_vector",
+        "the matrix in halves",
+        """
+def curve(x, v):
+    def part(at):
+        column = lambda at: jax.jvp(jax.grad(energy), (x,), (jnp.zeros_like(x).at[at].set(1.0),))[1] @ v
+        return jax.vmap(column)(at)
+
+    return jnp.concatenate([part(at) for at in jnp.arange(len(x)).reshape(2, -1)])
+""",
+        "times the operations of the gradient, and a derivative of it in one direction about three times",
+        "f32[32,64]",
+    ),
+    Wrong(
+        "capstone/model",
+        "the last window is moved back into the memory",
+        """
+from functools import partial
+import jax.numpy as jnp
+
+def layer(tokens, weights):
+    shares = jax.nn.softmax(tokens @ weights["topics"])
+    return tokens + shares @ weights["values"], None
+
+@partial(jax.jit, donate_argnums=0)
+def step(memory, layers, piece, position, rows):
+    tokens, _ = jax.lax.scan(layer, piece, layers)
+    there = jax.lax.dynamic_slice(memory, (position, 0), tokens.shape)
+    tokens = jnp.where(jnp.arange(len(tokens))[:, None] < rows, tokens, there)
+    return jax.lax.dynamic_update_slice(memory, tokens, (position, 0))
+
+def read(layers, pieces):
+    stacked = {name: jnp.stack([each[name] for each in layers]) for name in layers[0]}
+    memory, position = jnp.zeros((slow.LENGTH, slow.WIDTH)), 0
+    for piece in pieces:
+        filled = np.zeros((slow.LONGEST, slow.WIDTH), np.float32)
+        filled[: len(piece)] = piece
+        memory = step(memory, stacked, filled, position, len(piece))
+        position += len(piece)
+    return memory
+""",
+        "after a text that fills it, where a window that reaches beyond the end is moved back: the numbers are wrong",
+        "",
+    ),
+)

@@ -1,0 +1,150 @@
+"""Records of releases are whole, small, and read back as they were; a planted change is reported and nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import stamps
+from xla_inspect.errors import InspectError
+from xla_inspect.releases import release_record as records
+from xla_inspect.releases.release_diff import Drift, PassDrift, SetChange, compare_passes
+from xla_inspect.releases.release_record import Release, ReleaseCompile, ReleaseOutcome
+
+DATA = Path(__file__).resolve().parents[3] / "docs" / "data" / "drift"
+MOST_BYTES = 600_000
+RECORDS = records.read_releases(DATA)
+
+
+@pytest.fixture
+def release() -> Release:
+    """A real record, cut down to three programs."""
+    newest = RECORDS[-1]
+    return replace(newest, programs={name: newest.programs[name] for name in ("layer", "softmax", "gelu")})
+
+
+def plant(release: Release, program: str, target: str, **told: object) -> Release:
+    """The record with one outcome told otherwise."""
+    compiled = release.programs[program]
+    outcome = replace(compiled.outcomes[target], **told)
+    changed = replace(compiled, outcomes={**compiled.outcomes, target: outcome})
+    return replace(release, programs={**release.programs, program: changed})
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.json")), ids=lambda path: path.stem)
+def test_a_record_is_small_names_what_made_it_and_reads_back_as_it_is_written(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    found = records.read_release(text)
+    assert stamps.seal(records.write_release(found)) == text
+    assert found.jax == path.stem == found.versions["jax"]
+    assert len(text) < MOST_BYTES
+    assert {"cpu", "h100", "tpu-v5e"} <= set(found.targets)
+
+
+def test_at_least_four_releases_are_recorded_the_oldest_first() -> None:
+    assert len(RECORDS) >= 4
+    assert [found.order for found in RECORDS] == sorted(found.order for found in RECORDS)
+
+
+def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
+    assert records.number("0.9.2") < records.number("0.10.0") < records.number("0.12.0") < records.number("0.12.0.1")
+
+
+def test_each_release_compiled_with_compilers_of_its_own() -> None:
+    for package in ("jaxlib", "libtpu", "jax-cuda13-plugin"):
+        assert len({found.versions[package] for found in RECORDS}) == len(RECORDS)
+
+
+def test_a_file_of_another_format_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "0.1.json").write_text('{"format": 0}', encoding="utf-8")
+    with pytest.raises(InspectError, match=r"0\.1\.json: a release of another format than 1"):
+        records.read_releases(tmp_path)
+    (tmp_path / "0.1.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(InspectError, match=r"0\.1\.json: no release of JAX as `scripts/drift` writes it"):
+        records.read_releases(tmp_path)
+
+
+def test_targets_that_agree_share_a_line(release: Release) -> None:
+    compiled = release.programs["gelu"]
+    same = ReleaseCompile(
+        compiled.jaxpr, {}, dict.fromkeys(("a100", "h100"), ReleaseOutcome(launches={"fusion kLoop": 1}))
+    )
+    text = records.write_release(replace(release, programs={"gelu": same}))
+    assert list(json.loads(text)["programs"]["gelu"]["targets"]) == ["a100 h100"]
+    assert records.read_release(text).programs["gelu"] == same
+
+
+def test_a_release_differs_from_itself_in_nothing(release: Release) -> None:
+    same = Drift(release, release)
+    assert (same.launches, same.traced, same.lowered, same.names, same.reprinted) == ({}, {}, {}, {}, ((), ()))
+    assert same.numbers(lambda outcome: outcome.instructions) == ()
+    assert same.passes("gpu").total == 0
+
+
+def test_a_planted_launch_is_reported_for_its_program_and_target_alone(release: Release) -> None:
+    before = release.programs["layer"].outcomes["cpu"].launches
+    found = Drift(release, plant(release, "layer", "cpu", launches={**before, "fusion kInput": 2}))
+    assert found.launches == {("layer", "cpu"): {"fusion kInput": 2}}
+    assert found.changed_programs("cpu") == ("layer",)
+    assert found.changed_programs("h100") == ()
+    assert found.sorts("cpu") == {"fusion kInput": 2}
+
+
+def test_planted_bytes_are_reported_with_both_numbers(release: Release) -> None:
+    memory = release.programs["softmax"].outcomes["h100"].memory
+    new = plant(release, "softmax", "h100", memory={**memory, "temporaries": 4096})
+    (change,) = Drift(release, new).numbers(lambda outcome: outcome.memory.get("temporaries", 0))
+    assert (change.program, change.target, change.before, change.after) == (
+        "softmax", "h100", memory.get("temporaries", 0), 4096,
+    )  # fmt: skip
+
+
+def test_a_program_that_no_longer_compiles_is_reported_with_the_error_and_is_no_change_of_launches(
+    release: Release,
+) -> None:
+    found = Drift(release, plant(release, "gelu", "tpu-v5e", failed="Unimplemented: erf", launches={}))
+    assert found.newly_failing == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
+    assert found.launches == {}
+    assert Drift(found.new, release).newly_compiling == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
+
+
+def test_a_public_name_that_is_gone_is_named_with_its_module(release: Release) -> None:
+    names = {**release.names, "jax.lax": tuple(name for name in release.names["jax.lax"] if name != "cumsum")}
+    assert Drift(release, replace(release, names=names)).names == {"jax.lax": SetChange((), ("cumsum",))}
+    without = {module: each for module, each in release.names.items() if module != "jax.tree"}
+    assert Drift(release, replace(release, names=without)).names == {
+        "jax.tree": SetChange((), release.names["jax.tree"])
+    }
+
+
+def test_a_parameter_that_a_primitive_gains_is_reported(release: Release) -> None:
+    parameters = {**release.parameters, "exp": (*release.parameters["exp"], "rounding")}
+    assert Drift(release, replace(release, parameters=parameters)).parameters == {"exp": SetChange(("rounding",), ())}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (["a", "fuse_all", "b"], ["a", "fuse-all", "b"], PassDrift((("fuse_all", "fuse-all"),), (), ())),
+        (["a", "TpuLayout", "b"], ["b", "a", "tpu-layout"], PassDrift((("TpuLayout", "tpu-layout"),), (), ())),
+        (
+            ["a", "gather-expander", "b"],
+            ["a", "gather-expander-2", "b"],
+            PassDrift((("gather-expander", "gather-expander-2"),), (), ()),
+        ),
+        # Alike, but at another place: that is another pass.
+        (
+            ["gather-expander", "a", "b", "c"],
+            ["a", "b", "c", "gather-expander-2"],
+            PassDrift((), ("gather-expander-2",), ("gather-expander",)),
+        ),
+        (["a", "autotuner", "b"], ["a", "copy-fusion", "b"], PassDrift((), ("copy-fusion",), ("autotuner",))),
+    ],
+)
+def test_a_pass_is_renamed_where_names_are_alike_and_stand_at_one_place(
+    old: list[str], new: list[str], expected: PassDrift
+) -> None:
+    assert compare_passes(old, new) == expected

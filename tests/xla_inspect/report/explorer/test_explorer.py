@@ -1,0 +1,119 @@
+"""The explorer's data says what the capture says, is small, and is safe in a page."""
+
+from __future__ import annotations
+
+import gzip
+import html.parser
+import json
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from programs import layer as small
+from programs import transformer_block_grad as trained
+from xla_inspect import Captures, capture, capture_all
+from xla_inspect.analysis import follow_passes
+from xla_inspect.report import print_instruction
+from xla_inspect.report.explorer import standalone_page, static_files
+from xla_inspect.report.explorer.data import describe_capture
+
+LIMIT = 100 * 1000  # bytes of data, compressed, for one target of the largest program
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+@pytest.fixture(scope="module")
+def layer() -> Captures:
+    return capture_all(small.layer, *small.EXAMPLE)
+
+
+def test_the_data_survives_json_and_is_the_same_each_time(layer: Captures) -> None:
+    for found in layer.values():
+        text = json.dumps(describe_capture(found))
+        assert json.dumps(describe_capture(found)) == text
+        assert json.loads(text)["target"] == found.target
+
+
+def test_each_state_holds_the_instructions_of_its_module(layer: Captures) -> None:
+    for found in layer.values():
+        data = describe_capture(found)
+        modules = [state.module for state in follow_passes(found)]
+        for state, module in zip(data["states"], modules, strict=True):
+            texts = [text for number in state["computations"] for text in read_texts(data, number)]
+            hidden = {"metadata", "backend_config", "frontend_attributes"}
+            expected = [
+                print_instruction(each, hidden) for computation in reversed(module.computations) for each in computation
+            ]
+            assert texts == expected
+
+
+def read_texts(data: dict[str, Any], number: int) -> list[str]:
+    _, _, rows = data["computations"][number]
+    return [data["texts"][text] for text in rows[1::5]]
+
+
+def test_the_runs_add_up(layer: Captures) -> None:
+    for found in layer.values():
+        runs = describe_capture(found)["runs"]
+        assert sum(number for _, number, _ in runs) == len(found.runs)
+        assert sum(changed for _, _, changed in runs) == sum(run.changed for run in found.runs)
+
+
+def test_a_training_step_takes_at_most_a_hundred_kilobytes_a_target() -> None:
+    for found in capture_all(trained.transformer_block_grad, *trained.EXAMPLE).values():
+        data = json.dumps(describe_capture(found), separators=(",", ":"))
+        assert len(gzip.compress(data.encode(), 9)) < LIMIT
+
+
+def test_the_scripts_are_at_most_a_hundred_and_fifty_kilobytes() -> None:
+    assert (
+        sum(
+            len(gzip.compress(static_files.read_asset(name).encode(), 9))
+            for name in (*static_files.SCRIPTS, static_files.STYLE)
+        )
+        < 150 * 1000
+    )
+
+
+class Texts(html.parser.HTMLParser):
+    """Collects the elements of a page, and the JSON in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.data: list[str] = []
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.inside = tag == "script" and ("type", "application/json") in attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = self.inside and tag != "script"
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.data.append(data)
+
+
+def test_html_in_names_stays_text() -> None:
+    hostile = "</script><img src=x onerror=alert(1)><!--"
+
+    def program(x: jax.Array) -> jax.Array:
+        with jax.named_scope(hostile):
+            return jnp.sin(x) @ x
+
+    program.__name__ = hostile
+    found = capture(program, jax.ShapeDtypeStruct((8, 8), jnp.float32))
+    reader = Texts()
+    reader.feed(standalone_page.write_report(Captures({"cpu": found}, {"h100": hostile}, ("cpu", "h100"))))
+    assert "img" not in reader.names
+    assert [json.loads(text) for text in reader.data] == [json.loads(json.dumps(describe_capture(found)))]
+
+
+def test_the_page_asks_nothing_of_another_file_or_host(layer: Captures) -> None:
+    text = standalone_page.write_report(layer)
+    assert "default-src 'none'" in text
+    assert [mark for mark in ("src=", "href=", "@import", "url(") if mark in text] == []

@@ -1,0 +1,145 @@
+"""What is launched has the work, the bytes and the lines of the capture, and no least time that its parts exceed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from programs import control_flow, transformer_block_grad
+from xla_inspect import capture, capture_all
+from xla_inspect.analysis import Work, find_lines, list_kernels, list_traffic
+from xla_inspect.report import measured_times
+from xla_inspect.report.explorer import describe_kernels
+from xla_inspect.report.hardware import Hardware
+from xla_inspect.report.launch_costs import MEMORY, NOTHING, STATEMENT, bound, model_launches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xla_inspect import Capture, Captures
+    from xla_inspect.analysis import SourceLine
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+# Per second: 100 bytes, 1000 operations of products, 10 of others.
+SLOW = Hardware("h100", 100, {"f32": 1000}, {"f32": 10, "s32": 5}, "https://example.org", 1)
+
+
+def locate(line: SourceLine) -> list[str | int]:
+    return [line.file, line.number]
+
+
+@pytest.fixture(scope="module")
+def block() -> Captures:
+    return capture_all(transformer_block_grad.transformer_block_grad, *transformer_block_grad.EXAMPLE)
+
+
+def test_the_work_of_the_launches_is_that_of_the_module(block: Captures) -> None:
+    for found in block.values():
+        kernels = model_launches(found)
+        flops = sum(each.work.flops for each in kernels)
+        assert flops == pytest.approx(found.cost.flops, rel=1e-6)
+        assert sum(each.work.transcendentals for each in kernels) == found.cost.transcendentals
+
+
+def test_the_bytes_of_the_launches_are_those_of_the_module(block: Captures) -> None:
+    for found in block.values():
+        expected = [(each.name, each.main, each.total - each.main) for each in list_traffic(found.module)]
+        assert [(each.launch.name, each.bytes, each.on_chip) for each in model_launches(found)] == expected
+
+
+def test_a_launch_has_the_lines_of_all_that_is_fused_in_it_and_its_own_first(block: Captures) -> None:
+    for found in block.values():
+        lines = find_lines(found, found.module)
+        kernels = model_launches(found)
+        for each in kernels:
+            assert each.lines[0].number == lines[each.launch.instruction].number
+        held = {(line.file, line.number) for line in lines.values()}
+        # Parameters have lines too, and no launch.
+        assert {(line.file, line.number) for each in kernels for line in each.lines} <= held
+        assert max(len(each.lines) for each in kernels) > 1
+
+
+@pytest.mark.parametrize(
+    ("work", "moved", "seconds", "limit"),
+    [
+        (Work(Counter({"f32": 500})), 100, 1, MEMORY),
+        (Work(Counter({"f32": 3000})), 100, 3, "TF32 tensor cores"),
+        (Work(Counter({"f32": 500}), Counter({"f32": 40})), 100, 4, "f32 CUDA cores"),
+        (Work(others=Counter({"pred": 20, "s32": 5})), 100, 5, "s32 CUDA cores"),
+        (Work(Counter({"f32 highest": 70})), 0, 7, "f32 CUDA cores"),
+        (Work(transcendentals=1000), 0, 0, NOTHING),
+    ],
+)
+def test_the_slowest_part_sets_the_least_time(work: Work, moved: int, seconds: float, limit: str) -> None:
+    found = bound(work, moved, SLOW)
+    assert (found.seconds, found.limit) == (seconds, limit)
+
+
+def test_a_cpu_has_no_least_times_and_says_why(captures: Captures) -> None:
+    described = describe_kernels(captures["cpu"], locate)
+    assert described["hardware"] is None
+    assert described["reason"].startswith("The CPU has no roofline")
+    assert [each for each in described["launches"] if "seconds" in each] == []
+
+
+def test_the_data_says_what_a_gpu_launches(captures: Captures) -> None:
+    found = captures["h100"]
+    described = json.loads(json.dumps(describe_kernels(found, locate)))
+    assert described["statement"] == STATEMENT
+    assert described["measured"] is None
+    for each, thunk in zip(described["launches"], found.thunks, strict=True):
+        shape = (each["name"], tuple(each["grid"]), tuple(each["threads"]), each.get("shared"))
+        assert shape == (thunk.name, thunk.grid, thunk.threads, thunk.shared_memory)
+        assert each["seconds"] > 0
+        assert "measured" not in each
+    used = {each["limit"] for each in described["launches"]} - {MEMORY}
+    assert used <= {name for name, _ in described["hardware"]["roofs"]} == {"TF32 tensor cores", "f32 CUDA cores"}
+
+
+def test_what_a_loop_launches_says_how_often_it_runs() -> None:
+    function, example = control_flow.PROGRAMS["fori_loop"]
+    launches = describe_kernels(capture(function, *example), locate)["launches"]
+    assert {(tuple(each["within"]), each["runs"]) for each in launches if "within" in each} == {
+        (("while.0",), 3),
+        (("while.0",), 4),
+    }
+    function, example = control_flow.PROGRAMS["while_loop"]
+    launches = describe_kernels(capture(function, *example), locate)["launches"]
+    assert {"runs" in each for each in launches if "within" in each} == {False}
+
+
+def record(found: Capture) -> dict[str, Any]:
+    first = list_kernels(found)[0].name
+    program = {
+        "stablehlo": measured_times.hash_program(found.stablehlo),
+        "kernels": [{"name": first, "us": 2.5}, {"name": "cublas", "us": 3.5}],
+        "changed": {"custom-call __cublas$gemm": 1},
+    }
+    device = {"date": "2026-11-20", "device": "a device", "versions": {"jax": "1"}, "programs": {"p": program}}
+    return {found.target: device}
+
+
+def test_what_was_measured_stands_beside_what_is_modelled(captures: Captures, tmp_path: Path) -> None:
+    found = captures["h100"]
+    file = tmp_path / "times.json"
+    file.write_text(json.dumps(record(found)), encoding="utf-8")
+    times = measured_times.find_measured(measured_times.read_times(file), found)
+    assert times is not None
+    described = describe_kernels(found, locate, times)
+    assert [each.get("measured") for each in described["launches"]] == [pytest.approx(2.5e-6), None]
+    assert described["measured"]["others"] == {"cublas": pytest.approx(3.5e-6)}
+    assert described["measured"]["changed"] == {"custom-call __cublas$gemm": 1}
+    assert (described["measured"]["date"], described["measured"]["device"]) == ("2026-11-20", "a device")
+    assert measured_times.find_measured(record(found), captures["cpu"]) is None
+    assert (measured_times.read_times(tmp_path / "elsewhere"), measured_times.read_times(None)) == ({}, {})
+
+
+def test_another_program_of_the_same_name_has_not_been_measured(captures: Captures) -> None:
+    whole = record(captures["h100"])
+    assert measured_times.find_measured(whole, captures["h100"]) is not None
+    whole["h100"]["programs"]["p"]["stablehlo"] = "another"
+    assert measured_times.find_measured(whole, captures["h100"]) is None

@@ -1,0 +1,56 @@
+"""Markdown that stays what it is, whatever compilers and readers put into it."""
+
+from __future__ import annotations
+
+import html
+
+import markdown as python_markdown
+import pytest
+
+from xla_inspect.report import markdown
+
+EXTENSIONS = ["tables", "pymdownx.superfences", "pymdownx.details", "pymdownx.tabbed"]
+OPTIONS = {"pymdownx.tabbed": {"alternate_style": True}}
+
+
+def render(text: str) -> str:
+    return python_markdown.markdown(text, extensions=EXTENSIONS, extension_configs=OPTIONS)
+
+
+def test_a_fence_outlasts_the_fences_inside_it() -> None:
+    assert markdown.fence("a\n````\nb", "text").splitlines() == ["`````text", "a", "````", "b", "`````"]
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "a|b", "*x*", "_y_", "`z`", "[l](http://x)", "&amp;", "it's"]
+)
+def test_a_name_in_a_table_is_shown_as_it_is(name: str) -> None:
+    cell = render(markdown.table(["name"], [[markdown.code(name)]])).partition("<code>")[2].partition("</code>")[0]
+    assert html.unescape(cell) == name
+
+
+def test_a_fence_that_wraps_keeps_its_language_and_title() -> None:
+    shown = render(markdown.fence("a < b", "text", title="what", wrap=True))
+    assert 'class="wrap highlight"' in shown
+    assert "what" in shown
+    assert "a &lt; b" in shown
+
+
+def test_the_summary_of_a_fold_is_plain_text() -> None:
+    assert "<summary>it&#39;s &#34;here&#34; &#60;b&#62;</summary>" in render(markdown.fold('it\'s "here" <b>', "body"))
+
+
+def test_a_fold_keeps_a_fence_whole() -> None:
+    folded = render(markdown.fold("open", markdown.fence("one\n\n  two", "text")))
+    assert "one\n\n  two" in folded
+    assert folded.startswith('<details class="listing">')
+
+
+def test_tabs_come_in_the_order_given() -> None:
+    shown = render(markdown.tabs({"CPU": "first", "TPU v5e": "second"}))
+    assert shown.index(">CPU</label>") < shown.index(">TPU v5e</label>")
+    assert shown.index("first") < shown.index("second")
+
+
+def test_a_table_shows_large_numbers_with_separators() -> None:
+    assert "| 1,234,567 |" in markdown.table(["n"], [[1234567]], numbers=[0])

@@ -1,0 +1,126 @@
+"""A roofline draws each launch where its numbers put it, under the roofs of its target."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from programs import product, transformer_block_grad
+from xla_inspect import capture
+from xla_inspect.report import roofline
+from xla_inspect.report.hardware import Hardware, find_hardware
+from xla_inspect.report.launch_costs import STATEMENT, model_launches
+from xla_inspect.report.roofline import Scale
+from xla_inspect.report.units import format_amount, format_duration
+
+if TYPE_CHECKING:
+    from xla_inspect import Captures
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+def read_dots(shown: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', shown)]
+
+
+def read_roofs(shown: str) -> list[tuple[float, ...]]:
+    paths = re.findall(r'<path class="roof" d="M([\d.]+) ([\d.]+)(?:L([\d.]+) ([\d.]+)|H([\d.]+))"', shown)
+    return [tuple(float(number) for number in path if number) for path in paths]
+
+
+def test_a_launch_that_memory_limits_lies_on_its_line(captures: Captures) -> None:
+    for target in ("h100", "tpu-v5e"):
+        shown = roofline.draw_roofline(captures[target])
+        dots = read_dots(shown)
+        assert len(dots) == sum(each.intensity is not None for each in model_launches(captures[target]))
+        (x, y, far, high), *_ = read_roofs(shown)
+        for across, up in dots:
+            assert up == pytest.approx(y + (high - y) * (across - x) / (far - x), abs=0.2)
+
+
+def test_a_launch_that_the_units_limit_lies_on_their_roof_right_of_the_bend() -> None:
+    square = jax.ShapeDtypeStruct((2048, 2048), jnp.float32)
+    shown = roofline.draw_roofline(capture(product.product, square, square, target="h100"))
+    ((x, y),) = read_dots(shown)
+    _, (bend, top, _) = read_roofs(shown)
+    assert (x > bend, y) == (True, top)
+    hardware = find_hardware("h100")
+    assert hardware is not None
+    assert f"TF32 tensor cores, {format_amount(hardware.matrix['f32'])}/s" in shown
+
+
+def test_the_list_says_of_each_dot_what_it_is_and_the_caption_that_it_is_a_model(captures: Captures) -> None:
+    shown = html.unescape(roofline.draw_roofline(captures["h100"]))
+    kernels = model_launches(captures["h100"])
+    for each in kernels:
+        assert each.bound is not None
+        least = f"at least {format_duration(each.bound.seconds)}, limited by {each.bound.limit}"
+        assert re.search(
+            rf"<li>{each.launch.name}: {format_amount(each.work.flops)} operations, [^;]*; {least}</li>", shown
+        )
+    assert STATEMENT in shown
+    assert shown.count("<li>") == len(kernels)
+
+
+def test_many_launches_are_folded_and_those_without_a_dot_counted() -> None:
+    found = capture(transformer_block_grad.transformer_block_grad, *transformer_block_grad.EXAMPLE, target="tpu-v5e")
+    kernels = model_launches(found)
+    drawn = [each for each in kernels if each.intensity]
+    shown = roofline.draw_roofline(found)
+    assert shown.count("<li>") == len(drawn)
+    assert f"Without a dot: {len(kernels) - len(drawn)} " in shown
+    many = capture(transformer_block_grad.transformer_block_grad, *transformer_block_grad.EXAMPLE, target="h100")
+    assert "<details>" in roofline.draw_roofline(many)
+
+
+def test_the_cpu_says_why_it_has_none(captures: Captures) -> None:
+    shown = roofline.draw_roofline(captures["cpu"])
+    assert "<svg" not in shown
+    assert "no roofline" in shown
+
+
+def test_names_of_roofs_do_not_lie_on_one_another(captures: Captures, monkeypatch: pytest.MonkeyPatch) -> None:
+    near = Hardware("h100", 1e12, {"f32": 1e14}, {"f32": 9e13}, "https://example.org", 1)
+    for module in ("roofline", "launch_costs"):
+        monkeypatch.setattr(f"xla_inspect.report.{module}.find_hardware", lambda _: near)
+    shown = roofline.draw_roofline(captures["h100"])
+    heights = sorted(float(y) for y in re.findall(r'y="([\d.]+)" text-anchor="end">[^<]*cores', shown))
+    assert len(heights) == 2
+    assert heights[1] - heights[0] >= roofline.LINE
+
+
+def test_a_scale_holds_whole_decades() -> None:
+    scale = Scale.over([0.3, 40], 10, 110)
+    assert (scale.low, scale.high) == (-1, 2)
+    assert (scale.place(0.1), scale.place(100)) == (pytest.approx(10), pytest.approx(110))
+    assert scale.place(math.sqrt(10)) == pytest.approx(60)
+    assert list(scale.ticks()) == [2, 1, 0, -1]
+    assert len(Scale.over([1e-3, 1e15], 0, 1).ticks()) <= roofline.TICKS + 1
+    assert Scale.over([1, 1], 0, 1).high == 1
+
+
+def test_html_in_names_is_shown_as_text(captures: Captures) -> None:
+    shown = roofline.draw_roofline(replace(captures["h100"], program="<img src=x>"))
+    assert "<img" not in shown
+    assert "<img src=x>" in html.unescape(shown)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0.25, "0.25"), (999, "999"), (4_194_304, "4.19 M"), (3.35e12, "3.35 T"), (1e15, "1 P")]
+)
+def test_amounts_take_the_prefix_of_their_thousands(number: float, said: str) -> None:
+    assert format_amount(number) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(9.8e-8, "98 ns"), (1.27e-7, "0.13 µs"), (3.4e-5, "34 µs"), (0.002, "2 ms")]
+)
+def test_times_take_the_unit_that_they_fill(seconds: float, said: str) -> None:
+    assert format_duration(seconds) == said

@@ -1,0 +1,97 @@
+"""What a piece of code depends on: every file that it imports, the data that it names, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.closure import find_files, hash_files, list_imports, list_places
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = {
+    "main.py": "from rooms import hall\nimport numpy\n",
+    "stranger.py": "import main\n",
+    "rooms/__init__.py": "from rooms.cellar import wine\n",
+    "rooms/hall.py": "from rooms.stairs import climb\nDOORS = 'doors.toml'\n",
+    "rooms/stairs.py": "from rooms import hall\n",
+    "rooms/attic.py": "",
+    "rooms/cellar.py": "SHELF = 'shelf'\n",
+    "rooms/doors.toml": "",
+    "rooms/shelf/red.txt": "",
+    "rooms/windows.toml": "",
+    "yard/tree.py": "import main as house\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, code in FILES.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(code, encoding="utf-8")
+    return tmp_path
+
+
+def names(folder: Path, *starts: Path | str, whole: tuple[str, ...] = ()) -> set[str]:
+    return {file.relative_to(folder).as_posix() for file in find_files(starts, list_places(folder), whole=whole)}
+
+
+HALL = {"rooms/hall.py", "rooms/stairs.py", "rooms/doors.toml"}
+CELLAR = {"rooms/__init__.py", "rooms/cellar.py", "rooms/shelf/red.txt"}
+
+
+def test_a_file_depends_on_itself_on_what_it_imports_and_on_what_that_imports(folder: Path) -> None:
+    assert names(folder, folder / "main.py") == {"main.py", *HALL}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import rooms.hall", HALL),
+        ("import rooms.hall as hall", HALL),
+        ("from rooms import (\n    hall,\n)", HALL),
+        ("from rooms.hall import DOORS", HALL),
+        ("def later():\n    from rooms import hall", HALL),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from rooms.hall import Door", HALL),
+        ("from yard import tree", {"yard/tree.py", "main.py", *HALL}),
+        ("text = 'from rooms import hall'", set()),
+        ("import numpy", set()),
+        ("this is no Python", set()),
+    ],
+)
+def test_code_depends_on_what_it_imports_in_whichever_form(folder: Path, code: str, expected: set[str]) -> None:
+    assert names(folder, code) == expected
+
+
+def test_a_package_counts_where_something_is_taken_from_itself(folder: Path) -> None:
+    assert names(folder, "from rooms import wine") == CELLAR
+    assert names(folder, "import rooms") == CELLAR
+
+
+def test_data_counts_where_a_string_names_it_beside_the_module(folder: Path) -> None:
+    assert names(folder, folder / "rooms" / "cellar.py") == {"rooms/cellar.py", "rooms/shelf/red.txt"}
+
+
+def test_a_place_that_counts_whole_brings_every_file_in_it(folder: Path) -> None:
+    everything = {name for name in FILES if name.startswith("rooms/")}
+    assert names(folder, "from rooms import hall", whole=("rooms",)) == everything
+    assert names(folder, "import roomy", whole=("rooms",)) == set()
+
+
+def test_a_hash_changes_with_a_file_and_with_its_name_and_not_with_line_ends(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.txt", tmp_path / "other.txt"
+    one.write_bytes(b"a\nb\n")
+    other.write_bytes(b"a\r\nb\r\n")
+    before = hash_files([one], tmp_path)
+    assert hash_files([other], tmp_path) != before
+    one.write_bytes(other.read_bytes())
+    assert hash_files([one], tmp_path) == before
+    one.write_bytes(b"a\nc\n")
+    assert hash_files([one], tmp_path) != before
+
+
+def test_imports_are_listed_by_dotted_name() -> None:
+    assert list_imports("import a.b\nfrom c.d import e, f as g\nfrom . import h\n") == ("a.b", "c.d.e", "c.d.f")

@@ -1,0 +1,42 @@
+"""Captures are kept where the user's system keeps caches, and nowhere near what the user works on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xla_inspect import folders
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "expected"),
+    [
+        ("linux", {}, "~/.cache/xla_inspect"),
+        ("linux", {"XDG_CACHE_HOME": "~/xdg"}, "~/xdg/xla_inspect"),
+        ("darwin", {"XDG_CACHE_HOME": "~/xdg"}, "~/Library/Caches/xla_inspect"),
+        ("win32", {"LOCALAPPDATA": "~/Local"}, "~/Local/xla_inspect"),
+        ("win32", {}, "~/AppData/Local/xla_inspect"),
+        ("linux", {"XLA_INSPECT_CACHE": "~/mine", "XDG_CACHE_HOME": "~/xdg"}, "~/mine"),
+    ],
+)
+def test_the_cache_lies_where_the_system_keeps_caches_unless_the_user_says(
+    platform: str,
+    environment: dict[str, str],
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name in ("XLA_INSPECT_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(folders.sys, "platform", platform)
+    assert folders.find_cache() == Path(expected).expanduser()
+
+
+def test_there_is_no_cache_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "OFF")
+    assert folders.find_cache() is None

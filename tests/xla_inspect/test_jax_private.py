@@ -1,0 +1,78 @@
+"""The private names of JAX: which releases have them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax
+from jax._src import config, sharding_impls, source_info_util, xla_bridge
+from jax._src.interpreters import mlir
+from jaxlib import _hlo, _jax, _profiler
+
+import xla_inspect
+from xla_inspect import jax_private
+from xla_inspect.compilation import run_fresh
+
+from .compilation.conftest import note
+
+if TYPE_CHECKING:
+    import pytest
+
+# Releases that were seen to have every private name that this package uses. On a new pin: run this file, then add it.
+SEEN = ("0.12.0.1",)
+PACKAGE = Path(xla_inspect.__file__).parent
+
+
+def test_the_installed_releases_were_seen_to_have_the_private_names() -> None:
+    assert (version("jax"), version("jaxlib")) in {(each, each) for each in SEEN}
+
+
+def test_each_private_name_is_there() -> None:
+    names = [
+        xla_bridge.backends_are_initialized,
+        config.trace_context,
+        mlir._thread_local_context.set_local,  # noqa: SLF001 - the private name itself
+        mlir.ModuleContext.get_backend,
+        sharding_impls.GSPMDSharding,
+        _jax.DeviceList,
+        source_info_util.register_exclusion,
+        _profiler.ProfileOptions,
+        _profiler.ProfilerSession,
+        _hlo.hlo_module_from_text,
+        _jax.hlo_module_cost_analysis,
+        _jax.CompileOptions,
+    ]
+    assert all(map(callable, names))
+    assert jax.devices("cpu")[0].client is not None
+    lowered = jax.jit(lambda x: x).lower(1.0)
+    known = {"in_shardings", "out_shardings", "intermediate_shardings", "context_mesh", "num_devices"}
+    assert {*lowered._lowering.compile_args} >= {*known, "backend", "host_callbacks"}  # noqa: SLF001
+    assert jax_private.find_devices(lowered.compile()) == tuple(lowered._lowering._device_list)  # noqa: SLF001
+
+
+def test_one_module_uses_private_names_of_jax() -> None:
+    users = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            if any(
+                re.search(r"^jax(lib)?\b.*\b_|^jaxlib", f"{module}.{name}")
+                for module in named or [""]
+                for name in names
+            ):
+                users.add(path.relative_to(PACKAGE).as_posix())
+    assert users == {"jax_private.py"}
+
+
+def test_threads_that_lower_lend_each_other_their_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lowering has a thread of its own, and JAX would make each thread a context."""
+    made = note(monkeypatch, mlir, "_create_ir_context", lambda: "a context")
+    monkeypatch.setattr(jax_private, "_contexts", [])
+    texts = [run_fresh(lambda at=at: jax.jit(lambda x: x + at).lower(1.0).as_text()) for at in range(9)]  # type: ignore[misc]  # the idiom for a loop's variable
+    assert made == ["a context"]
+    assert len(set(texts)) == 9

@@ -1,0 +1,100 @@
+"""A file is there whole or not at all, and those that were not used for longest go over a limit."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from xla_inspect import store
+
+
+def age(path: Path, seconds: float) -> None:
+    os.utime(path, (time.time() - seconds,) * 2)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three entries of four bytes, the last in the alphabet the oldest, and a file of somebody else."""
+    for days, name in enumerate(("a.gz", "b.gz", "c.gz", "mine.txt")):
+        (tmp_path / name).write_bytes(b"1234")
+        age(tmp_path / name, 86400 * days)
+    return tmp_path
+
+
+def test_what_was_written_is_read_and_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "entry"
+    for data in (b"first", b"second"):
+        store.write(path, data)
+        assert store.read(path) == data
+    assert names(path.parent) == ["entry"]
+
+
+def test_a_written_file_may_be_read_by_whoever_may_read_others(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"")
+    store.write(tmp_path / "entry", b"data")
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+@pytest.mark.parametrize("broken", ["write_bytes", "replace"])
+def test_what_is_interrupted_leaves_what_was_there_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    path, work = tmp_path / "entry", getattr(Path, broken)
+    store.write(path, b"first")
+
+    def interrupt(self: Path, *given: object) -> None:
+        if broken == "write_bytes":
+            work(self, b"sec")
+        del given
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, broken, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        store.write(path, b"second")
+    assert (names(tmp_path), store.read(path)) == (["entry"], b"first")
+
+
+def test_what_cannot_be_read_is_none(tmp_path: Path) -> None:
+    assert [store.read(tmp_path / "nowhere"), store.read(tmp_path)] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("limits", "left"),
+    [
+        ({"size": 12}, ["a.gz", "b.gz", "c.gz", "mine.txt"]),
+        ({"size": 11}, ["a.gz", "b.gz", "mine.txt"]),
+        ({"number": 1}, ["a.gz", "mine.txt"]),
+        ({"size": 0}, ["mine.txt"]),
+    ],
+)
+def test_the_oldest_go_until_the_rest_keeps_the_limit(folder: Path, limits: dict[str, int], left: list[str]) -> None:
+    store.evict(folder, "*.gz", **limits)
+    assert names(folder) == left
+
+
+def test_what_was_read_lately_stays(folder: Path) -> None:
+    store.read(folder / "c.gz")
+    store.evict(folder, "*.gz", number=1)
+    assert names(folder) == ["c.gz", "mine.txt"]
+
+
+def test_what_is_needed_stays_and_does_not_count(folder: Path) -> None:
+    store.evict(folder, "*.gz", number=1, keep={"c.gz"})
+    assert names(folder) == ["a.gz", "c.gz", "mine.txt"]
+
+
+def test_what_a_dead_process_left_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    for name, seconds in ((".dead.tmp", store.ABANDONED + 1), (".busy.tmp", 1)):
+        (tmp_path / name).write_bytes(b"")
+        age(tmp_path / name, seconds)
+    store.evict(tmp_path, "*.gz")
+    assert names(tmp_path) == [".busy.tmp"]
