@@ -15,6 +15,7 @@ import logging
 import os
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,9 @@ TEMPLATE = Path(__file__).with_name("notebook.md.j2")
 AT_ONCE = 2
 """How many notebooks run side by side: each takes a core and, with what it imports, up to a gigabyte."""
 
+STARTS = 3
+"""How often a process for a notebook is started that ends before it answers."""
+
 # What each process that runs a notebook begins with.
 _FIRST_LINES = """\
 import sys
@@ -47,6 +51,7 @@ kernel_asserts.install(is_whole={whole})
 del kernel_asserts, sys
 """
 _FAILED = '<p class="failed">This notebook did not run in this build.</p>'
+_UNBORN = "Kernel died before replying"
 _CELL_LINE = re.compile(r"(?:Cell In\[(\d+)\], line|Input In \[(\d+)\], in) (\d+)")
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
@@ -159,10 +164,26 @@ def _prepare() -> Callable[[Path], str]:
     _shut_out_settings()
 
     def run(path: Path) -> str:
-        text = html.unescape(nb2html(str(path), execute=True, allow_errors=False, custom_template=str(TEMPLATE)))
+        convert = partial(nb2html, str(path), execute=True, allow_errors=False, custom_template=str(TEMPLATE))
+        text = html.unescape(_retry(convert))
         return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)).strip() + "\n"
 
     return run
+
+
+def _retry(convert: Callable[[], str]) -> str:
+    """Convert a notebook, again where its process ended before the first cell, which tells nothing of the notebook.
+
+    The ports of such a process are chosen as free ones, and are free again until it takes them: two builds that start
+    theirs at once may choose the same.
+    """
+    for _ in range(STARTS - 1):
+        try:
+            return convert()
+        except RuntimeError as error:
+            if _UNBORN not in str(error):
+                raise
+    return convert()
 
 
 def _shut_out_settings() -> None:

@@ -130,6 +130,30 @@ def test_a_notebook_fails_by_file_and_line(site: Site) -> None:
     assert list((site.root / ".cache/notebooks").glob("raising-*.md")) == []
 
 
+# As a process ends whose ports another has taken meanwhile.
+STILLBORN = """
+    import os
+    import pathlib
+    import sys
+
+    starts = pathlib.Path(__file__).with_name("starts")
+    if "ipykernel_launcher" in sys.orig_argv:
+        with starts.open("a") as file:
+            file.write("x")
+        if starts.stat().st_size < {lives}:
+            os._exit(1)
+    """
+
+
+@pytest.mark.parametrize(("lives", "warned"), [(3, []), (4, ["docs/lab.py:1: RuntimeError: Kernel died"])])
+def test_a_process_that_ends_before_the_first_cell_is_started_again(lab: Site, lives: int, warned: list[str]) -> None:
+    lab.write({"snippets/sitecustomize.py": STILLBORN.format(lives=lives)})
+    (lab.root / "docs/other.py").unlink()
+    lab.write({"docs/lab.py": "# %% [markdown]\n# # Lab\n\n# %%\nprint(6 * 7)\n"})
+    assert [warning[: len(warned[0])] if warned else warning for warning in lab.build()] == warned
+    assert (lab.root / "snippets/starts").read_text(encoding="utf-8") == "xxx"
+
+
 def test_a_mark_that_cannot_be_read_is_told(site: Site) -> None:
     site.write({"docs/lab.py": "# %% [markdown]\n# # Lab\n\n# %% {fold}\n1\n"})
     (problem,) = site.build()
