@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import sys
 from html import unescape
@@ -24,6 +25,11 @@ EXERCISES = Path("snippets/practice")
 _GAP = re.compile(r'<p class="gap" data-target="([^"]+)">[^<]*?not compiled here: ([^<]*)</p>')
 # A state of an explorer on the page: what it is called, and what it shows.
 _STATE = re.compile(r"#x=([^&]+)&")
+# What the environment tells JAX and the compilers, and in which folders what is made is kept.
+_TELLS = re.compile(r"(?:JAX|XLA|LIBTPU|TPU|TF|CUDA|NVIDIA|PJRT|LLVM|TRITON)_|REQUIRE_TARGETS$")
+_FOLDERS = {"XLA_INSPECT_CACHE", "TPU_LOG_DIR"}
+# As it is before JAX is imported, which adds to it.
+_TOLD = {name: value for name, value in sorted(os.environ.items()) if _TELLS.match(name) and name not in _FOLDERS}
 # Chosen once for the process, by whoever first needs a device.
 _DEVICES = {"jax_platforms", "jax_num_cpu_devices"}
 
@@ -66,6 +72,8 @@ class SiteAdapter(Adapter):
 
     slow_work = "xla_inspect"
     caches = ("XLA_INSPECT_CACHE",)
+    packages = ("xla_inspect",)
+    stopwatches = ("snippets/claims/evidence.py",)
     functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")
     replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*"}
     settings: ClassVar = {"jax.config": (_read_config, _set_config)}
@@ -103,11 +111,10 @@ class SiteAdapter(Adapter):
         return any(name.partition(".")[0] in packages for name in list_imports(code))
 
     def describe_machine(self) -> object:
-        """Return the targets that can be compiled for, and the compilers' flags of the reader."""
+        """Return the targets that can be compiled for, and what the reader tells Python, JAX and the compilers."""
         from xla_inspect import available
-        from xla_inspect.compilation import ambient_flags
 
-        return [available(), ambient_flags({})]
+        return [available(), platform.machine(), _TOLD]
 
     def list_files(self, cell: Mapping[str, object]) -> Iterable[Path]:
         """Return the files of the exercise that a cell shows, and those beside it."""

@@ -15,8 +15,8 @@ from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.utils import CountHandler
 from watchdog.observers.polling import PollingObserver
 
-from livepage import precompile
-from livepage.keep import Templates, rendered
+from livepage import workers
+from livepage.keep import Templates, page_store, rendered
 from livepage.notebooks import notebook_pages
 from livepage.publish import build_info, reading_time, search, site_checksum, text_outputs
 from livepage.read import GARBAGE, load_adapter, log, project
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from livepage.read import Failure, SearchEntry
 
 _commands: list[str] = []
-_ahead: list[precompile.Precompile] = []
+_workers: list[workers.Workers] = []
 _nav: list[Navigation] = []
 _pages: list[Page] = []
 _MKDOCS_LOG = logging.getLogger("mkdocs")
@@ -57,6 +57,7 @@ def on_config(config: MkDocsConfig) -> None:
         # With --quiet MkDocs neither tells warnings nor counts them, and would call a failed page a success.
         _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
     project.clear()
+    page_store.begin()
     site_checksum.remove(Path(config.site_dir))
     gc.set_threshold(*GARBAGE)
     options = config.mdx_configs.get("livepage.extension") or {}
@@ -77,7 +78,7 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_env(env: Environment, config: MkDocsConfig, **_: object) -> Environment:
     """Keep the compiled templates of the theme, and tell them of a feed."""
-    _end_ahead()
+    _end_workers()
     config.extra["feed"] = any("feed" in page.meta for page in _nav[0].pages)
     env.bytecode_cache = Templates()
     return env
@@ -90,13 +91,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     """Start the notebooks that have to run, and write those that readers take away."""
-    notebook_pages.start(files)
     notebook_pages.write_downloads(files, config)
     _nav[:] = [nav]
     _pages.clear()
-    pages = [Path(file.abs_src_path or "") for file in files.documentation_pages()]
-    _ahead[:] = [precompile.Precompile([page for page in pages if page.suffix == ".md"])]
-    _ahead[0].begin()
+    if workers.count_cores() > 1:
+        names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
+        _workers[:] = [workers.Workers(names)]
+        project.elsewhere = _workers[0].obtain
     return nav
 
 
@@ -179,7 +180,7 @@ def _finish(config: MkDocsConfig) -> None:
 
 def on_build_error(**_: object) -> None:
     """Stop what runs beside the build."""
-    _end_ahead()
+    _end_workers()
 
 
 def on_serve(server: LiveReloadServer, **_: object) -> None:
@@ -195,13 +196,14 @@ def on_serve(server: LiveReloadServer, **_: object) -> None:
 
 def on_shutdown() -> None:
     """Let the process end at once: its last search for garbage, among all that pages import, takes its time."""
-    _end_ahead()
+    _end_workers()
     gc.freeze()
 
 
-def _end_ahead() -> None:
-    while _ahead:
-        _ahead.pop().end()
+def _end_workers() -> None:
+    project.elsewhere = None
+    while _workers:
+        _workers.pop().end()
 
 
 def _warn(failure: Failure) -> None:

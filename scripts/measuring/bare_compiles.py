@@ -47,7 +47,7 @@ def note(build: Callable[[], None]) -> BareWork:
 
     from chapters import recorded_runs
     from claims import evidence
-    from livepage import precompile
+    from livepage import workers
 
     compiler_run = import_module("xla_inspect.compilation.compiler_run")
 
@@ -62,7 +62,7 @@ def note(build: Callable[[], None]) -> BareWork:
             known = getattr(module, name)
             patches.enter_context(patch.object(module, name, partial(noted, known)))
         # What another process compiled would not be heard of here.
-        patches.enter_context(patch.object(precompile, "count_cores", return_value=1))
+        patches.enter_context(patch.object(workers, "count_cores", return_value=1))
         build()
     return noting.work
 

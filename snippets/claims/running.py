@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import secrets
 import statistics
-import time
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # JAX keeps what it compiled for as long as the process lives, and this module may be loaded anew in it.
-_LENGTHS = itertools.count(1001 + time.monotonic_ns() // 1_000_000 % 20_000)
+_LENGTHS = itertools.count(1001 + secrets.randbelow(20_000))
 
 
 def _vector() -> jax.Array:

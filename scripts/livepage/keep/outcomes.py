@@ -1,74 +1,137 @@
-"""Keep what the pages came to, so that an edit runs again only what it can change.
-
-A page runs again when the code of one of its pieces changed, or a file that this code imports or opens.
-Nothing outlives the process.
-"""
+"""What the pieces of a page come to: kept, come from another process, or run here."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-import sys
+import platform
+import sysconfig
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livepage.read import project
-from livepage.run import listen, run_page
+from livepage.keep import page_store
+from livepage.keep.fresh_modules import fresh_modules
+from livepage.keep.inputs import hash_file
+from livepage.keep.watch import Watch
+from livepage.read import Failure, Origin, Outcome, SearchEntry, log, project
+from livepage.run import run_page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable
 
-    from livepage.read import Outcome, Source
+    from livepage.read import Answer, Piece, Source
 
-type Stamp = tuple[int, int] | None
+KIND = "outcomes"
 
-_SKIPPED = {".cache", ".git", ".venv", "__pycache__", "site"}
-
-_kept: dict[str, tuple[list[object], dict[str, Stamp], list[Outcome]]] = {}
-_loaded: dict[str, Stamp] = {}
-_watches: list[set[str]] = []
-_is_hooked = False
+_PACKAGE = Path(__file__).parents[1]
 
 
 def obtain(source: Source) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
-    # What shows a line of the page itself, of a function that stands on it, says of which file: lines move with prose.
-    places = [(piece.origin, piece.lines) for piece in source.pieces]
-    key: list[object] = [(piece.kind, piece.code) for piece in source.pieces]
-    entry = _kept.pop(source.name, None)
-    if entry and entry[0] in (key, [*key, places]) and are_current(entry[1]):
-        _kept[source.name] = entry
-        return entry[2], False
-    drop_changed_modules()
-    with Watch() as opened:
-        results = run_page(source)
-    _remember_modules()
-    if not any(outcome.failure for outcome in results):
-        files = opened | imported_files(piece.code for piece in source.pieces)
-        own = str(project.root / source.name)
-        if any(source.name in result.text for result in results):
-            key.append(places)
-        _kept[source.name] = (key, stamp(files - {own}), results)
-    return results, True
+    outcomes = recall(source)
+    if outcomes is not None:
+        return outcomes, False
+    if project.elsewhere and list_tool_files(piece.code for piece in source.pieces):
+        return _ask(source, project.elsewhere), True
+    return run(source), True
 
 
-def list_files(name: str) -> dict[str, Stamp]:
-    """Return the files that a page's pieces read or import, with the stamp of each when they ran."""
-    return _kept[name][1] if name in _kept else {}
+def _ask(source: Source, elsewhere: Callable[[str], Answer | None]) -> list[Outcome]:
+    """Return what a page comes to in another process, or that it waits for that."""
+    key = _tell_text(source)
+    for _ in range(2):  # the page may have been edited while it ran
+        answer = elsewhere(source.name)
+        if answer is None:
+            return [Outcome(waits=True)] * len(source.pieces)
+        if answer.failure:
+            return _blame(source, answer.failure)
+        if answer.data["key"] == key:
+            return decode(answer.data["outcomes"])
+    return [Outcome(waits=True)] * len(source.pieces)
 
 
-def stamp(files: Iterable[str]) -> dict[str, Stamp]:
-    """Return the state of files now."""
-    return {file: _stamp(file) for file in files}
+def _blame(source: Source, failure: Failure) -> list[Outcome]:
+    """Return outcomes for a page whose process ended: that of the piece which did it, and others that follow."""
+    at = next((at for at, piece in enumerate(source.pieces) if failure.origin in (piece.origin, *piece.lines)), 0)
+    return [Outcome(failure=failure, follows=number != at) for number in range(len(source.pieces))]
 
 
-def are_current(stamps: Mapping[str, Stamp]) -> bool:
-    """Return whether files are as they were."""
-    return all(_stamp(file) == stamp for file, stamp in stamps.items())
+def answer(source: Source, outcomes: list[Outcome]) -> dict[str, Any]:
+    """Return what the process that runs a page for another says, as JSON holds it."""
+    return {"key": _tell_text(source), "outcomes": encode(outcomes)}
 
 
-def forget() -> None:
-    """Forget every page, as at the start of a process."""
-    _kept.clear()
+def recall(source: Source) -> list[Outcome] | None:
+    """Return what is kept of what the pieces of a page come to."""
+    if not source.pieces:
+        return []
+    found = (page_store.find(KIND, source.name, key, decode) for key in make_keys(source))
+    return next((outcomes for outcomes in found if outcomes is not None), None)
+
+
+def run(source: Source) -> list[Outcome]:
+    """Run the pieces of a page in this process, and keep what they came to unless one failed."""
+    tool = list_tool_files(piece.code for piece in source.pieces)
+    for path in tool:
+        hash_file(path)  # as it is before it is read
+    with Watch() as watch, fresh_modules() as imported:
+        outcomes = run_page(source)
+    if watch.fleeting:
+        log.info("%s is not kept: it read %s", source.name, watch.fleeting)
+    if not any(outcome.failure for outcome in outcomes):
+        watch.files.update(imported)
+        reached = tool | imported_files(watch.children)
+        plain, placed = make_keys(source)
+        is_placed = any(source.name in outcome.text for outcome in outcomes)
+        inputs = watch.make_inputs(reached, without=[str(project.root / source.name)])
+        page_store.keep(KIND, source.name, placed if is_placed else plain, inputs, outcomes, encode=encode)
+    return outcomes
+
+
+def make_keys(source: Source) -> tuple[str, str]:
+    """Return two hashes of the code of a page and of what all pages depend on: without its lines' places, and with.
+
+    What shows a line of the page itself, of a function that stands on it, says of which file: lines move with prose.
+    """
+    code = [(piece.kind, piece.code, dict(piece.options)) for piece in source.pieces]
+    places = [_tell_places(piece) for piece in source.pieces]
+    common = hash_common("read", "run", "keep")
+    return make_key(common, source.name, code), make_key(common, source.name, code, places)
+
+
+def make_key(*parts: object) -> str:
+    """Return a hash of what JSON can hold."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def hash_common(*rooms: str) -> str:
+    """Return a hash of what all pages depend on: packages, Python, what the project says of this machine, this code."""
+    files = sorted(path for room in rooms for path in (_PACKAGE / room).rglob("*") if path.suffix != ".pyc")
+    code = {path.name: hash_file(str(path)) for path in files if path.is_file()}
+    return make_key(_list_packages(), platform.python_version(), project.adapter.describe_machine(), code)
+
+
+@cache
+def _list_packages() -> list[str]:
+    return sorted(package.name for package in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
+
+
+def list_tool_files(codes: Iterable[str]) -> set[str]:
+    """Return the files of the project's own packages that code reaches: they stay loaded, and each counts whole."""
+    folders = tuple(f"{project.root / 'snippets' / name}{os.sep}" for name in project.adapter.packages)
+    return {file for file in imported_files(codes) if file.startswith(folders)}
+
+
+def _tell_text(source: Source) -> str:
+    """Return a hash of the code of a page and of its places."""
+    return make_key([(piece.kind, piece.code, _tell_places(piece)) for piece in source.pieces])
+
+
+def _tell_places(piece: Piece) -> list[str]:
+    return [str(piece.origin), *map(str, piece.lines)]
 
 
 def imported_files(codes: Iterable[str]) -> set[str]:
@@ -76,77 +139,19 @@ def imported_files(codes: Iterable[str]) -> set[str]:
     return set(map(str, project.adapter.find_imported(codes, project.root / "snippets")))
 
 
-def drop_changed_modules() -> None:
-    """Drop from `sys.modules` what was imported from `snippets/` and changed since, so that it is read again.
-
-    With a module goes its whole top-level package, and each package that imports this one.
-    """
-    modules = dict(_snippet_modules())
-    stale = {
-        name.partition(".")[0] for name, file in modules.items() if _loaded.get(file, _stamp(file)) != _stamp(file)
-    }
-    while stale:
-        users = {name.partition(".")[0] for name, file in modules.items() if _imports_any(file, stale)}
-        if users <= stale:
-            break
-        stale |= users
-    # A folder without `__init__.py` is a module without a file, and holds on to its modules by name. Notebooks, which
-    # run beside the pages, import meanwhile.
-    for name in [name for name in list(sys.modules) if name.partition(".")[0] in stale]:
-        del sys.modules[name]
-        _loaded.pop(modules.get(name, ""), None)
+def encode(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """Return outcomes as JSON holds them."""
+    return [asdict(outcome) for outcome in outcomes]
 
 
-def _imports_any(file: str, tops: set[str]) -> bool:
-    code = Path(file).read_text(encoding="utf-8") if Path(file).is_file() else ""
-    return project.adapter.imports_any(code, tops)
+def decode(rows: list[dict[str, Any]]) -> list[Outcome]:
+    """Return outcomes from what JSON holds."""
+    return [Outcome(**{**row, "failure": _decode(row["failure"]), "entries": _decode_entries(row)}) for row in rows]
 
 
-def _snippet_modules() -> Iterator[tuple[str, str]]:
-    folder = str(project.root / "snippets") + os.sep
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file and file.startswith(folder):
-            yield name, file
+def _decode(failure: dict[str, Any] | None) -> Failure | None:
+    return Failure(Origin(**failure["origin"]), failure["error"]) if failure else None
 
 
-def _remember_modules() -> None:
-    for _, file in _snippet_modules():
-        _loaded.setdefault(file, _stamp(file))
-
-
-def _stamp(file: str) -> Stamp:
-    try:
-        status = os.stat(file)  # noqa: PTH116 - called for hundreds of files on each rebuild
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
-
-
-class Watch:
-    """Collects the project's files that are opened meanwhile (through Python's audit events)."""
-
-    def __enter__(self) -> set[str]:
-        """Begin; one watch may stand inside another."""
-        global _is_hooked  # noqa: PLW0603 - an audit hook is one per process and cannot be removed
-        if not _is_hooked:
-            listen(_on_event, ("open",))
-            _is_hooked = True
-        self.opened: set[str] = set()
-        _watches.append(self.opened)
-        return self.opened
-
-    def __exit__(self, *_: object) -> None:
-        """End."""
-        _watches.pop()
-
-
-def _on_event(event: str, details: tuple[Any, ...]) -> None:
-    del event
-    if not _watches or not isinstance(details[0], str):
-        return
-    path = os.path.abspath(details[0])  # noqa: PTH100 - called for every file that the process opens
-    root = str(project.root) + os.sep
-    if path.startswith(root) and not _SKIPPED.intersection(Path(path[len(root) :]).parts):
-        for opened in _watches:
-            opened.add(path)
+def _decode_entries(row: dict[str, Any]) -> tuple[SearchEntry, ...]:
+    return tuple(SearchEntry(**entry) for entry in row["entries"])

@@ -1,63 +1,30 @@
-"""Keep what a page was rendered to, so that a rebuild converts again only the pages that changed."""
+"""What a page was rendered to, so that only what changed is converted again, in this process and in the next."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from mkdocs.structure.toc import AnchorLink, TableOfContents
 from mkdocs.utils import CountHandler
 
-from livepage.keep import outcomes
-from livepage.read import project
+from livepage.keep import outcomes, page_store
+from livepage.keep.inputs import hash_file
+from livepage.keep.watch import Watch
+from livepage.read import Kind, Origin, Piece, Source, project
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-    from livepage.read import Outcome, Source
-
-_kept: dict[str, _Rendered] = {}
-
-
-@dataclass(frozen=True)
-class _Rendered:
-    """A page as it was rendered, without a warning.
-
-    Attributes:
-        key: The text it was rendered from, and the files of the site, to which links may lead.
-        files: The files that went into it, with the stamp of each.
-        result: The attributes that MkDocs set on the page.
-        links: Those of other pages' anchors, by the file they lead to.
-        ran: What the page runs, and what it came to.
-    """
-
-    key: object
-    files: Mapping[str, outcomes.Stamp]
-    result: Mapping[str, Any]
-    links: Mapping[str, dict[str, str]]
-    ran: tuple[Source, list[Outcome]] | None
-
-    def restore(self, page: Page, files: Files) -> None:
-        """Set on a page what rendering it would set."""
-        for name, value in self.result.items():
-            setattr(page, name, value)
-        links_by_file = {files.get_file_from_path(uri): links for uri, links in self.links.items()}
-        page.links_to_anchors = {file: links for file, links in links_by_file.items() if file}
-        if self.ran:
-            project.record(*self.ran, ran=False)
-
-
-_RESULT = ("content", "toc", "_title_from_render", "present_anchor_ids")
+KIND = "renderings"
 
 
 def forget() -> None:
     """Forget every page, as at the start of a process."""
-    _kept.clear()
-    outcomes.forget()
+    page_store.forget()
 
 
 def keep(page: Page) -> None:
@@ -65,26 +32,82 @@ def keep(page: Page) -> None:
     render = page.render
 
     def render_or_restore(config: MkDocsConfig, files: Files) -> None:
-        name = page.file.src_uri
-        key = page.markdown, sorted(files.src_uris)
-        rendered = _kept.pop(name, None)
-        if rendered and rendered.key == key and outcomes.are_current(rendered.files):
-            rendered.restore(page, files)
-            _kept[name] = rendered
+        name = (project.docs / page.file.src_uri).as_posix()
+        key = outcomes.make_key(
+            outcomes.hash_common("read", "run", "keep", "render"),
+            hash_file(config.config_file_path),
+            page.markdown,
+            sorted(files.src_uris),
+        )
+        if (kept := page_store.find(KIND, name, key)) and _restore(page, files, kept):
             return
         warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
         log.addHandler(warnings)
         try:
-            with outcomes.Watch() as opened:
+            with Watch() as watch:
                 render(config, files)
         finally:
             log.removeHandler(warnings)
-        if warnings.get_counts():
+        source, ran = project.sources.get(name, (None, []))
+        if warnings.get_counts() or name in project.pending or any(outcome.failure for outcome in ran):
             return
-        source = (project.docs / name).as_posix()
-        stamps = {**outcomes.stamp(opened), **outcomes.list_files(source)}
-        links = {file.src_uri: links for file, links in (page.links_to_anchors or {}).items()}
-        result = {name: getattr(page, name) for name in _RESULT}
-        _kept[name] = _Rendered(key, stamps, result, links, project.sources.get(source))
+        page_store.keep(KIND, name, key, watch.make_inputs(), _tell(page, source))
 
     page.render = render_or_restore  # type: ignore[method-assign]  # MkDocs has no event around it
+
+
+def _tell(page: Page, source: Source | None) -> dict[str, Any]:
+    """Return what rendering set on a page, and what was read on it, as JSON holds it."""
+    return {
+        "content": page.content,
+        "toc": [_tell_anchor(item) for item in page.toc],
+        "title": page._title_from_render,  # noqa: SLF001 - MkDocs has no other place for it
+        "anchors": sorted(page.present_anchor_ids or ()),
+        "links": {file.src_uri: links for file, links in (page.links_to_anchors or {}).items()},
+        "source": asdict(source) if source else None,
+    }
+
+
+def _restore(page: Page, files: Files, kept: dict[str, Any]) -> bool:
+    """Set on a page what rendering it would set; return whether what its pieces came to is kept too."""
+    if kept["source"]:
+        source = _read_source(kept["source"])
+        ran = outcomes.recall(source)
+        if ran is None:
+            return False
+        project.record(source, ran, ran=False)
+    page.content = kept["content"]
+    anchors = [_read_anchor(item) for item in kept["toc"]]
+    for first in anchors[:1]:
+        first.active = True  # type: ignore[attr-defined]  # as MkDocs marks it
+    page.toc = TableOfContents(anchors)
+    page._title_from_render = kept["title"]  # noqa: SLF001 - as above
+    page.present_anchor_ids = set(kept["anchors"])
+    links_by_file = {files.get_file_from_path(uri): links for uri, links in kept["links"].items()}
+    page.links_to_anchors = {file: links for file, links in links_by_file.items() if file}
+    return True
+
+
+def _tell_anchor(item: AnchorLink) -> dict[str, Any]:
+    children = [_tell_anchor(child) for child in item.children]
+    return {"title": item.title, "id": item.id, "level": item.level, "children": children}
+
+
+def _read_anchor(row: dict[str, Any]) -> AnchorLink:
+    anchor = AnchorLink(row["title"], row["id"], row["level"])
+    anchor.children = [_read_anchor(child) for child in row["children"]]
+    return anchor
+
+
+def _read_source(row: dict[str, Any]) -> Source:
+    pieces = tuple(
+        Piece(
+            Kind(piece["kind"]),
+            piece["code"],
+            Origin(**piece["origin"]),
+            tuple(Origin(**line) for line in piece["lines"]),
+            piece["options"],
+        )
+        for piece in row["pieces"]
+    )
+    return Source(row["name"], tuple(row["lines"]), pieces, ())

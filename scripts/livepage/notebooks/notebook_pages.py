@@ -1,9 +1,8 @@
 """Notebooks as pages: Python files in the percent format, which mkdocs-jupyter runs and converts to Markdown.
 
 That Markdown goes the way of every page, so its links are checked, its listings coloured and its look is the site's.
-What a notebook was converted to is kept. While all of them are, nothing of mkdocs-jupyter is imported, since that alone
-takes as long as a small build. Those that are not run side by side, each in a process of its own, while other pages are
-built.
+While it is kept, or comes from another process, nothing of mkdocs-jupyter is imported, since that alone takes as long
+as a small build.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import json
 import logging
 import os
 import re
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +22,7 @@ from mkdocs.structure.files import File, Files
 
 from livepage.notebooks import conversions, downloads
 from livepage.notebooks.cells import read_notebook, read_prose
-from livepage.read import Failure, Origin, project, relative
+from livepage.read import WAITS, Adapter, Failure, Origin, project, relative
 from livepage.run import agreement, is_whole
 
 if TYPE_CHECKING:
@@ -35,9 +33,6 @@ if TYPE_CHECKING:
 
 SUFFIX = ".py"
 TEMPLATE = Path(__file__).with_name("notebook.md.j2")
-AT_ONCE = 2
-"""How many notebooks run side by side: each takes a core and, with what it imports, up to a gigabyte."""
-
 STARTS = 3
 """How often a process for a notebook is started that ends before it answers."""
 
@@ -45,10 +40,12 @@ STARTS = 3
 _FIRST_LINES = """\
 import sys
 sys.path.append({path!r})
+from livepage.keep import kernel_watch
 from livepage.run import kernel_asserts
 sys.path.remove({path!r})
+kernel_watch.install({root!r}, {adapter!r})
 kernel_asserts.install(is_whole={whole})
-del kernel_asserts, sys
+del kernel_asserts, kernel_watch, sys
 """
 _FAILED = '<p class="failed">This notebook did not run in this build.</p>'
 _UNBORN = "Kernel died before replying"
@@ -56,8 +53,6 @@ _CELL_LINE = re.compile(r"(?:Cell In\[(\d+)\], line|Input In \[(\d+)\], in) (\d+
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 _GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?$")
-
-_running: dict[Path, Future[str]] = {}
 
 
 class _Page(File):
@@ -78,22 +73,17 @@ def is_notebook(page: Page) -> bool:
     return page.file.src_uri.endswith(SUFFIX)
 
 
-def begin(paths: list[Path]) -> None:
-    """Find out which notebooks need not run.
+def add_files(files: Files, config: MkDocsConfig) -> Files:
+    """Return the files of a site, its notebooks as pages, and with each the file that a reader takes away.
 
     Raises:
         PluginError: A notebook cannot be read; says where.
     """
-    _running.clear()
-    try:
-        conversions.begin(paths)
-    except ValueError as error:
-        raise PluginError(str(error)) from error
-
-
-def add_files(files: Files, config: MkDocsConfig) -> Files:
-    """Return the files of a site, its notebooks as pages, and with each the file that a reader takes away."""
-    begin(list_notebooks(Path(config.docs_dir)))
+    for path in list_notebooks(Path(config.docs_dir)):
+        try:
+            read_notebook(path)
+        except ValueError as error:
+            raise PluginError(str(error)) from error
     pages = {
         file.src_uri: _Page(
             file.src_uri,
@@ -133,30 +123,6 @@ def write_downloads(files: Files, config: MkDocsConfig) -> None:
         file.content_string = downloads.write_download(read_notebook(path), config.repo_url or "", find_page)
 
 
-def start(files: Files) -> None:
-    """Let the notebooks run that have to, while other pages are built."""
-    paths = [Path(file.abs_src_path or "") for file in files if isinstance(file, _Page) and file.page]
-    waiting = [path for path in paths if not conversions.is_kept(path)]
-    if waiting:
-        run = _prepare()  # imports, which a page must not meet half done
-        pool = ThreadPoolExecutor(AT_ONCE)
-        _running.update({path: pool.submit(run, path) for path in waiting})
-        pool.shutdown(wait=False)
-
-
-def obtain(path: Path) -> str:
-    """Return the Markdown of a notebook, which runs for it where nothing is kept.
-
-    Raises:
-        Exception: Whatever the notebook, its process or its conversion ends with.
-    """
-    if conversions.is_kept(path):
-        return conversions.load(path)
-    markdown = _running.pop(path).result() if path in _running else _prepare()(path)
-    conversions.store(path, markdown)
-    return markdown
-
-
 def _prepare() -> Callable[[Path], str]:
     """Return what runs a notebook and converts it to Markdown."""
     from mkdocs_jupyter.convert import nb2html  # type: ignore[import-untyped]  # ships no types
@@ -188,10 +154,12 @@ def _retry(convert: Callable[[], str]) -> str:
 
 def _shut_out_settings() -> None:
     """Keep the reader's own settings of Jupyter and IPython out of the processes that run notebooks."""
-    folder = project.root / conversions.FOLDER / "settings"
+    folder = project.root / ".cache/notebooks"
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
-    first = _FIRST_LINES.format(path=str(Path(__file__).parents[2]), whole=is_whole())
+    adapter = type(project.adapter).__module__ if type(project.adapter) is not Adapter else ""
+    own = str(Path(__file__).parents[2])
+    first = _FIRST_LINES.format(path=own, whole=is_whole(), root=str(project.root), adapter=adapter)
     chosen = {
         # Each would warn that it speaks to this process over plain TCP, which does not leave the machine.
         "Application": {"log_level": logging.ERROR},
@@ -238,12 +206,39 @@ def _download(uri: str) -> str:
 
 
 def convert(path: Path) -> tuple[str, list[Failure]]:
-    """Return the Markdown of a notebook, or a note in its place when it failed, and what is wrong with it."""
+    """Return the Markdown of a notebook, or what stands in its place, and what is wrong with it.
+
+    It runs in another process where that is better, and here where nothing is kept of it.
+    """
+    kept = conversions.recall(path)
+    if kept is not None:
+        return kept, _review(path, kept)
+    if not (project.elsewhere and conversions.reaches_tool(path)):
+        return run(path)
+    name = relative(path, project.root)
+    answer = project.elsewhere(name)
+    if answer is None:
+        project.pending.add(name)
+        return _show_unrun(path), []
+    if answer.failure:
+        return f"# {path.stem}\n\n{_FAILED}\n", [answer.failure]
+    return answer.data, _review(path, answer.data)
+
+
+def run(path: Path) -> tuple[str, list[Failure]]:
+    """Run a notebook, keep what it was converted to, and return it, or a note in its place, and what is wrong."""
     try:
-        markdown = obtain(path)
+        markdown = conversions.convert(path, _prepare())
     except Exception as error:  # noqa: BLE001 - whatever a notebook, its process or its conversion ends with
         return f"# {path.stem}\n\n{_FAILED}\n", [_locate(path, error)]
     return markdown, _review(path, markdown)
+
+
+def _show_unrun(path: Path) -> str:
+    """Return the Markdown of a notebook that still runs: its text, and its code with a note below."""
+    cells = [cell for cell in read_notebook(path).cells if "check" not in cell.metadata]
+    parts = (f"```python\n{cell.source}\n```\n\n{WAITS}" if cell.is_code else cell.source for cell in cells)
+    return "\n\n".join(parts) + "\n"
 
 
 def _review(path: Path, markdown: str) -> list[Failure]:

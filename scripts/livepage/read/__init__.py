@@ -13,7 +13,7 @@ from livepage.read.sentences import (
     mask,
     read_sentences,
 )
-from livepage.read.shared import GARBAGE, PageError, log, project
+from livepage.read.shared import GARBAGE, WAITS, Answer, PageError, PageRanError, log, project
 from livepage.read.source_lines import Failure, Includes, Origin, relative
 
 __all__ = [
@@ -23,7 +23,9 @@ __all__ = [
     "LABELS",
     "VALUE",
     "VALUE_MARK",
+    "WAITS",
     "Adapter",
+    "Answer",
     "Check",
     "Failure",
     "Includes",
@@ -31,6 +33,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "PageError",
+    "PageRanError",
     "Piece",
     "Prose",
     "SearchEntry",

@@ -20,12 +20,17 @@ class Adapter:
         caches: The variables of the environment that name folders into which a block may write.
         functions: The packages whose functions are found by the search where a listing names them.
         replaced: By the class of an element that lives on its page alone, what stands for it in a page's Markdown.
+        packages: The project's own packages that ask the environment and the clock for what shows on no page, or is
+            told by `describe_machine`.
+        stopwatches: Files, relative to the project, that compare times and show none.
         settings: By the name of a library's settings, what reads them, and what sets one by its name.
     """
 
     slow_work: str = ""
     caches: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    stopwatches: tuple[str, ...] = ()
     replaced: ClassVar[Mapping[str, str]] = {}
     settings: ClassVar[Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[str, Any], None]]]] = {}
 
@@ -59,7 +64,7 @@ class Adapter:
         return True
 
     def describe_machine(self) -> object:
-        """Return what else the outcome of a notebook depends on here, as JSON holds it."""
+        """Return what else the outcome of a page depends on here, as JSON holds it."""
         return None
 
     def list_files(self, cell: Mapping[str, object]) -> Iterable[Path]:

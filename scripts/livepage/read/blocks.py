@@ -93,6 +93,7 @@ class Outcome:
         failure: What failed, or None.
         follows: Whether it only failed because a block above it did.
         entries: What the search finds of what a block printed.
+        waits: Whether it still runs in another process.
     """
 
     text: str = ""
@@ -101,6 +102,7 @@ class Outcome:
     failure: Failure | None = None
     follows: bool = False
     entries: tuple[SearchEntry, ...] = ()
+    waits: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import logging
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from livepage.read.adapter import Adapter
 from livepage.read.source_lines import relative
@@ -29,6 +29,27 @@ GARBAGE = (100_000, 50, 50)
 search all that they import hundreds of times."""
 
 
+WAITS = '<p class="waiting">This still runs; what it shows will stand here.</p>'
+"""What stands in a server's page for what is not there yet."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a page came to in another process.
+
+    Attributes:
+        data: Its outcomes or its text, as JSON holds them.
+        failure: Why there are none.
+    """
+
+    data: Any = None
+    failure: Failure | None = None
+
+
+class PageRanError(Exception):
+    """The end of a page of which nothing is asked but that it runs."""
+
+
 class PageError(Exception):
     """A page that failed, for builders that only stop at an exception."""
 
@@ -46,6 +67,10 @@ class Project:
         report: Who hears of a failure; None to raise `PageError` at the end of the page.
         totals: How many pages, blocks, values and checks there were.
         missing: The targets that are missing, each with the reason.
+        elsewhere: What runs a page in another process and returns what it came to, or None while it runs; None where
+            each page runs in this one.
+        only_run: Whether a page ends once its pieces ran.
+        pending: The pages that still run in another process.
         sources: Each page as read, by name, with what its pieces came to.
     """
 
@@ -57,6 +82,9 @@ class Project:
     report: Callable[[Failure], None] | None = None
     totals: Counter[str] = field(default_factory=Counter)
     missing: dict[str, str] = field(default_factory=dict)
+    elsewhere: Callable[[str], Answer | None] | None = None
+    only_run: bool = False
+    pending: set[str] = field(default_factory=set)
     sources: dict[str, tuple[Source, list[Outcome]]] = field(default_factory=dict)
 
     def find(self, text: str) -> tuple[str, int, str]:
@@ -86,11 +114,14 @@ class Project:
             if outcome.gap:
                 self.totals["gaps"] += 1
                 self.missing[outcome.target] = outcome.gap
+        if any(outcome.waits for outcome in outcomes):
+            self.pending.add(source.name)
 
     def clear(self) -> None:
         """Forget the counts of the last build."""
         self.totals.clear()
         self.missing.clear()
+        self.pending.clear()
         self.sources.clear()
 
 

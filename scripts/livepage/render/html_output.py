@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from markdown_exec import IdPrependingTreeprocessor, base_format
 from markdown_exec import validator as read_options
+from markupsafe import Markup
 from pymdownx.highlight import Highlight
+
+from livepage.read import WAITS
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -31,6 +34,8 @@ def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
     read_options("python", dict(piece.options), options, {}, md)
     if options["id_prefix"] is None and not options["id"]:
         options["id_prefix"] = f"block-{index + 1}-"
+    if outcome.waits:
+        return Markup(_show_source(md, piece) + WAITS)  # noqa: S704 - the highlighter escapes it
     _rendering.append(piece)
     try:
         output = base_format(language="python", run=lambda *_, **__: outcome.text, code=piece.code, md=md, **options)
@@ -50,12 +55,18 @@ def show_check(md: Markdown, piece: Piece, outcome: Outcome) -> str:
     kind, summary = "check", f"Checked in this build: {claim}"
     if outcome.gap:
         kind, summary = "check gap", f"{claim} (not run here: {html.escape(outcome.gap)})"
+    elif outcome.waits:
+        kind, summary = "check waiting", f"{claim} (still runs)"
     elif outcome.failure:
         kind, summary = "check failed", f"{claim} (not shown)"
+    return f'<details class="{kind}"><summary>{summary}</summary>{_show_source(md, piece)}</details>'
+
+
+def _show_source(md: Markdown, piece: Piece) -> str:
     # As superfences shows any fence, without a Markdown converter for each.
     show = md.preprocessors["fenced_code_block"].highlight  # type: ignore[attr-defined]  # pymdownx ships no types
-    code = show(piece.code, "python", options={}, md=md, classes=[], id_value="", attrs={})
-    return f'<details class="{kind}"><summary>{summary}</summary>{code}</details>'
+    code: str = show(piece.code, "python", options={}, md=md, classes=[], id_value="", attrs={})
+    return code
 
 
 def current_piece() -> Piece | None:

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from markdown.util import AtomicString
 
 from livepage.keep import outcomes
-from livepage.read import Failure, Kind, Origin, PageError, project, read_pieces, read_sentences
+from livepage.read import Failure, Kind, Origin, PageError, PageRanError, project, read_pieces, read_sentences
 from livepage.render import html_output
 from livepage.run import agreement, remember
 
@@ -73,6 +73,8 @@ class Page:
             faulthandler.enable()
         self._outcomes, ran = outcomes.obtain(source)
         project.record(source, self._outcomes, ran=ran)
+        if project.only_run:
+            raise PageRanError
         self._failures += source.faults
         self._failures += self._judge(source)
         return list(source.lines)
@@ -106,7 +108,10 @@ class Page:
         outcome = self._outcomes[index]
         element = Element("span", {"class": "value"})
         element.text = AtomicString(outcome.text)
-        if outcome.gap:
+        if outcome.waits:
+            element.attrib = {"class": "waiting"}
+            element.text = AtomicString("(still runs)")
+        elif outcome.gap:
             element.attrib = {"class": "gap", "title": outcome.gap}
             element.text = AtomicString(f"(needs {outcome.target})")
         elif outcome.failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 type Listener = Callable[[str, tuple[Any, ...]], None]
 
+_inside = threading.local()
 _listeners: dict[str, list[Listener]] = {}
 
 
@@ -22,5 +24,11 @@ def listen(listener: Listener, events: tuple[str, ...]) -> None:
 
 
 def _hear(event: str, details: tuple[Any, ...]) -> None:
-    for listener in _listeners.get(event, ()):
-        listener(event, details)
+    if event not in _listeners or getattr(_inside, "a_listener", False):
+        return  # what a listener itself does is no news
+    _inside.a_listener = True
+    try:
+        for listener in _listeners[event]:
+            listener(event, details)
+    finally:
+        _inside.a_listener = False

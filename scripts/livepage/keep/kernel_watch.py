@@ -1,0 +1,35 @@
+"""Note what the process of a notebook reads, and tell the process that started it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from livepage.keep.watch import Watch
+from livepage.read import load_adapter, project
+
+REPORT = "LIVEPAGE_REPORT"
+"""The variable that names the file in which a notebook's process says what it read."""
+
+
+def install(root: str, adapter: str) -> None:
+    """Begin to note what this process, which is a notebook's, reads, and write it after each cell."""
+    import IPython
+
+    project.root, project.adapter = Path(root), load_adapter(adapter)
+    report = os.environ.get(REPORT)
+    shell: Any = IPython.get_ipython()
+    if report:
+        watch = Watch()
+        watch.__enter__()  # for as long as the process lives
+        shell.events.register("post_run_cell", lambda _: _write(watch, Path(report)))
+
+
+def _write(watch: Watch, report: Path) -> None:
+    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    inputs = watch.make_inputs(file for file in modules if file)
+    report.write_text(json.dumps(asdict(inputs)), encoding="utf-8")

@@ -1,0 +1,145 @@
+"""The one store of what was made of pages: what they came to, what they were rendered to, what notebooks became.
+
+Each entry lies on disk under all that it depends on: a key of what is known before, and the inputs that were met on
+the way. With `LIVE=all` in the environment an entry counts in the build alone that made it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from livepage.keep import file_seal
+from livepage.keep.inputs import Inputs, hash_file
+from livepage.read import project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FOLDER = ".cache/pages"
+LIMIT = 4
+"""How many entries of one kind are kept of a page, so that who goes back to another text finds it again."""
+
+BUILD = "LIVEPAGE_BUILD"
+"""The variable that names a build to the processes that it starts."""
+
+
+@dataclass
+class _Entry:
+    key: str
+    inputs: Inputs
+    build: str
+    data: Any
+
+
+_memory: dict[tuple[str, str], _Entry] = {}
+
+
+def begin() -> None:
+    """Begin a build."""
+    os.environ[BUILD] = f"{os.getpid()}-{int.from_bytes(os.urandom(6))}"
+
+
+def find(kind: str, name: str, key: str, decode: Callable[[Any], Any] = lambda data: data) -> Any:  # noqa: ANN401 - whatever was kept
+    """Return what is kept of a page under a key, where its inputs are as they were, or None.
+
+    Args:
+        kind: What it is.
+        name: The page's file, relative to the project.
+        key: A hash of what it depends on and is known before.
+        decode: What makes it of what JSON holds.
+    """
+    entry = _memory.get((kind, name))
+    if entry and _is_current(entry, key):
+        return entry.data
+    for path in reversed(_list(kind, name)):
+        entry = _read(path)
+        if entry and _is_current(entry, key):
+            os.utime(path)
+            entry.data = decode(entry.data)
+            _memory[kind, name] = entry
+            return entry.data
+    return None
+
+
+def keep(  # noqa: PLR0913 - what an entry consists of
+    kind: str,
+    name: str,
+    key: str,
+    inputs: Inputs,
+    data: Any,  # noqa: ANN401 - whatever is kept
+    *,
+    encode: Callable[[Any], Any] = lambda data: data,
+) -> None:
+    """Keep what was made of a page, and drop what was not used for longest; nothing where it read what nobody keeps."""
+    _memory.pop((kind, name), None)
+    if inputs.fleeting:
+        return
+    _memory[kind, name] = entry = _Entry(key, inputs, os.environ.get(BUILD, ""), data)
+    page = hash_file(str(project.root / name))
+    facts = {"key": key, "inputs": asdict(inputs), "build": entry.build, "page": page}
+    head = json.dumps(facts, sort_keys=True)
+    identity = hashlib.sha256(f"{key} {json.dumps(asdict(inputs), sort_keys=True)}".encode()).hexdigest()[:16]
+    body = json.dumps(encode(data), ensure_ascii=False)
+    file_seal.write(_folder(kind) / f"{_stem(name)}-{identity}.json", f"{head}\n{body}".encode())
+    for old in _list(kind, name)[:-LIMIT]:
+        old.unlink(missing_ok=True)
+
+
+def seems_kept(name: str) -> bool:
+    """Return whether something is kept of a page's text as it is now; whether it is current, `find` says."""
+    page = hash_file(str(project.root / name))
+    for kind in ("outcomes", "notebooks"):
+        for path in reversed(_list(kind, name)):
+            head = _read_head(path)
+            if head and head["page"] == page:
+                entry = _Entry(head["key"], Inputs(**head["inputs"]), head["build"], None)
+                return _is_current(entry, entry.key)
+    return False
+
+
+def _read_head(path: Path) -> dict[str, Any] | None:
+    data = file_seal.read(path)
+    return json.loads(data.partition(b"\n")[0]) if data else None
+
+
+def forget() -> None:
+    """Forget what is in memory, as at the start of a process."""
+    _memory.clear()
+
+
+def _is_current(entry: _Entry, key: str) -> bool:
+    anew = os.environ.get("LIVE") == "all" and entry.build != os.environ.get(BUILD)
+    return not anew and entry.key == key and entry.inputs.are_current()
+
+
+def _read(path: Path) -> _Entry | None:
+    data = file_seal.read(path)
+    if data is None:
+        return None
+    head, _, body = data.decode().partition("\n")
+    facts = json.loads(head)
+    return _Entry(facts["key"], Inputs(**facts["inputs"]), facts["build"], json.loads(body))
+
+
+def _list(kind: str, name: str) -> list[Path]:
+    """Return the files of a page's entries, the one that was used last at the end."""
+    found = []
+    for path in _folder(kind).glob(f"{_stem(name)}-????????????????.json"):
+        try:
+            found.append((path.stat().st_mtime_ns, path))
+        except OSError:  # another process dropped it
+            continue
+    return [path for _, path in sorted(found)]
+
+
+def _folder(kind: str) -> Path:
+    return project.root / FOLDER / kind
+
+
+def _stem(name: str) -> str:
+    return name.replace("/", "-")

@@ -1,0 +1,221 @@
+"""Note what code reads while it runs: the project's files and folders, the environment, and what nobody can keep."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import sys
+import sysconfig
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from livepage.keep.inputs import CACHES, Inputs, hash_file, hash_names
+from livepage.read import project
+from livepage.run import listen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import CodeType, FrameType
+
+_CLOCKS = frozenset(
+    {
+        time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns,
+        time.process_time, time.process_time_ns, time.localtime, time.gmtime, time.ctime, time.strftime,
+        dt.datetime.now, dt.datetime.utcnow, dt.datetime.today, dt.date.today,
+    }
+)  # fmt: skip
+_NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
+_LOCAL = {"localhost", "127.0.0.1", "::1", ""}
+_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+_PACKAGES = sysconfig.get_path("purelib") + os.sep
+# What a system and a Python consist of. What is written for a moment, or says how the process does, is no input.
+_SYSTEM = (
+    *(f"{os.path.realpath(folder)}{os.sep}" for folder in (sys.prefix, sys.base_prefix, _LIBRARY, _PACKAGES)),
+    *("/usr/", "/lib/", "/lib64/", "/etc/", "/opt/", "/proc/", "/sys/", "/dev/", "/run/", "/var/"),
+    *("/System/", "/Library/"),
+)
+
+_watches: list[Watch] = []
+_hooked: list[bool] = []
+
+
+class Watch:
+    """Notes what this process reads meanwhile; one watch may stand inside another.
+
+    Attributes:
+        files: The project's files that were opened, each with a hash of what it held then.
+        folders: The project's folders that were listed, each with a hash of the names.
+        variables: The environment's variables that the project's own code asked for, with their values before.
+        children: What programs were told that were started, each argument.
+        fleeting: What nobody can keep, in words, where it was read first.
+    """
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        if not _hooked:
+            _hooked.append(True)
+            tempfile.gettempdir()  # finds out by writing, under a lock
+            listen(_on_open, ("open",))
+            listen(_on_list, ("os.listdir", "os.scandir"))
+            listen(_on_network, _NETWORK)
+            listen(_on_start, ("subprocess.Popen",))
+            # Where the interpreter can tell of calls, an environment that is asked, and a clock that is read, are too.
+            os.environ.__class__ = _Environment
+            sys.monitoring.use_tool_id(_TOOL, "livepage")
+            sys.monitoring.register_callback(_TOOL, sys.monitoring.events.CALL, _on_call)
+        self.files: dict[str, str] = {}
+        self.folders: dict[str, str] = {}
+        self.variables: dict[str, str | None] = {}
+        self.children: list[str] = []
+        self.fleeting = ""
+        self._before = dict(os.environ)
+        _watches.append(self)
+        sys.monitoring.set_events(_TOOL, sys.monitoring.events.CALL)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        _watches.remove(self)
+        if not _watches:
+            sys.monitoring.set_events(_TOOL, 0)
+
+    def make_inputs(self, files: Iterable[str] = (), without: Iterable[str] = ()) -> Inputs:
+        """Return what was read, with files of which it is known otherwise that they count, and without some."""
+        taken = Inputs.take(files, (), self.variables)
+        root = f"{project.root}{os.sep}"
+        met = {path.removeprefix(root): value for path, value in self.files.items()}
+        folders = {path.removeprefix(root): value for path, value in self.folders.items()}
+        left_out = {path.removeprefix(root) for path in without}
+        all_files = {name: value for name, value in {**taken.files, **met}.items() if name not in left_out}
+        return Inputs(dict(sorted(all_files.items())), dict(sorted(folders.items())), taken.variables, self.fleeting)
+
+    def note_fleeting(self, what: str) -> None:
+        """Note that something was read that nobody can keep."""
+        self.fleeting = self.fleeting or what
+
+    def note_variable(self, name: str) -> None:
+        """Note that a variable of the environment was asked for."""
+        self.variables.setdefault(name, self._before.get(name))
+
+
+_TOOL = sys.monitoring.PROFILER_ID + 1
+
+
+def _on_open(_event: str, details: tuple[Any, ...]) -> None:
+    if not _watches or not isinstance(details[0], str | os.PathLike):
+        return
+    path = os.path.abspath(os.fspath(details[0]))  # noqa: PTH100 - called for every file that the process opens
+    if _place(path):
+        for watch in _watches:
+            watch.files.setdefault(path, hash_file(path))
+    elif _is_outside(path) and not _writes(details):
+        for watch in _watches:
+            watch.note_fleeting(f"the file {Path(path).name}, which lies outside the project")
+
+
+def _writes(details: tuple[Any, ...]) -> bool:
+    _, mode, flags = details
+    return bool(set(mode or "") & set("wax")) or (isinstance(flags, int) and bool(flags & (os.O_WRONLY | os.O_CREAT)))
+
+
+def _on_list(_event: str, details: tuple[Any, ...]) -> None:
+    if not _watches:
+        return
+    path = os.path.abspath(os.fspath(details[0] or ".")) if not isinstance(details[0], int) else ""  # noqa: PTH100
+    # An import lists the folders that it looks through.
+    if path and _place(path) and not _find_caller().f_code.co_filename.startswith("<frozen importlib"):
+        for watch in _watches:
+            watch.folders.setdefault(path, hash_names(path))
+
+
+def _place(path: str) -> bool:
+    """Whether a file or folder is the project's, and no cache's."""
+    root = f"{project.root}{os.sep}"
+    if not path.startswith(root) or CACHES.intersection(Path(path[len(root) :]).parts):
+        return False
+    return not any(_lies_in(path, folder) for folder in map(os.environ.get, project.adapter.caches) if folder)
+
+
+def _is_outside(path: str) -> bool:
+    if path.startswith((f"{project.root}{os.sep}", *_SYSTEM)) or os.path.realpath(path).startswith(_SYSTEM):
+        return False
+    caches = [*map(os.environ.get, project.adapter.caches), tempfile.gettempdir()]
+    return Path(path).is_file() and not any(_lies_in(path, folder) for folder in caches if folder)
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return f"{path}{os.sep}".startswith(os.path.abspath(folder) + os.sep)  # noqa: PTH100 - as above
+
+
+def _on_network(_event: str, details: tuple[Any, ...]) -> None:
+    address = details[1] if isinstance(details[0], object) and len(details) > 1 else details[0]
+    host = address[0] if isinstance(address, tuple) and address else details[0]
+    if not _watches or not isinstance(host, str) or host in _LOCAL:
+        return
+    for watch in _watches:
+        watch.note_fleeting("the network")
+
+
+def _on_start(_event: str, details: tuple[Any, ...]) -> None:
+    if not _watches:
+        return
+    arguments = details[1] if isinstance(details[1], list | tuple) else [details[1]]
+    told = [os.fsdecode(part) for part in arguments if isinstance(part, str | bytes | os.PathLike)]
+    for watch in _watches:
+        watch.children += told
+
+
+class _Environment(type(os.environ)):  # type: ignore[misc]  # the class of the one object that it becomes
+    """The environment, which notes who of the project's own code asks for what."""
+
+    def __getitem__(self, name: str) -> str:
+        if _watches and _is_own(sys._getframe(1)):  # noqa: SLF001 - who asked is not told otherwise
+            for watch in _watches:
+                watch.note_variable(name)
+        value: str = super().__getitem__(name)
+        return value
+
+
+def _on_call(code: CodeType, _offset: int, called: object, _first: object) -> object:
+    """Hear of a call, of each place once unless it reads a clock."""
+    try:
+        is_clock = called in _CLOCKS
+    except TypeError:  # what cannot be hashed is none
+        is_clock = False
+    if not is_clock or code.co_filename.endswith(project.adapter.stopwatches or ("\0",)):
+        return sys.monitoring.DISABLE
+    if is_own_file(code.co_filename):
+        for watch in _watches:
+            watch.note_fleeting("the clock")
+    return None
+
+
+def is_own_file(file: str) -> bool:
+    """Whether a file's code is a page's, or the project's and of no package that the project names as its tool."""
+    if not os.path.isabs(file):  # noqa: PTH117 - as above
+        return file.endswith((".md", ".py"))
+    if f"{os.sep}ipykernel_" in file:  # a cell of a notebook
+        return True
+    folder = f"{project.root / 'snippets'}{os.sep}"
+    return file.startswith(folder) and file[len(folder) :].partition(os.sep)[0] not in project.adapter.packages
+
+
+def _is_own(frame: FrameType | None) -> bool:
+    """Whether the project's own code did what Python's library did for it."""
+    while frame and frame.f_code.co_filename.startswith(("<frozen", _LIBRARY)):
+        if frame.f_code.co_filename.startswith(_PACKAGES):
+            return False
+        frame = frame.f_back
+    return frame is not None and is_own_file(frame.f_code.co_filename)
+
+
+def _find_caller() -> FrameType:
+    frame = sys._getframe(2)  # noqa: SLF001 - as above
+    while frame.f_back and frame.f_code.co_filename == _AUDIT:
+        frame = frame.f_back
+    return frame
+
+
+_AUDIT = sys.modules[listen.__module__].__file__ or ""

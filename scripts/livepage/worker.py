@@ -1,0 +1,75 @@
+"""Run the pages that are named on the standard input, and print what each came to: the process of `livepage.workers`.
+
+Each page runs as it does in a build, and what it comes to is kept; nothing is rendered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from queue import Queue
+from typing import IO, Any
+
+from livepage import render_one
+from livepage.read import GARBAGE, Answer, Failure, Origin, log, project
+
+
+class _Teller(logging.Handler):
+    """Hands on what is logged, each record as a line of JSON."""
+
+    def __init__(self, output: IO[str], kind: str) -> None:
+        super().__init__(logging.INFO)
+        self.output, self.kind = output, kind
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _tell(self.output, {self.kind: record.getMessage(), "level": record.levelno})
+
+
+def _tell(output: IO[str], what: dict[str, Any]) -> None:
+    output.write(json.dumps(what) + "\n")
+    output.flush()
+
+
+def main() -> None:
+    """Run pages one after the other, until nobody holds the other end of the standard input."""
+    gc.set_threshold(*GARBAGE)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the build ends this process
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a page lets be printed past Python is no answer
+    config = render_one.load(Path.cwd())
+    log.addHandler(_Teller(output, "said"))
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    if project.adapter.slow_work:
+        slow = logging.getLogger(project.adapter.slow_work)
+        slow.addHandler(_Teller(output, "work"))
+        slow.setLevel(logging.INFO)
+        slow.propagate = False
+    pages: Queue[str] = Queue()
+    threading.Thread(target=_read, args=(pages,), daemon=True).start()
+    while page := pages.get():
+        try:
+            answer = render_one.run(Path(page), config)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the build must hear of it
+            answer = Answer(failure=Failure(Origin(page, 1), f"{type(error).__name__}: {error}"))
+        failure = answer.failure and (str(answer.failure.origin), answer.failure.error)
+        _tell(output, {"data": answer.data, "failure": failure})
+
+
+def _read(pages: Queue[str]) -> None:
+    """Hand on what is read; end the process, whatever runs, when the other end is closed."""
+    for line in sys.stdin:
+        pages.put(line.strip())
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

@@ -1,0 +1,186 @@
+"""Processes that run pages for a build, each page once: the one that is asked for first, then those that follow.
+
+Only what slow work needs goes to them. What a page came to comes back as a line of JSON; a process that ends over a
+page fails that page, and another takes its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+
+from livepage.keep import page_store
+from livepage.read import Answer, Failure, Origin, log, project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MOST = 4
+"""How many processes run side by side at most: each takes a core, and up to a gigabyte."""
+
+_PLACE = re.compile(r"^(?P<line>[^\s:][^:\n]*:\d+): the process ended while this line ran$", re.MULTILINE)
+
+
+@dataclass
+class Workers:
+    """The processes of one build, or of one server.
+
+    Attributes:
+        pages: The names of the pages, in the order of the build.
+        on_done: Who hears of each page that is done, in a thread of its own.
+        on_work: Who hears of each piece of slow work, and of the page that asked for it.
+    """
+
+    pages: Sequence[str]
+    on_done: Callable[[str], None] = lambda _: None
+    on_work: Callable[[str, str], None] = lambda _page, _work: None
+    waiting: list[str] = field(default_factory=list)
+    running: set[str] = field(default_factory=set)
+    answers: dict[str, Answer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with no process."""
+        self._changed = threading.Condition()
+        self._threads: list[threading.Thread] = []
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._ended = False
+
+    def ask(self, page: str) -> None:
+        """Let a page run next, unless it runs already, and after it those that follow it."""
+        with self._changed:
+            self.answers.pop(page, None)
+            if not self._threads and page in self.pages:
+                self.waiting = [*self.pages[self.pages.index(page) + 1 :]]
+            self._put_first(page)
+            while len(self._threads) < min(count_cores(), MOST):
+                number = len(self._threads)
+                self._threads.append(threading.Thread(target=self._serve, name=f"worker-{number}", daemon=True))
+                self._threads[-1].start()
+            self._changed.notify_all()
+
+    def prefer(self, page: str) -> None:
+        """Let a page that waits run next."""
+        with self._changed:
+            if page in self.waiting:
+                self._put_first(page)
+
+    def obtain(self, page: str, timeout: float | None = None) -> Answer | None:
+        """Return what a page came to, once it did; None where that takes longer than some seconds."""
+        with self._changed:
+            if page not in self.answers and page not in self.running:
+                self.ask(page)
+            self._changed.wait_for(lambda: page in self.answers or self._ended, timeout)
+            return self.answers.pop(page, None)
+
+    def end(self) -> None:
+        """End the processes."""
+        with self._changed:
+            self._ended = True
+            self.waiting.clear()
+            self._changed.notify_all()
+        for process in list(self._processes):
+            process.kill()
+        for thread in self._threads:
+            thread.join(timeout=5)
+
+    def _put_first(self, page: str) -> None:
+        if page in self.running:
+            return
+        with contextlib.suppress(ValueError):
+            self.waiting.remove(page)
+        self.waiting.insert(0, page)
+        self._asked = page
+
+    def _take(self) -> str | None:
+        """Wait for a page to run; None at the end."""
+        with self._changed:
+            while True:
+                self._changed.wait_for(lambda: self.waiting or self._ended)
+                if self._ended:
+                    return None
+                page = self.waiting.pop(0)
+                if page == self._asked or not page_store.seems_kept(page):
+                    self.running.add(page)
+                    return page
+
+    def _serve(self) -> None:
+        process: _Process | None = None
+        while (page := self._take()) is not None:
+            if process is None or process.popen.poll() is not None:
+                process = _Process()
+                self._processes.add(process.popen)
+            answer = process.run(page, self.on_work)
+            with self._changed:
+                self.running.discard(page)
+                if not self._ended:
+                    self.answers[page] = answer
+                self._changed.notify_all()
+            if not self._ended:
+                self.on_done(page)
+        if process:
+            process.popen.kill()
+            process.popen.wait()
+
+
+class _Process:
+    """One process, and the file that holds what it wrote to its standard error."""
+
+    def __init__(self) -> None:
+        self.errors: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - as long as the process
+        command = [sys.executable, "-m", "livepage.worker"]
+        self.popen = subprocess.Popen(
+            command, cwd=project.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            encoding="utf-8",
+        )  # fmt: skip
+
+    def run(self, page: str, on_work: Callable[[str, str], None]) -> Answer:
+        """Let it run a page, and return what it came to, or how the process ended."""
+        self.errors.seek(0, os.SEEK_END)
+        start = self.errors.tell()
+        with contextlib.suppress(OSError):
+            self.popen.stdin.write(f"{page}\n")  # type: ignore[union-attr]  # a pipe
+            self.popen.stdin.flush()  # type: ignore[union-attr]  # likewise
+        for line in self.popen.stdout or ():
+            told = json.loads(line)
+            if "work" in told:
+                on_work(page, told["work"])
+            elif "said" in told:
+                log.log(told["level"], "%s", told["said"])
+            else:
+                return Answer(told["data"], _read_failure(*told["failure"]) if told["failure"] else None)
+        code = self.popen.wait()
+        return Answer(failure=_read_failure(*self._explain(page, code, start)))
+
+    def _explain(self, page: str, code: int, start: int) -> tuple[str, str]:
+        """Return the line of a page over which the process ended, and how."""
+        heard = ""
+        for _ in range(20):  # who names the line hears of the end a moment later
+            self.errors.seek(start)
+            heard = self.errors.read()
+            if place := _PLACE.search(heard):
+                return place["line"], f"this line ended the process, with {_name_end(code)}"
+            threading.Event().wait(0.1)
+        last = heard.strip().rpartition("\n")[2]
+        return f"{page}:1", f"the process that ran this page ended, with {_name_end(code)}: {last}"
+
+
+def _read_failure(place: str, error: str) -> Failure:
+    file, _, line = place.rpartition(":")
+    return Failure(Origin(file, int(line)), error)
+
+
+def _name_end(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit status {code}"
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
