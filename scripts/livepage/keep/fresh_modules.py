@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ def fresh_modules() -> Iterator[dict[str, str]]:
     aside = {name: module for name, module in list(sys.modules.items()) if _is_fresh_for_each(name)}
     for name in aside:
         del sys.modules[name]
+    importlib.invalidate_caches()
     imported: dict[str, str] = {}
     try:
         yield imported

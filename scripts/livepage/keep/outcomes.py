@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from livepage.keep import page_store
 from livepage.keep.fresh_modules import fresh_modules
 from livepage.keep.inputs import hash_file
-from livepage.keep.watch import Watch
+from livepage.keep.watch import Watch, unwatched
 from livepage.read import Failure, Origin, Outcome, SearchEntry, log, project
 from livepage.run import run_page
 
@@ -31,12 +31,14 @@ _PACKAGE = Path(__file__).parents[1]
 
 def obtain(source: Source) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
-    outcomes = recall(source)
+    with unwatched():
+        outcomes = recall(source)
+        tool = list_tool_files(piece.code for piece in source.pieces) if outcomes is None else set()
     if outcomes is not None:
         return outcomes, False
-    if project.elsewhere and list_tool_files(piece.code for piece in source.pieces):
+    if project.elsewhere and tool:
         return _ask(source, project.elsewhere), True
-    return run(source), True
+    return run(source, tool), True
 
 
 def _ask(source: Source, elsewhere: Callable[[str], Answer | None]) -> list[Outcome]:
@@ -72,9 +74,13 @@ def recall(source: Source) -> list[Outcome] | None:
     return next((outcomes for outcomes in found if outcomes is not None), None)
 
 
-def run(source: Source) -> list[Outcome]:
-    """Run the pieces of a page in this process, and keep what they came to unless one failed."""
-    tool = list_tool_files(piece.code for piece in source.pieces)
+def run(source: Source, tool: set[str]) -> list[Outcome]:
+    """Run the pieces of a page in this process, and keep what they came to unless one failed.
+
+    Args:
+        source: The page.
+        tool: The files of the project's own packages that it reaches.
+    """
     for path in tool:
         hash_file(path)  # as it is before it is read
     with Watch() as watch, fresh_modules() as imported:
@@ -137,6 +143,11 @@ def _tell_places(piece: Piece) -> list[str]:
 def imported_files(codes: Iterable[str]) -> set[str]:
     """Return the files under `snippets/` that these sources import, and those that these import in turn."""
     return set(map(str, project.adapter.find_imported(codes, project.root / "snippets")))
+
+
+def make_digest(outcomes: list[Outcome]) -> str:
+    """Return a hash of what the pieces of a page come to."""
+    return make_key(encode(outcomes))
 
 
 def encode(outcomes: list[Outcome]) -> list[dict[str, Any]]:

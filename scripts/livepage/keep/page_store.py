@@ -79,7 +79,7 @@ def keep(  # noqa: PLR0913 - what an entry consists of
     _memory.pop((kind, name), None)
     if inputs.fleeting:
         return
-    _memory[kind, name] = entry = _Entry(key, inputs, os.environ.get(BUILD, ""), data)
+    _memory[kind, name] = entry = _Entry(key, inputs, _name_build(), data)
     page = hash_file(str(project.root / name))
     facts = {"key": key, "inputs": asdict(inputs), "build": entry.build, "page": page}
     head = json.dumps(facts, sort_keys=True)
@@ -113,8 +113,12 @@ def forget() -> None:
 
 
 def _is_current(entry: _Entry, key: str) -> bool:
-    anew = os.environ.get("LIVE") == "all" and entry.build != os.environ.get(BUILD)
-    return not anew and entry.key == key and entry.inputs.are_current()
+    return entry.key == key and _name_build() in {"", entry.build} and entry.inputs.are_current()
+
+
+def _name_build() -> str:
+    """Return the name of this build where every page has to run in it, else an empty string."""
+    return os.environ.get(BUILD, "") if os.environ.get("LIVE") == "all" else ""
 
 
 def _read(path: Path) -> _Entry | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+    from livepage.read import Outcome
+
 KIND = "renderings"
 
 
@@ -51,12 +53,12 @@ def keep(page: Page) -> None:
         source, ran = project.sources.get(name, (None, []))
         if warnings.get_counts() or name in project.pending or any(outcome.failure for outcome in ran):
             return
-        page_store.keep(KIND, name, key, watch.make_inputs(), _tell(page, source))
+        page_store.keep(KIND, name, key, watch.make_inputs(), _tell(page, source, ran))
 
     page.render = render_or_restore  # type: ignore[method-assign]  # MkDocs has no event around it
 
 
-def _tell(page: Page, source: Source | None) -> dict[str, Any]:
+def _tell(page: Page, source: Source | None, ran: list[Outcome]) -> dict[str, Any]:
     """Return what rendering set on a page, and what was read on it, as JSON holds it."""
     return {
         "content": page.content,
@@ -65,15 +67,16 @@ def _tell(page: Page, source: Source | None) -> dict[str, Any]:
         "anchors": sorted(page.present_anchor_ids or ()),
         "links": {file.src_uri: links for file, links in (page.links_to_anchors or {}).items()},
         "source": asdict(source) if source else None,
+        "outcomes": outcomes.make_digest(ran),
     }
 
 
 def _restore(page: Page, files: Files, kept: dict[str, Any]) -> bool:
-    """Set on a page what rendering it would set; return whether what its pieces came to is kept too."""
+    """Set on a page what rendering it would set; return whether its pieces still come to what they came to then."""
     if kept["source"]:
         source = _read_source(kept["source"])
         ran = outcomes.recall(source)
-        if ran is None:
+        if ran is None or outcomes.make_digest(ran) != kept["outcomes"]:
             return False
         project.record(source, ran, ran=False)
     page.content = kept["content"]

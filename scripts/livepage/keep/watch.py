@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,7 @@ from livepage.read import project
 from livepage.run import listen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from types import CodeType, FrameType
 
 _CLOCKS = frozenset(
@@ -98,6 +99,16 @@ class Watch:
     def note_variable(self, name: str) -> None:
         """Note that a variable of the environment was asked for."""
         self.variables.setdefault(name, self._before.get(name))
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Let nothing count that is read meanwhile: who looks up what is kept reads for itself."""
+    aside, _watches[:] = _watches[:], []
+    try:
+        yield
+    finally:
+        _watches[:] = aside
 
 
 _TOOL = sys.monitoring.PROFILER_ID + 1

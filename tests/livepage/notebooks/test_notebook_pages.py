@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livepage.keep import page_store
+
 if TYPE_CHECKING:
     from conftest import Site
 
 BADGE = Path(__file__).resolve().parents[3] / "docs/assets/open-in-colab.svg"
+KEPT = ".cache/pages/notebooks"
 LAB = """
     # %% [markdown]
     # ---
@@ -60,7 +63,7 @@ def lab(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 def list_kept(site: Site) -> list[str]:
     """Return what is kept of the notebook; a file that is written anew is another one."""
-    return sorted(f"{path.name} {path.stat().st_ino}" for path in (site.root / ".cache/notebooks").glob("lab-*.md"))
+    return sorted(f"{path.name} {path.stat().st_ino}" for path in (site.root / KEPT).glob("docs-lab*"))
 
 
 def test_a_notebook_is_a_page_and_runs_again_only_when_it_must(lab: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +130,7 @@ def test_a_notebook_fails_by_file_and_line(site: Site) -> None:
     assert warnings[3] == "docs/raising.py:9: ValueError: boom"
     assert "did not run" in site.html("raising")
     assert "Traceback" not in site.html("raising")
-    assert list((site.root / ".cache/notebooks").glob("raising-*.md")) == []
+    assert list((site.root / KEPT).glob("docs-raising*")) == []
 
 
 # As a process ends whose ports another has taken meanwhile.
@@ -197,13 +200,14 @@ def test_a_check_of_a_notebook_fails_as_that_of_a_page(site: Site) -> None:
 def test_what_is_kept_is_taken_only_when_it_is_whole_and_its_own(lab: Site) -> None:
     """Empty, cut, garbage, another notebook's: each is made again, with one line that says so."""
     assert lab.build() == []
-    page, folder = lab.html("lab"), lab.root / ".cache/notebooks"
-    [kept], [other] = folder.glob("lab-*.md"), folder.glob("other-*.md")
+    page, folder = lab.html("lab"), lab.root / KEPT
+    [kept], [other] = folder.glob("docs-lab*"), folder.glob("docs-other*")
     whole = kept.read_bytes()
     for damaged in (b"", whole[:90], b"\xff\xfe" * 300, whole.partition(b"\n")[2], other.read_bytes()):
         kept.write_bytes(damaged)
+        page_store.forget()
         assert lab.build() == []
-        said = f".cache/notebooks/{kept.name} is damaged or another's: it is made again"
+        said = f"{KEPT}/{kept.name} is damaged or another's: it is made again"
         assert (lab.html("lab"), lab.log.count(said), kept.read_bytes()) == (page, 1, whole)
     assert lab.build() == []
     assert [line for line in lab.log if "made again" in line] == []
