@@ -37,11 +37,13 @@ class Workers:
         pages: The names of the pages, in the order of the build.
         on_done: Who hears of each page that is done, in a thread of its own.
         on_work: Who hears of each piece of slow work, and of the page that asked for it.
+        on_end: Who hears of the end.
     """
 
     pages: Sequence[str]
     on_done: Callable[[str], None] = lambda _: None
     on_work: Callable[[str, str], None] = lambda _page, _work: None
+    on_end: Callable[[], None] = lambda: None
     waiting: list[str] = field(default_factory=list)
     running: set[str] = field(default_factory=set)
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -90,6 +92,7 @@ class Workers:
             process.kill()
         for thread in self._threads:
             thread.join(timeout=5)
+        self.on_end()
 
     def _put_first(self, page: str) -> None:
         if page in self.running:
@@ -110,6 +113,7 @@ class Workers:
                 if page == self._asked or not page_store.seems_kept(page):
                     self.running.add(page)
                     return page
+                self.on_done(page)
 
     def _serve(self) -> None:
         process: _Process | None = None

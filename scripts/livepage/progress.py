@@ -1,0 +1,115 @@
+"""How far the processes of a build are: one line that moves in a terminal, a line every ten seconds in a log."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from livepage.read import log, project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+PAUSE = 10.0
+"""Seconds between two lines in a log."""
+
+_RUNS = re.compile(r"^ *```python (?:exec|check)|`= |^# %%(?! \[markdown\])", re.MULTILINE)
+_WIDTH = 100
+
+
+@dataclass
+class Progress:
+    """How far a build is with the pages that run in other processes.
+
+    Attributes:
+        weights: How much there is to run on each page: blocks, checks, values and cells.
+        work: How many pieces of slow work were done.
+        done: The pages that are done.
+    """
+
+    weights: Mapping[str, int]
+    work: int = 0
+    done: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Begin now."""
+        self.started = self._told = time.monotonic()
+        self._lock = Lock()
+        self._line = _Line() if sys.stderr.isatty() else None
+
+    def note_work(self, page: str, _work: str) -> None:
+        """Count a piece of slow work."""
+        with self._lock:
+            self.work += 1
+        self._tell(page)
+
+    def note_done(self, page: str) -> None:
+        """Count a page."""
+        with self._lock:
+            self.done.add(page)
+        self._tell(page)
+
+    def describe(self, page: str = "") -> str:
+        """Return how far it is, in one line."""
+        done = sum(self.weights.get(name, 1) for name in self.done)
+        total = sum(self.weights.values())
+        said = f"{self.work} compiled, {len(self.done)} of {len(self.weights)} pages done"
+        if done and done < total:
+            left = (time.monotonic() - self.started) * (total - done) / done
+            said += f", {_name_time(left)} left"
+        return f"{said}; now {page}" if page and page not in self.done else said
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._line:
+            self._line.end()
+
+    def _tell(self, page: str) -> None:
+        if self._line:
+            self._line.show(self.describe(page))
+        elif time.monotonic() - self._told >= PAUSE:
+            self._told = time.monotonic()
+            log.info("%s", self.describe(page))
+
+
+class _Line(logging.Filter):
+    """A line of the terminal that is written over, and makes room for what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._handlers = list(logging.getLogger("mkdocs").handlers)
+        for handler in self._handlers:
+            handler.addFilter(self)
+
+    def show(self, text: str) -> None:
+        """Write over the line."""
+        sys.stderr.write(f"\r\x1b[2K{text[:_WIDTH]}")
+        sys.stderr.flush()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Clear the line for a record."""
+        del record
+        sys.stderr.write("\r\x1b[2K")
+        return True
+
+    def end(self) -> None:
+        """Clear the line for good."""
+        self.filter(logging.makeLogRecord({}))
+        for handler in self._handlers:
+            handler.removeFilter(self)
+
+
+def weigh(pages: Iterable[str]) -> dict[str, int]:
+    """Return how much there is to run on each of some pages, by their names; those with nothing to run are left out."""
+    counts = {page: len(_RUNS.findall((project.root / page).read_text(encoding="utf-8"))) for page in pages}
+    return {page: count for page, count in counts.items() if count}
+
+
+def _name_time(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return "less than a minute" if minutes < 1 else f"about {minutes} minute{'s' if minutes > 1 else ''}"

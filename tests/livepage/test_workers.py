@@ -1,0 +1,171 @@
+"""Pages that need slow work run in processes of their own, each page once, and the build is what it is without them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livepage import workers
+from livepage.keep import page_store
+from livepage.read import log, project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conftest import Site
+
+PROJECT = Path(__file__).resolve().parents[2]
+HEAD = "# Page\n\n"
+TOOL = {
+    "snippets/tool/__init__.py": "def count(number):\n    return f'{number} pages'\n",
+    "snippets/own_adapter.py": """
+        from livepage.read import Adapter
+
+        class Own(Adapter):
+            packages = ("tool",)
+
+        ADAPTER = Own()
+        """,
+}
+CONFIG = "\nmarkdown_extensions:\n  livepage.extension: {adapter: own_adapter}\n"
+PAGE = """
+```python exec="on"
+import tool
+
+print(tool.count({number}))
+```
+"""
+LEAVING = """
+```python exec="on"
+import os
+import tool
+
+os.kill(os.getpid(), {signal})
+```
+"""
+ENDLESS = """
+```python exec="on"
+from pathlib import Path
+import tool
+
+Path({path!r}).write_text("begun")
+while True:
+    pass
+```
+"""
+
+
+@pytest.fixture
+def tooled(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Site]]:
+    """What writes pages of a site with a tool of its own, for which pages run in other processes."""
+    folders = [str(site.root / "snippets"), str(PROJECT / "scripts")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
+    monkeypatch.setattr(project, "root", site.root)
+
+    def write(**pages: str) -> Site:
+        site.write({f"docs/{name}.md": HEAD + text for name, text in pages.items()} | TOOL)
+        config = site.root / "mkdocs.yml"
+        config.write_text(config.read_text(encoding="utf-8") + CONFIG, encoding="utf-8")
+        return site
+
+    yield write
+    for name in ("tool", "own_adapter"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def pool(tooled: Callable[..., Site]) -> Iterator[Callable[..., workers.Workers]]:
+    """What starts the processes for the pages of a site, and ends them at last."""
+    started: list[workers.Workers] = []
+
+    def start(**pages: str) -> workers.Workers:
+        tooled(**pages)
+        started.append(workers.Workers([f"docs/{name}.md" for name in pages]))
+        return started[0]
+
+    yield start
+    for one in started:
+        one.end()
+
+
+def texts(answer: workers.Answer | None) -> list[str]:
+    assert answer is not None
+    assert answer.failure is None
+    return [outcome["text"] for outcome in answer.data["outcomes"]]
+
+
+def test_the_page_that_is_asked_for_comes_and_those_after_it_are_kept_by_then(
+    pool: Callable[..., workers.Workers],
+) -> None:
+    pages = pool(a=PAGE.format(number=1), b=PAGE.format(number=2), c=PAGE.format(number=3))
+    assert texts(pages.obtain("docs/a.md")) == ["1 pages\n"]
+    assert texts(pages.obtain("docs/c.md")) == ["3 pages\n"]
+    assert texts(pages.obtain("docs/b.md")) == ["2 pages\n"]
+    assert [page_store.seems_kept(f"docs/{name}.md") for name in "abc"] == [True, True, True]
+
+
+def test_a_page_that_ends_its_process_fails_with_its_line_and_the_next_page_runs(
+    pool: Callable[..., workers.Workers], capfd: pytest.CaptureFixture[str]
+) -> None:
+    pages = pool(a=LEAVING.format(signal=9), b=PAGE.format(number=2))
+    answer = pages.obtain("docs/a.md")
+    assert answer is not None
+    assert str(answer.failure) == "docs/a.md:8: this line ended the process, with signal 9"
+    assert texts(pages.obtain("docs/b.md")) == ["2 pages\n"]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_build_fails_for_the_line_that_ended_a_process(tooled: Callable[..., Site]) -> None:
+    site = tooled(a=LEAVING.format(signal=11), b=PAGE.format(number=2))
+    assert site.build() == ["docs/a.md:8: this line ended the process, with signal 11"]
+    assert "did not run" in site.html("a")
+    assert "2 pages" in site.html("b")
+
+
+def test_who_waits_for_a_page_that_takes_longer_goes_on_without(
+    pool: Callable[..., workers.Workers], tmp_path: Path
+) -> None:
+    pages = pool(a=ENDLESS.format(path=str(tmp_path / "begun")))
+    assert pages.obtain("docs/a.md", timeout=0.1) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="ends a process by a signal")
+def test_the_processes_end_with_a_build_that_is_killed(tooled: Callable[..., Site], tmp_path: Path) -> None:
+    site = tooled(a=ENDLESS.format(path=str(tmp_path / "begun")))
+    command = [sys.executable, "-m", "mkdocs", "build"]
+    build = subprocess.Popen(command, cwd=site.root, stderr=subprocess.DEVNULL, start_new_session=True)
+    await_true((tmp_path / "begun").exists)
+    build.kill()
+    build.wait()
+    await_true(lambda: not list_processes(site.root))
+
+
+def list_processes(folder: Path) -> list[str]:
+    """Return the processes that work in a folder."""
+    found = subprocess.run(["ps", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    numbers = [line.split()[0] for line in found.splitlines() if "livepage.worker" in line]
+    return [number for number in numbers if os.path.realpath(f"/proc/{number}/cwd") == str(folder)]
+
+
+def await_true(is_so: Callable[[], bool], *, longest: float = 60) -> None:
+    end = time.monotonic() + longest
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_what_a_page_logs_in_its_process_is_heard_of(
+    pool: Callable[..., workers.Workers], caplog: pytest.LogCaptureFixture
+) -> None:
+    reading = PAGE.format(number=1).replace("print(", "import time; time.time(); print(")
+    with caplog.at_level(logging.INFO, log.name):
+        assert texts(pool(a=reading).obtain("docs/a.md")) == ["1 pages\n"]
+    assert "docs/a.md is not kept: it read the clock" in caplog.messages
+    assert not page_store.seems_kept("docs/a.md")
