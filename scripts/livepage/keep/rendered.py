@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.utils import CountHandler
@@ -12,7 +13,7 @@ from livepage.keep import outcomes
 from livepage.read import project
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
@@ -60,31 +61,47 @@ def forget() -> None:
     outcomes.forget()
 
 
+def drop(name: str) -> None:
+    """Forget one page."""
+    _kept.pop(name, None)
+
+
+def is_kept(name: str) -> bool:
+    """Return whether a page was rendered without a warning, and not dropped since."""
+    return name in _kept
+
+
+def find_stale(names: Iterable[str]) -> list[str]:
+    """Return those of the kept pages into which a file went that changed since."""
+    kept = {name: _kept[name].files for name in names if name in _kept}
+    now = outcomes.stamp({file for files in kept.values() for file in files})
+    return [name for name, files in kept.items() if any(now[file] != state for file, state in files.items())]
+
+
 def keep(page: Page) -> None:
     """Let a page take its last rendering, where nothing that went into it changed since."""
-    render = page.render
+    page.render = partial(_render_or_restore, page)  # type: ignore[method-assign]  # MkDocs has no event around it
 
-    def render_or_restore(config: MkDocsConfig, files: Files) -> None:
-        name = page.file.src_uri
-        key = page.markdown, sorted(files.src_uris)
-        rendered = _kept.pop(name, None)
-        if rendered and rendered.key == key and outcomes.are_current(rendered.files):
-            rendered.restore(page, files)
-            _kept[name] = rendered
-            return
-        warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
-        log.addHandler(warnings)
-        try:
-            with outcomes.Watch() as opened:
-                render(config, files)
-        finally:
-            log.removeHandler(warnings)
-        if warnings.get_counts():
-            return
-        source = (project.docs / name).as_posix()
-        stamps = {**outcomes.stamp(opened), **outcomes.list_files(source)}
-        links = {file.src_uri: links for file, links in (page.links_to_anchors or {}).items()}
-        result = {name: getattr(page, name) for name in _RESULT}
-        _kept[name] = _Rendered(key, stamps, result, links, project.sources.get(source))
 
-    page.render = render_or_restore  # type: ignore[method-assign]  # MkDocs has no event around it
+def _render_or_restore(page: Page, config: MkDocsConfig, files: Files) -> None:
+    name = page.file.src_uri
+    key = page.markdown, sorted(files.src_uris)
+    rendered = _kept.pop(name, None)
+    if rendered and rendered.key == key and outcomes.are_current(rendered.files):
+        rendered.restore(page, files)
+        _kept[name] = rendered
+        return
+    warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
+    log.addHandler(warnings)
+    try:
+        with outcomes.Watch() as opened:
+            type(page).render(page, config, files)
+    finally:
+        log.removeHandler(warnings)
+    if warnings.get_counts():
+        return
+    source = (project.docs / name).as_posix()
+    stamps = {**outcomes.stamp(opened), **outcomes.list_files(source)}
+    links = {file.src_uri: links for file, links in (page.links_to_anchors or {}).items()}
+    result = {name: getattr(page, name) for name in _RESULT}
+    _kept[name] = _Rendered(key, stamps, result, links, project.sources.get(source))
