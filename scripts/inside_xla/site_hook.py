@@ -15,6 +15,7 @@ from livepage.run import agreement
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
 # Set as MkDocs reads its configuration, before anything is captured.
@@ -34,7 +35,7 @@ def on_pre_build(config: MkDocsConfig) -> None:
             log.warning("%s", failure)
 
 
-def on_files(**_: object) -> None:
+def on_files(_: Files, **__: object) -> None:
     """Forget the pages of the last build; of an edit alone the edited page comes again."""
     _built.clear()
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from livepage.read import Outcome, Source
 
 _kept: dict[str, _Rendered] = {}
+_failed: dict[str, Mapping[str, outcomes.Stamp]] = {}
+"""The files that went into pages that warned of something, with the stamp of each."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,14 @@ _RESULT = ("content", "toc", "_title_from_render", "present_anchor_ids")
 def forget() -> None:
     """Forget every page, as at the start of a process."""
     _kept.clear()
+    _failed.clear()
     outcomes.forget()
 
 
 def drop(name: str) -> None:
     """Forget one page."""
     _kept.pop(name, None)
+    _failed.pop(name, None)
 
 
 def is_kept(name: str) -> bool:
@@ -72,10 +76,11 @@ def is_kept(name: str) -> bool:
 
 
 def find_stale(names: Iterable[str]) -> list[str]:
-    """Return those of the kept pages into which a file went that changed since."""
-    kept = {name: _kept[name].files for name in names if name in _kept}
-    now = outcomes.stamp({file for files in kept.values() for file in files})
-    return [name for name, files in kept.items() if any(now[file] != state for file, state in files.items())]
+    """Return those of some pages into which a file went that changed since they were rendered."""
+    known = {**_failed, **{name: page.files for name, page in _kept.items()}}
+    used = {name: known[name] for name in names if name in known}
+    now = outcomes.stamp({file for files in used.values() for file in files})
+    return [name for name, files in used.items() if any(now[file] != state for file, state in files.items())]
 
 
 def keep(page: Page) -> None:
@@ -98,7 +103,9 @@ def _render_or_restore(page: Page, config: MkDocsConfig, files: Files) -> None:
             type(page).render(page, config, files)
     finally:
         log.removeHandler(warnings)
+    _failed.pop(name, None)
     if warnings.get_counts():
+        _failed[name] = outcomes.stamp(opened)
         return
     source = (project.docs / name).as_posix()
     stamps = {**outcomes.stamp(opened), **outcomes.list_files(source)}
