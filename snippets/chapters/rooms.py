@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,9 +88,13 @@ def list_imports() -> Iterator[Import]:
                         yield from _read(path, statement.group().strip(), start, block["code"])
 
 
-def _read(path: Path, code: str, lines_before: int, whole: str = "") -> Iterator[Import]:
-    """Yield what code takes by name, and what it takes by a dot from a room that it imports whole."""
-    whole = whole or code
+@lru_cache(maxsize=5000)  # while the site is served, each edit of a page asks again for all files
+def _read(path: Path, code: str, lines_before: int, whole: str = "") -> tuple[Import, ...]:
+    """Return what code takes by name, and what it takes by a dot from a room that it imports whole."""
+    return tuple(_find_imports(path, code, lines_before, whole or code))
+
+
+def _find_imports(path: Path, code: str, lines_before: int, whole: str) -> Iterator[Import]:
     for node in ast.walk(ast.parse(code)):
         if (
             isinstance(node, ast.ImportFrom)

@@ -25,7 +25,7 @@ class Browsers:
         """Take the place of the server's application."""
         self._server = server
         self._changed = server._epoch_cond  # noqa: SLF001 - what MkDocs itself waits for
-        self._whole = server._wanted_epoch  # noqa: SLF001 - the time of the build
+        self._whole: int = server._wanted_epoch  # noqa: SLF001 - the time of the build
         self._shown: dict[str, int] = {}
         self._held: set[str] = set()
         self._ready: Collection[str] | None = None
@@ -82,7 +82,7 @@ class Browsers:
 
         def find_last() -> int:
             times = self._shown.values() if address is None else [self._shown.get(address, 0)]
-            return max([self._whole, *times])
+            return max(self._whole, *times, 0)
 
         with self._changed:
             self._changed.wait_for(lambda: find_last() > known, timeout=self._server.poll_response_timeout)

@@ -6,6 +6,7 @@ edited page is there first; the search, the lists and the pages that read others
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -64,6 +65,7 @@ class Rebuild:
 
     def begin(self) -> None:
         """Look for edits of pages."""
+        _set_aside()
         self._watch.start()
 
     def end(self) -> None:
@@ -121,17 +123,20 @@ class Rebuild:
             self._build_whole()
             return
         if counts := counter.get_counts():
-            message = ", ".join(f"{number} {name.lower()}s" for name, number in counts)
-            raise Abort(f"Aborted with {message} in strict mode!")
+            told = ", ".join(f"{number} {name.lower()}s" for name, number in counts)
+            message = f"Aborted with {told} in strict mode!"
+            raise Abort(message)
 
     def _build_whole(self) -> None:
         self._waiting.clear()
         self._is_finished = True
+        gc.unfreeze()
         try:
             self._build_all()
         except BaseException:
             last.built = None
             raise
+        _set_aside()
         self._browsers.show_all()
 
     def _build_waiting(self, built: Built) -> None:
@@ -151,6 +156,13 @@ class Rebuild:
             _finish(built)
         self._is_finished = True
         self._browsers.release()
+        gc.collect()
+
+
+def _set_aside() -> None:
+    """Keep what is there by now out of the search for garbage, which then is quick enough to be made at each edit."""
+    gc.collect()
+    gc.freeze()
 
 
 def _list_plugins(config: MkDocsConfig) -> set[str]:
@@ -197,8 +209,9 @@ def _build(page: Page, built: Built) -> None:
     search = built.config.plugins.get("material/search")
     entries = search.search_index.entries if search else []
     entries[:] = [entry for entry in entries if _page_of(entry) != page.url]
+    is_draft = page.file.inclusion.is_excluded()  # type: ignore[no-untyped-call]  # MkDocs leaves it untyped
     steps._build_page(  # noqa: SLF001 - the step of MkDocs' own build
-        page, built.config, built.page_files, built.nav, built.env, excluded=page.file.inclusion.is_excluded()
+        page, built.config, built.page_files, built.nav, built.env, excluded=is_draft
     )
     order = {other.url: place for place, other in enumerate(built.pages.values())}
     entries.sort(key=lambda entry: order[_page_of(entry)])

@@ -47,7 +47,9 @@ def browser(served: Served) -> Iterator[Browser]:
     loop.start()
     while not served.server.serve_thread.is_alive():
         time.sleep(0.02)
-    yield Browser(served)
+    browser = Browser(served)
+    yield browser
+    browser.pool.shutdown(wait=False, cancel_futures=True)
     served.rebuild.end()
     served.server.shutdown(wait=True)
     loop.join()

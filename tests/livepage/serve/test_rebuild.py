@@ -79,7 +79,6 @@ def test_after_any_edits_in_any_order_the_site_is_that_of_a_full_build(
                 if (name, old, new) == EDITS[edit]:
                     made[edit] = name, new, old
         heard = served.look()
-        print(turn, sorted(made), heard)
         if turn % 2:
             same_as_a_full_build(served, heard, tmp_path / f"turn-{turn}")
 
