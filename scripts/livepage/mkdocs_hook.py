@@ -44,9 +44,9 @@ _MKDOCS_LOG = logging.getLogger("mkdocs")
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
 
-def on_startup(command: str, **_: object) -> None:
+def on_startup(command: str, *, dirty: bool) -> None:
     """Let another process say how a build ends; `mike` builds by this command too."""
-    _commands[:] = [command]
+    _commands[:] = [command, "dirty"] if dirty else [command]
     if command == "build":
         supervisor.supervise()
 
@@ -173,7 +173,7 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
 def _finish(config: MkDocsConfig) -> None:
     """Say that the site is finished, unless the build is about to fail for what it warned of."""
     counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
-    if _commands == ["serve"] or any(counter.get_counts() for counter in counters):
+    if _commands[:1] == ["serve"] or any(counter.get_counts() for counter in counters):
         return
     try:
         site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _pages.values()])
@@ -188,9 +188,10 @@ def on_build_error(**_: object) -> None:
 
 
 def on_serve(server: LiveReloadServer, builder: Callable[[], None], **_: object) -> None:
-    """Build what an edit reaches, and no more."""
-    _rebuilds[:] = [Rebuild(server, builder)]
-    _rebuilds[0].begin()
+    """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
+    if _commands == ["serve"]:
+        _rebuilds[:] = [Rebuild(server, builder)]
+        _rebuilds[0].begin()
 
 
 def on_shutdown() -> None:

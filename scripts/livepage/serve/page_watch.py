@@ -35,3 +35,5 @@ class PageWatch(threading.Thread):
     def end(self) -> None:
         """Look no longer."""
         self._over.set()
+        if self.is_alive():
+            self.join()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
 from mkdocs.structure.pages import Page
+
+from livepage.serve import Rebuild
+from livepage.serve.page_watch import PageWatch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,3 +144,15 @@ def test_a_page_that_is_edited_while_others_are_built_comes_first(
 def test_a_strict_server_says_what_would_fail_a_build(served: Served) -> None:
     served.replace("docs/first.md", "6 * 7", "6 / 0")
     assert [line for line in served.look() if "ZeroDivisionError" in line] != []
+
+
+def test_the_hook_takes_the_place_of_the_builder_while_a_site_is_served(served: Served) -> None:
+    config = load_config(str(served.site.root / "mkdocs.yml"))
+    for dirty in (True, False):
+        served.server.builder = build
+        config.plugins.on_startup(command="serve", dirty=dirty)
+        config.plugins.on_serve(served.server, config=config, builder=build)
+        assert isinstance(served.server.builder, Rebuild) != dirty
+    config.plugins.on_shutdown()
+    gc.unfreeze()  # what it did to end at once
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, PageWatch)]
