@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from markdown import Markdown
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.structure.pages import Page
@@ -156,3 +157,13 @@ def test_the_hook_takes_the_place_of_the_builder_while_a_site_is_served(served: 
     config.plugins.on_shutdown()
     gc.unfreeze()  # what it did to end at once
     assert not [thread for thread in threading.enumerate() if isinstance(thread, PageWatch)]
+
+
+def test_edits_leave_no_converter_behind(served: Served) -> None:
+    counts = []
+    for number in range(4):
+        served.replace("docs/second.md", "A sentence", f"A sentence, {number}")
+        served.look()
+        gc.collect()
+        counts.append(sum(isinstance(thing, Markdown) for thing in gc.get_objects()))
+    assert counts[1:] == counts[:1] * 3
