@@ -104,6 +104,6 @@ def _find_checks(root: Path, place: str) -> str:
     return "\n".join(f"# {check.title}\n{check.code}" for check in checks if first < check.line < last)
 
 
-@lru_cache(maxsize=8)  # one page backs many cells, and while the site is served each edit asks again
+@lru_cache(maxsize=50)  # a page backs many cells, and while the site is served each edit asks again
 def _list_checks(text: str) -> tuple[Check, ...]:
     return read_sentences("", text).checks
