@@ -60,7 +60,8 @@ def on_config(config: MkDocsConfig) -> None:
         # With --quiet MkDocs neither tells warnings nor counts them, and would call a failed page a success.
         _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
     project.clear()
-    last.begin(config)
+    if _commands[:1] == ["serve"]:
+        last.begin(config)
     site_checksum.remove(Path(config.site_dir))
     gc.set_threshold(*GARBAGE)
     options = config.mdx_configs.get("livepage.extension") or {}
@@ -187,11 +188,11 @@ def on_build_error(**_: object) -> None:
     _end_ahead()
 
 
-def on_serve(server: LiveReloadServer, builder: Callable[[], None], **_: object) -> None:
+def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> None:
     """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
     if _commands == ["serve"]:
         _rebuilds[:] = [Rebuild(server, builder)]
-        _rebuilds[0].begin()
+        _rebuilds[0].begin(config.docs_dir)
 
 
 def on_shutdown() -> None:

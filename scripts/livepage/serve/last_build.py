@@ -100,10 +100,15 @@ def stamp(config: MkDocsConfig) -> dict[str, outcomes.Stamp]:
     folders = [config.docs_dir, *config.watch]
     if custom := config.theme.custom_dir:
         folders.append(custom)
-    files = dict(_walk(map(os.path.abspath, folders)))
+    files = list_states(folders)
     if config.config_file_path:
         files.update(outcomes.stamp([config.config_file_path]))
     return files
+
+
+def list_states(folders: Iterable[str]) -> dict[str, outcomes.Stamp]:
+    """Return the state of each file in some folders."""
+    return dict(_walk(map(os.path.abspath, folders)))
 
 
 def _walk(places: Iterable[str]) -> Iterator[tuple[str, outcomes.Stamp]]:

@@ -59,18 +59,21 @@ class Rebuild:
         self._waiting: dict[str, None] = {}
         self._is_finished = True
         self._is_edited = threading.Event()
-        self._watch = PageWatch(lambda: last.built.sources if last.built else (), self._hear_of_edit)
+        self._watch: PageWatch | None = None
         server.build_delay = DELAY
         server.builder = self
 
-    def begin(self) -> None:
-        """Look for edits of pages."""
+    def begin(self, folder: str) -> None:
+        """Look for edits in the folder of the pages, which MkDocs need not do any longer."""
         _set_aside()
+        self._server.unwatch(folder)
+        self._watch = PageWatch(folder, self._hear_of_edit)
         self._watch.start()
 
     def end(self) -> None:
         """Look for edits no longer."""
-        self._watch.end()
+        if self._watch:
+            self._watch.end()
 
     def want(self, pages: Iterable[str]) -> None:
         """Ask, from any thread, for pages to be rendered again whose text need not have changed.

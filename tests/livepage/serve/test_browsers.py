@@ -41,7 +41,8 @@ class Browser:
 def browser(served: Served) -> Iterator[Browser]:
     """A browser of a site whose server runs, and looks for edits."""
     served.server.watch(str(served.docs))
-    served.rebuild.begin()
+    served.server.watch(str(served.site.root / "mkdocs.yml"))
+    served.rebuild.begin(str(served.docs))
     served.server.poll_response_timeout = 4
     loop = threading.Thread(target=served.server.serve, daemon=True)
     loop.start()
@@ -90,3 +91,10 @@ def test_while_a_page_is_built_the_others_are_at_hand(
     assert [answer.done() for answer in waiting] == [False] * 3
     end.set()
     assert [bool(answer.result(timeout=8)) for answer in waiting] == [True] * 3
+
+
+def test_a_page_that_comes_is_found_without_an_edit(served: Served, browser: Browser) -> None:
+    home = browser.open("")
+    served.put("docs/third.md", "# Third\n")
+    assert home.result(timeout=8)
+    assert "<h1" in browser.get("third/")

@@ -46,6 +46,7 @@ ALONE = {edit for edit, (name, *_) in EDITS.items() if name.endswith(".md")} - {
 def same_as_a_full_build(served: Served, heard: list[str], folder: Path) -> None:
     """Hold the folder that is served, and what was warned of, against a full build."""
     shown, expected, warnings = served.compare(folder)
+    assert "search/search_index.json" in expected
     assert sorted(shown) == sorted(expected)
     assert [name for name in expected if shown[name] != expected[name]] == []
     assert sorted(set(heard)) == sorted(set(warnings))
@@ -151,6 +152,7 @@ def test_the_hook_takes_the_place_of_the_builder_while_a_site_is_served(served: 
     config = load_config(str(served.site.root / "mkdocs.yml"))
     for dirty in (True, False):
         served.server.builder = build
+        served.server.watch(config.docs_dir)
         config.plugins.on_startup(command="serve", dirty=dirty)
         config.plugins.on_serve(served.server, config=config, builder=build)
         assert isinstance(served.server.builder, Rebuild) != dirty
