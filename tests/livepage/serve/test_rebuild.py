@@ -26,6 +26,7 @@ EDITS = {
     "a sentence beside a block": ("docs/second.md", "A sentence,", "Another sentence,"),
     "a sentence on the home page": ("docs/index.md", "A sentence.", "A sentence that was not here."),
     "a heading that nobody links to": ("docs/news.md", "## v1 { #v1 }", "## v2 { #v2 }"),
+    "the only heading of the feed": ("docs/news.md", "## v1 { #v1 }", "## Else { #else }"),
     "a heading that others link to": ("docs/first.md", "## There { #there }", "## There { #elsewhere }"),
     "a title": ("docs/first.md", "# First", "# The first"),
     "the front matter": ("docs/news.md", "feed: v", "feed: w\ndescription: New"),
