@@ -35,8 +35,10 @@ class Browsers:
         """Answer a request."""
         path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
         if asked := _POLL.fullmatch(path):
+            referer = environ.get("HTTP_REFERER", "")
+            self._server._log_poll_request(referer, request_id=path)  # noqa: SLF001 - as MkDocs does
             start_response("200 OK", [("Content-Type", "text/plain")])
-            return [b"%d" % self._await_change(environ.get("HTTP_REFERER", ""), int(asked[1]))]
+            return [b"%d" % self._await_change(referer, int(asked[1]))]
         address = self._find(path)
         with self._changed:
             self._changed.wait_for(lambda: not self._is_held(address))
