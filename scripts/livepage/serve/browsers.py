@@ -70,7 +70,7 @@ class Browsers:
             self._changed.notify_all()
 
     def show_all(self) -> None:
-        """Reload every browser, once MkDocs says that the build is over."""
+        """Reload every browser, and hold nothing any longer."""
         with self._changed:
             self._whole = self._server._wanted_epoch  # noqa: SLF001 - the time of this build
         self.release()

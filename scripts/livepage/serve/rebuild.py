@@ -133,14 +133,15 @@ class Rebuild:
     def _build_whole(self) -> None:
         self._waiting.clear()
         self._is_finished = True
+        self._browsers.hold([], ready=[])
         gc.unfreeze()
         try:
             self._build_all()
         except BaseException:
             last.built = None
             raise
-        _set_aside()
         self._browsers.show_all()
+        _set_aside()
 
     def _build_waiting(self, built: Built) -> None:
         """Build the pages that wait, and what stands beside them; an edit comes first."""

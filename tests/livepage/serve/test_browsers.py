@@ -98,3 +98,24 @@ def test_a_page_that_comes_is_found_without_an_edit(served: Served, browser: Bro
     served.put("docs/third.md", "# Third\n")
     assert home.result(timeout=8)
     assert "<h1" in browser.get("third/")
+
+
+def test_while_all_pages_are_built_every_request_waits(
+    served: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, end = threading.Event(), threading.Event()
+    build_all = served.rebuild._build_all  # noqa: SLF001 - MkDocs' own builder, which a test cannot slow down
+
+    def wait() -> None:
+        begun.set()
+        assert end.wait(timeout=10)
+        build_all()
+
+    monkeypatch.setattr(served.rebuild, "_build_all", wait)
+    served.replace("docs/first.md", "# First", "# The first")
+    assert begun.wait(timeout=10)
+    waiting = [browser.pool.submit(browser.get, path) for path in ("first/", "second/")]
+    time.sleep(0.2)
+    assert [answer.done() for answer in waiting] == [False] * 2
+    end.set()
+    assert ["The first" in answer.result(timeout=8) for answer in waiting] == [True] * 2
