@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from livepage.read import Check, Prose, Sentence, read_sentences
@@ -99,5 +100,10 @@ def _find_checks(root: Path, place: str) -> str:
     ]
     first, level = next(((line, level) for line, level, name in headings if name == anchor), (0, 0))
     last = next((line for line, other, _ in headings if line > first and other <= level), text.count("\n") + 2)
-    checks = read_sentences(place, text).checks if first else ()
+    checks = _list_checks(text) if first else ()
     return "\n".join(f"# {check.title}\n{check.code}" for check in checks if first < check.line < last)
+
+
+@lru_cache(maxsize=50)  # a page backs many cells, and while the site is served each edit asks again
+def _list_checks(text: str) -> tuple[Check, ...]:
+    return read_sentences("", text).checks

@@ -20,17 +20,21 @@ _DATA = re.compile(r"&quot;src&quot;: &quot;([0-9a-f]+\.json)&quot;")
 
 
 def publish(pages: Iterable[str], site: Path) -> None:
-    """Copy the explorer's files and the data that pages name into the site; nothing where no page has an explorer.
+    """Copy the explorer's files and the data that pages name into the site, and nothing where no page has an explorer.
 
     Args:
         pages: The HTML of each page.
         site: The folder of the built site.
     """
     names = sorted({name for html in pages for name in _DATA.findall(html)})
-    if not names:
-        return
     folder = site / "assets" / "explorer"
+    if not names:
+        shutil.rmtree(folder, ignore_errors=True)  # what a page had before it was edited
+        return
     folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.glob("*.json"):
+        if file.name not in names:
+            file.unlink()
     for name in names:
         _put(project.root / STAGED / name, folder / name)
     from xla_inspect.report.explorer import SCRIPTS, STYLE, read_asset

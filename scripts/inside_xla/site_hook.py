@@ -15,18 +15,19 @@ from livepage.run import agreement
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 # Set as MkDocs reads its configuration, before anything is captured.
 os.environ.setdefault("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
 
 log = logging.getLogger("mkdocs.plugins.data")
 
-_built: list[str] = []
+_built: dict[str, str] = {}
 
 
 def on_pre_build(config: MkDocsConfig) -> None:
     """Warn of data that was changed by hand, and of entries of tables that were not affirmed."""
-    _built.clear()
     for fault in stamps.list_faults(Path(config.docs_dir) / "data"):
         log.warning("%s", fault)
     for prose in affirmed_tables.read(Path(config.config_file_path).parent):
@@ -34,12 +35,17 @@ def on_pre_build(config: MkDocsConfig) -> None:
             log.warning("%s", failure)
 
 
-def on_post_page(output: str, **_: object) -> str:
+def on_files(_: Files, **__: object) -> None:
+    """Forget the pages of the last build; of an edit alone the edited page comes again."""
+    _built.clear()
+
+
+def on_post_page(output: str, page: Page, **_: object) -> str:
     """Keep the page, in which explorers may stand."""
-    _built.append(output)
+    _built[page.file.src_uri] = output
     return output
 
 
 def on_post_build(config: MkDocsConfig) -> None:
     """Publish what the explorers of the pages need."""
-    explorer_files.publish(_built, Path(config.site_dir))
+    explorer_files.publish(_built.values(), Path(config.site_dir))

@@ -13,7 +13,6 @@ from markupsafe import escape
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.utils import CountHandler
-from watchdog.observers.polling import PollingObserver
 
 from livepage import progress, workers
 from livepage.keep import Templates, page_store, rendered
@@ -22,8 +21,11 @@ from livepage.publish import build_info, reading_time, search, site_checksum, te
 from livepage.read import GARBAGE, load_adapter, log, project
 from livepage.render import LineOfLink
 from livepage.run import supervisor
+from livepage.serve import Built, Rebuild, last
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
@@ -36,14 +38,15 @@ if TYPE_CHECKING:
 _commands: list[str] = []
 _workers: list[workers.Workers] = []
 _nav: list[Navigation] = []
-_pages: list[Page] = []
+_pages: dict[str, Page] = {}
+_rebuilds: list[Rebuild] = []
 _MKDOCS_LOG = logging.getLogger("mkdocs")
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
 
-def on_startup(command: str, **_: object) -> None:
+def on_startup(command: str, *, dirty: bool) -> None:
     """Let another process say how a build ends; `mike` builds by this command too."""
-    _commands[:] = [command]
+    _commands[:] = [command, "dirty"] if dirty else [command]
     if command == "build":
         supervisor.supervise()
 
@@ -58,6 +61,8 @@ def on_config(config: MkDocsConfig) -> None:
         _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
     project.clear()
     page_store.begin()
+    if _commands[:1] == ["serve"]:
+        last.begin(config)
     site_checksum.remove(Path(config.site_dir))
     gc.set_threshold(*GARBAGE)
     options = config.mdx_configs.get("livepage.extension") or {}
@@ -76,11 +81,12 @@ def on_config(config: MkDocsConfig) -> None:
         os.environ["SOURCE_DATE_EPOCH"] = date
 
 
-def on_env(env: Environment, config: MkDocsConfig, **_: object) -> Environment:
+def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     """Keep the compiled templates of the theme, and tell them of a feed."""
     _end_workers()
     config.extra["feed"] = any("feed" in page.meta for page in _nav[0].pages)
     env.bytecode_cache = Templates()
+    last.note(Built(config, files, _nav[0], env))
     return env
 
 
@@ -136,7 +142,7 @@ def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[
 
 @event_priority(-100)
 def _show_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
-    _pages.append(page)
+    _pages[page.file.src_uri] = page
     if plugin := config.plugins.get("material/search"):
         search.rank(plugin.search_index.entries, page.url, _list_entries(page))
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
@@ -155,7 +161,7 @@ on_page_context = CombinedEvent(_hide_listings, _show_listings)
 @event_priority(-100)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
     """Publish what reads no HTML, sum up the build in the log, and say last that the site is finished."""
-    text_outputs.publish(_nav[0], _pages, config)
+    text_outputs.publish(_nav[0], list(_pages.values()), config)
     totals = project.totals
     log.info(
         "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",
@@ -170,10 +176,10 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
 def _finish(config: MkDocsConfig) -> None:
     """Say that the site is finished, unless the build is about to fail for what it warned of."""
     counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
-    if _commands == ["serve"] or any(counter.get_counts() for counter in counters):
+    if _commands[:1] == ["serve"] or any(counter.get_counts() for counter in counters):
         return
     try:
-        site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _pages])
+        site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _pages.values()])
     except FileNotFoundError as error:
         raise PluginError(str(error)) from error
     supervisor.finish()
@@ -184,20 +190,18 @@ def on_build_error(**_: object) -> None:
     _end_workers()
 
 
-def on_serve(server: LiveReloadServer, **_: object) -> None:
-    """Look for edits seven times a second: MkDocs looks twice, and its wait took as long as the rebuild."""
-    watched = list(server._watched_paths)  # noqa: SLF001 - the pages, mkdocs.yml, and with --watch-theme the theme
-    for path in watched:
-        server.unwatch(path)
-    server.observer = PollingObserver(timeout=0.15)
-    server.build_delay = 0.05  # between two edits that are one
-    for path in watched:
-        server.watch(path)
+def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> None:
+    """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
+    if _commands == ["serve"]:
+        _rebuilds[:] = [Rebuild(server, builder)]
+        _rebuilds[0].begin(config.docs_dir)
 
 
 def on_shutdown() -> None:
     """Let the process end at once: its last search for garbage, among all that pages import, takes its time."""
     _end_workers()
+    while _rebuilds:
+        _rebuilds.pop().end()
     gc.freeze()
 
 

@@ -8,7 +8,6 @@ text that the blocks printed. A warm build's floor is that plain build, and a ba
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import pickle
@@ -19,12 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT, say
-from measuring import bare_compiles
+from measuring import bare_compiles, edits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
 
 BUILD = [sys.executable, "-m", "mkdocs", "build", "--quiet"]
 HOW = {"--compile": bare_compiles.compile_all, "--lower": bare_compiles.lower_all}
-PORT = 8791
-ANSWER, EDIT = "\n{ .answer }\n", "A sentence that was not here."
 LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 
@@ -53,7 +49,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         say(f"reading the site once, for its programs and its text ({asked.runs} paired runs follow)")
-        prepare(place)
+        if asked.what == ["edit"]:
+            read(place)
+        else:
+            prepare(place)
         for name in asked.what or known:
             known[name](place, asked.runs)
 
@@ -81,45 +80,9 @@ def warm(place: Path, runs: int) -> None:
 
 
 def edit(place: Path, runs: int) -> None:
-    """Edit a sentence on each page of a copy of the site while `mkdocs serve` shows it, and on a synthetic site."""
-    say("14 pages, 90 listings, one sentence edited")
-    call([sys.executable, "tests/livepage/synthetic.py", "--runs", str(runs)], quiet=False)
-    copy = place / "copy"
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(lambda name: (ROOT / name).is_file(), listed.splitlines()):
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, copy / name)
-    folders = os.pathsep.join([str(copy / "snippets"), str(copy / "scripts")])
-    serve = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", "--quiet", f"--dev-addr=127.0.0.1:{PORT}"]
-    environment = {**os.environ, "PYTHONPATH": folders, "XLA_INSPECT_CACHE": str(place / "cache")}
-    server = subprocess.Popen(serve, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        seconds_until("", "<title>", longest=900)
-        took = {}
-        for path in sorted((copy / "docs").glob("*.md")):
-            text = path.read_text(encoding="utf-8")
-            if ANSWER not in text:
-                continue
-            time.sleep(3)  # until the server rests again
-            path.write_text(text.replace(ANSWER, f"{ANSWER}\n{EDIT}\n", 1), encoding="utf-8")
-            address = "" if path.stem == "index" else f"{path.stem}/"
-            took[path.stem] = seconds_until(address, EDIT, longest=60)
-            say(f"{path.stem}: shown after {took[path.stem]:.2f} s")
-    finally:
-        server.terminate()
-        server.wait()
-    say(f"an edit: {statistics.median(took.values()):.2f} s, at most {max(took.values()):.2f} s (at most 1.0)")
-
-
-def seconds_until(page: str, text: str, *, longest: float) -> float:
-    """Return the seconds until the server shows a text on a page, or stop after the longest that it may take."""
-    start = time.perf_counter()
-    while time.perf_counter() - start < longest:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{PORT}/{page}") as answer:
-            if text in answer.read().decode():
-                return time.perf_counter() - start
-        time.sleep(0.02)
-    sys.exit(f"the server did not show {text!r} on {page or 'the home page'} within {longest:.0f} s")
+    """Edit a sentence on each chapter while the site is served, beside plain MkDocs on the same text."""
+    del runs  # each chapter is a pair
+    edits.measure(place, place / "cache" if (place / "cache").is_dir() else ROOT / ".cache" / "xla_inspect")
 
 
 def parse(place: Path, runs: int) -> None:
@@ -202,6 +165,17 @@ def prepare(place: Path) -> None:
     (place / "texts").write_text(json.dumps(sorted(work.modules)), encoding="utf-8")
     write_plain(place, project.sources.values())
     say(f"{len(work.compiles)} compiles, {len(work.runs)} runs, {len(work.modules)} modules; {work.unknown} left out")
+
+
+def read(place: Path) -> None:
+    """Build once with the project's own cache, for the text of the site alone."""
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    from livepage.read import project
+
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site"), strict=False))
+    write_plain(place, project.sources.values())
 
 
 def write_plain(place: Path, pages: Iterable[tuple[Source, list[Outcome]]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,9 +88,13 @@ def list_imports() -> Iterator[Import]:
                         yield from _read(path, statement.group().strip(), start, block["code"])
 
 
-def _read(path: Path, code: str, lines_before: int, whole: str = "") -> Iterator[Import]:
-    """Yield what code takes by name, and what it takes by a dot from a room that it imports whole."""
-    whole = whole or code
+@lru_cache(maxsize=5000)  # while the site is served, each edit of a page asks again for all files
+def _read(path: Path, code: str, lines_before: int, whole: str = "") -> tuple[Import, ...]:
+    """Return what code takes by name, and what it takes by a dot from a room that it imports whole."""
+    return tuple(_find_imports(path, code, lines_before, whole or code))
+
+
+def _find_imports(path: Path, code: str, lines_before: int, whole: str) -> Iterator[Import]:
     for node in ast.walk(ast.parse(code)):
         if (
             isinstance(node, ast.ImportFrom)
@@ -109,18 +113,23 @@ def _read(path: Path, code: str, lines_before: int, whole: str = "") -> Iterator
 
 def find_docstring(room: str, name: str) -> str | None:
     """Return what is written about a public name of a room: its docstring, or the string below a constant."""
-    tree = ast.parse(list_modules()[room].read_text(encoding="utf-8"))
+    tree = _parse(list_modules()[room].read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in list_modules():
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
                     inner = f"{node.module}.{alias.name}"
                     if inner in list_modules():
-                        return ast.get_docstring(ast.parse(list_modules()[inner].read_text(encoding="utf-8")))
+                        return ast.get_docstring(_parse(list_modules()[inner].read_text(encoding="utf-8")))
                     if list_modules()[node.module].name == "__init__.py" and node.module != room:
                         return find_docstring(node.module, alias.name)
-                    return _docstring(ast.parse(list_modules()[node.module].read_text(encoding="utf-8")), alias.name)
+                    return _docstring(_parse(list_modules()[node.module].read_text(encoding="utf-8")), alias.name)
     return _docstring(tree, name)
+
+
+@lru_cache(maxsize=50)  # most of the modules that one room takes names from
+def _parse(code: str) -> ast.Module:
+    return ast.parse(code)
 
 
 def _docstring(tree: ast.Module, name: str) -> str | None:
@@ -141,7 +150,7 @@ def _list_targets(node: ast.Assign | ast.AnnAssign | ast.TypeAlias) -> set[str]:
 
 def describe(room: str) -> str:
     """Return the first line of what a room says of itself."""
-    return (ast.get_docstring(ast.parse(list_modules()[room].read_text(encoding="utf-8"))) or "").partition("\n")[0]
+    return (ast.get_docstring(_parse(list_modules()[room].read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
 def list_arrows() -> set[tuple[str, str]]:

@@ -56,3 +56,19 @@ def test_what_was_not_used_for_longest_goes_and_what_the_site_needs_stays(
 def test_a_site_without_explorers_gets_nothing_of_them(tmp_path: Path) -> None:
     explorer_files.publish(["<p>No explorer.</p>"], tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_no_page_names_any_longer_goes_from_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after an edit, when the folder of the site is not made anew."""
+    staged = tmp_path / explorer_files.STAGED
+    staged.mkdir(parents=True)
+    other = NAME.replace("0", "a")
+    for name in (NAME, other):
+        (staged / name).write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(project, "root", tmp_path)
+    folder = tmp_path / "site" / "assets" / "explorer"
+    explorer_files.publish([PAGE, PAGE.replace(NAME, other)], tmp_path / "site")
+    explorer_files.publish([PAGE], tmp_path / "site")
+    assert [path.name for path in folder.glob("*.json")] == [NAME]
+    explorer_files.publish(["<p>No explorer.</p>"], tmp_path / "site")
+    assert not folder.exists()

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 CACHES = frozenset({".cache", ".git", ".venv", ".uv", "__pycache__", "site"})
 """The folders of which no page's content depends: they hold what was made."""
 
-type Status = tuple[int, int]
+type Stamp = tuple[int, int] | None
+"""When a file was written, and how long it is; None where there is none."""
 
-_hashes: dict[str, tuple[Status, str]] = {}
+_hashes: dict[str, tuple[Stamp, str]] = {}
 
 
 @dataclass(frozen=True)
@@ -49,25 +50,42 @@ class Inputs:
         )
 
     def are_current(self) -> bool:
-        """Return whether all of it is as it was."""
+        """Return whether all of it can be held, and is as it was."""
+        return not self.fleeting and self.are_same()
+
+    def are_same(self) -> bool:
+        """Return whether all that can be held is as it was."""
         root = f"{project.root}{os.sep}"
         return (
-            not self.fleeting
-            and all(os.environ.get(name) == value for name, value in self.variables.items())
+            all(os.environ.get(name) == value for name, value in self.variables.items())
             and all(hash_file(root + name) == value for name, value in self.files.items())
             and all(hash_names(root + name) == value for name, value in self.folders.items())
         )
 
 
+def stamp(files: Iterable[str]) -> dict[str, Stamp]:
+    """Return the state of files now, without reading them."""
+    return {file: _stamp(file) for file in files}
+
+
+def _stamp(file: str) -> Stamp:
+    try:
+        status = os.stat(file)  # noqa: PTH116 - called for hundreds of files on each rebuild
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
 def hash_file(path: str) -> str:
     """Return a hash of a file, which is read again when its date or its size is another; empty where there is none."""
-    try:
-        status = os.stat(path)  # noqa: PTH116 - called for hundreds of files on each rebuild
-        now = status.st_mtime_ns, status.st_size
-        if _hashes.get(path, (None, ""))[0] != now:
-            _hashes[path] = now, hashlib.sha256(Path(path).read_bytes()).hexdigest()[:32]
-    except OSError:
+    now = _stamp(path)
+    if now is None:
         return ""
+    if path not in _hashes or _hashes[path][0] != now:
+        try:
+            _hashes[path] = now, hashlib.sha256(Path(path).read_bytes()).hexdigest()[:32]
+        except OSError:
+            return ""
     return _hashes[path][1]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from livepage.keep import page_store
 from livepage.keep.fresh_modules import fresh_modules
-from livepage.keep.inputs import hash_file
+from livepage.keep.inputs import Inputs, hash_file
 from livepage.keep.watch import Watch, unwatched
 from livepage.read import Failure, Origin, Outcome, SearchEntry, log, project
 from livepage.run import run_page
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from livepage.read import Answer, Piece, Source
 
 KIND = "outcomes"
+
+_inputs: dict[str, Inputs] = {}
+"""What went into the outcomes of each page, as this process heard of it last, kept or not."""
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -51,6 +54,7 @@ def _ask(source: Source, elsewhere: Callable[[str], Answer | None]) -> list[Outc
         if answer.failure:
             return _blame(source, answer.failure)
         if answer.data["key"] == key:
+            _inputs[source.name] = Inputs(**answer.data["inputs"])
             return decode(answer.data["outcomes"])
     return [Outcome(waits=True)] * len(source.pieces)
 
@@ -63,7 +67,8 @@ def _blame(source: Source, failure: Failure) -> list[Outcome]:
 
 def answer(source: Source, outcomes: list[Outcome]) -> dict[str, Any]:
     """Return what the process that runs a page for another says, as JSON holds it."""
-    return {"key": _tell_text(source), "outcomes": encode(outcomes)}
+    told = asdict(list_inputs(source.name))
+    return {"key": _tell_text(source), "outcomes": encode(outcomes), "inputs": told}
 
 
 def recall(source: Source) -> list[Outcome] | None:
@@ -71,7 +76,20 @@ def recall(source: Source) -> list[Outcome] | None:
     if not source.pieces:
         return []
     found = (page_store.find(KIND, source.name, key, decode) for key in make_keys(source))
-    return next((outcomes for outcomes in found if outcomes is not None), None)
+    outcomes = next((outcomes for outcomes in found if outcomes is not None), None)
+    if outcomes is not None:
+        _inputs[source.name] = page_store.list_inputs(KIND, source.name)
+    return outcomes
+
+
+def list_inputs(name: str) -> Inputs:
+    """Return what went into the outcomes of a page besides its own code."""
+    return _inputs.get(name, Inputs())
+
+
+def forget() -> None:
+    """Forget every page, as at the start of a process."""
+    _inputs.clear()
 
 
 def run(source: Source, tool: set[str]) -> list[Outcome]:
@@ -87,12 +105,12 @@ def run(source: Source, tool: set[str]) -> list[Outcome]:
         outcomes = run_page(source)
     if watch.fleeting:
         log.info("%s is not kept: it read %s", source.name, watch.fleeting)
+    watch.files.update(imported)
+    reached = tool | imported_files(watch.children)
+    _inputs[source.name] = inputs = watch.make_inputs(reached, without=[str(project.root / source.name)])
     if not any(outcome.failure for outcome in outcomes):
-        watch.files.update(imported)
-        reached = tool | imported_files(watch.children)
         plain, placed = make_keys(source)
         is_placed = any(source.name in outcome.text for outcome in outcomes)
-        inputs = watch.make_inputs(reached, without=[str(project.root / source.name)])
         page_store.keep(KIND, source.name, placed if is_placed else plain, inputs, outcomes, encode=encode)
     return outcomes
 

@@ -90,6 +90,12 @@ def keep(  # noqa: PLR0913 - what an entry consists of
         old.unlink(missing_ok=True)
 
 
+def list_inputs(kind: str, name: str) -> Inputs:
+    """Return what the entry of a page depends on that was found or kept last."""
+    entry = _memory.get((kind, name))
+    return entry.inputs if entry else Inputs()
+
+
 def seems_kept(name: str) -> bool:
     """Return whether something is kept of a page's text as it is now; whether it is current, `find` says."""
     page = hash_file(str(project.root / name))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.toc import AnchorLink, TableOfContents
@@ -15,47 +16,95 @@ from livepage.keep.watch import Watch
 from livepage.read import Kind, Origin, Piece, Source, project
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+    from livepage.keep.inputs import Inputs
     from livepage.read import Outcome
 
 KIND = "renderings"
 
+_known: dict[str, _Rendered] = {}
+_dropped: set[str] = set()
+
+
+@dataclass(frozen=True)
+class _Rendered:
+    """A page as this process rendered it last.
+
+    Attributes:
+        is_clean: Whether nothing warned of anything.
+        inputs: What went into it besides its text.
+    """
+
+    is_clean: bool
+    inputs: tuple[Inputs, ...]
+
 
 def forget() -> None:
     """Forget every page, as at the start of a process."""
+    _known.clear()
+    _dropped.clear()
     page_store.forget()
+    outcomes.forget()
+
+
+def drop(name: str) -> None:
+    """Let one page be rendered anew, whatever is kept of it, by its file below the folder of the pages."""
+    _known.pop(name, None)
+    _dropped.add(name)
+
+
+def is_kept(name: str) -> bool:
+    """Return whether a page was rendered without a warning, and not dropped since."""
+    return name in _known and _known[name].is_clean
+
+
+def find_stale(names: Iterable[str]) -> list[str]:
+    """Return those of some pages of which something changed, besides their own text, since they were rendered."""
+    known = [name for name in names if name in _known]
+    return [name for name in known if not all(inputs.are_same() for inputs in _known[name].inputs)]
 
 
 def keep(page: Page) -> None:
     """Let a page take its last rendering, where nothing that went into it changed since."""
-    render = page.render
+    page.render = partial(_render_or_restore, page)  # type: ignore[method-assign]  # MkDocs has no event around it
 
-    def render_or_restore(config: MkDocsConfig, files: Files) -> None:
-        name = (project.docs / page.file.src_uri).as_posix()
-        key = outcomes.make_key(
-            outcomes.hash_common("read", "run", "keep", "render"),
-            hash_file(config.config_file_path),
-            page.markdown,
-            sorted(files.src_uris),
-        )
-        if (kept := page_store.find(KIND, name, key)) and _restore(page, files, kept):
-            return
-        warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
-        log.addHandler(warnings)
-        try:
-            with Watch() as watch:
-                render(config, files)
-        finally:
-            log.removeHandler(warnings)
-        source, ran = project.sources.get(name, (None, []))
-        if warnings.get_counts() or name in project.pending or any(outcome.failure for outcome in ran):
-            return
-        page_store.keep(KIND, name, key, watch.make_inputs(), _tell(page, source, ran))
 
-    page.render = render_or_restore  # type: ignore[method-assign]  # MkDocs has no event around it
+def _render_or_restore(page: Page, config: MkDocsConfig, files: Files) -> None:
+    name = (project.docs / page.file.src_uri).as_posix()
+    key = outcomes.make_key(
+        outcomes.hash_common("read", "run", "keep", "render"),
+        hash_file(config.config_file_path),
+        page.markdown,
+        sorted(files.src_uris),
+    )
+    kept = None if page.file.src_uri in _dropped else page_store.find(KIND, name, key)
+    _dropped.discard(page.file.src_uri)
+    if kept and _restore(page, files, kept):
+        _note(page, page_store.list_inputs(KIND, name), is_clean=True)
+        return
+    warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
+    log.addHandler(warnings)
+    try:
+        with Watch() as watch:
+            type(page).render(page, config, files)
+    finally:
+        log.removeHandler(warnings)
+    source, ran = project.sources.get(name, (None, []))
+    inputs = watch.make_inputs(without=[str(project.root / name)])
+    is_clean = not warnings.get_counts() and not any(outcome.failure or outcome.waits for outcome in ran)
+    if is_clean:
+        page_store.keep(KIND, name, key, inputs, _tell(page, source, ran))
+    _note(page, inputs, is_clean=is_clean)
+
+
+def _note(page: Page, inputs: Inputs, *, is_clean: bool) -> None:
+    ran = outcomes.list_inputs((project.docs / page.file.src_uri).as_posix())
+    _known[page.file.src_uri] = _Rendered(is_clean, (inputs, ran))
 
 
 def _tell(page: Page, source: Source | None, ran: list[Outcome]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import html
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from livepage.publish.answers import remember
 from livepage.read import project
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _SHOWN = 160
 _TERM = re.compile(r'<dt><strong id="(?P<id>[^"]+)">(?P<name>.*?)</strong></dt>\s*<dd>(?P<says>.*?)</dd>', re.DOTALL)
 
 
-@lru_cache(maxsize=100)  # a rebuild asks again for each page
+@remember  # a rebuild asks again for each page
 def to_index(content: str, entries: tuple[SearchEntry, ...] = (), *, whole: bool = True) -> str:
     """Return what the indexer gets of a page.
 

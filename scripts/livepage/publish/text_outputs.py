@@ -64,6 +64,8 @@ def publish(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> Non
     if items := [item for page in fed for item in list_items(page)]:
         title = f"{html.unescape(str(fed[0].title))} - {config.site_name}"
         _write(site / "feed.xml", to_feed(items, title, config, address))
+    else:
+        (site / "feed.xml").unlink(missing_ok=True)
 
 
 def _translate(name: str, source: Source, outcomes: list[Outcome], names: frozenset[str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markdown_exec import IdPrependingTreeprocessor, base_format
 from markdown_exec import validator as read_options
+from markdown_exec._internal import rendering
 from markupsafe import Markup
 from pymdownx.highlight import Highlight
 
@@ -90,6 +91,11 @@ def adopt(md: Markdown) -> None:
     prefixer = md.treeprocessors[IdPrependingTreeprocessor.name]
     prefix = getattr(prefixer, "id_prefix", "")
     md.treeprocessors.register(_OwnIds(md, prefix), IdPrependingTreeprocessor.name, 4)
+
+
+def end_page() -> None:
+    """Let markdown-exec forget the page: it would hold on to every one it was ever given."""
+    rendering._register_headings_processors.cache_clear()  # noqa: SLF001 - there is no other way
 
 
 class _OwnIds(IdPrependingTreeprocessor):

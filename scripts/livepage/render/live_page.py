@@ -140,6 +140,7 @@ class Page:
         Raises:
             PageError: Something failed, and no one is there to hear of it.
         """
+        html_output.end_page()
         for index, piece in enumerate(self.source.pieces):
             if index not in self._shown:
                 message = f"this {piece.kind} is not on the page: it stands inside code or raw HTML"

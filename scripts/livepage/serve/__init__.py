@@ -1,0 +1,6 @@
+"""Show an edit at once while a site is served: build the pages that changed, and all of it where more than that did."""
+
+from livepage.serve.last_build import Built, last
+from livepage.serve.rebuild import Rebuild
+
+__all__ = ["Built", "Rebuild", "last"]

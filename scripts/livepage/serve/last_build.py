@@ -1,0 +1,135 @@
+"""What the last whole build left in this process, and the state that its files had when it began."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mkdocs.structure.files import InclusionLevel
+from mkdocs.utils import get_build_date
+
+from livepage.keep import Stamp
+from livepage.keep import stamp as stamp_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from jinja2 import Environment
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import File, Files
+    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.pages import Page
+
+_SKIPPED = {"__pycache__", ".git", ".venv"}
+
+
+@dataclass
+class Built:
+    """What a build gathered before it wrote its pages, for whoever builds some of them again.
+
+    Attributes:
+        config: Its configuration.
+        files: The files of the site.
+        nav: The navigation.
+        env: The environment of the theme's templates.
+    """
+
+    config: MkDocsConfig
+    files: Files
+    nav: Navigation
+    env: Environment
+
+    @cached_property
+    def pages(self) -> dict[str, Page]:
+        """The pages that MkDocs serves, in its order, by the file of each in the folder of the pages."""
+        served = self.files.documentation_pages(inclusion=InclusionLevel.is_in_serve)
+        return {file.src_uri: file.page for file in served if file.page}
+
+    @cached_property
+    def page_files(self) -> list[File]:
+        """The files of these pages, as templates get them."""
+        return [page.file for page in self.pages.values()]
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The pages that are Markdown, by the path of each."""
+        return {str(page.file.abs_src_path): name for name, page in self.pages.items() if name.endswith(".md")}
+
+
+@dataclass
+class LastBuild:
+    """The last whole build.
+
+    Attributes:
+        built: What it left, or None before the first one and after one that failed.
+        stamps: The state of its files when it began, or when pages were last built again.
+        date: The day that it writes on pages.
+    """
+
+    built: Built | None = None
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+    date: str = ""
+
+    def begin(self, config: MkDocsConfig) -> None:
+        """Note the state of the files of a build, before anything is read."""
+        self.built, self.stamps, self.date = None, stamp(config), get_build_date()
+
+    def note(self, built: Built) -> None:
+        """Note what a build gathered."""
+        self.built = built
+
+    def take_edited(self) -> list[str] | None:
+        """Return the pages whose file changed since this was asked last, or None where anything else did."""
+        if self.built is None or self.date != get_build_date():
+            return None
+        before, self.stamps = self.stamps, stamp(self.built.config)
+        changed = [path for path in {**before, **self.stamps} if before.get(path) != self.stamps.get(path)]
+        sources = self.built.sources
+        if not all(path in sources and self.stamps.get(path) for path in changed):
+            return None
+        return [sources[path] for path in changed]
+
+
+last = LastBuild()
+"""That of this process."""
+
+
+def stamp(config: MkDocsConfig) -> dict[str, Stamp]:
+    """Return the state of all that MkDocs watches and of the project's own templates."""
+    folders = [config.docs_dir, *config.watch]
+    if custom := config.theme.custom_dir:
+        folders.append(custom)
+    files = list_states(folders)
+    if config.config_file_path:
+        files.update(stamp_files([config.config_file_path]))
+    return files
+
+
+def list_states(folders: Iterable[str]) -> dict[str, Stamp]:
+    """Return the state of each file in some folders."""
+    return dict(_walk(map(os.path.abspath, folders)))
+
+
+def _walk(places: Iterable[str]) -> Iterator[tuple[str, Stamp]]:
+    """Yield each file in some folders with its state; hidden ones, which editors make beside a page, are no pages."""
+    for place in places:
+        try:
+            entries = list(os.scandir(place))
+        except NotADirectoryError:
+            yield from stamp_files([place]).items()
+            continue
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.name in _SKIPPED or entry.name.startswith("."):
+                continue
+            try:
+                if entry.is_dir():
+                    yield from _walk([entry.path])
+                else:
+                    status = entry.stat()
+                    yield entry.path, (status.st_mtime_ns, status.st_size)
+            except OSError:  # it is gone by now
+                continue

@@ -1,0 +1,234 @@
+"""Build the pages again that an edit reaches, and the whole site where it may reach more than pages.
+
+What a full build of the same text would write is what stands in the folder of the site once the process rests. The
+edited page is there first; the search, the lists and the pages that read others follow.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mkdocs.commands import build as steps
+from mkdocs.exceptions import Abort
+from mkdocs.utils import CountHandler
+
+from livepage.keep import rendered
+from livepage.read import log, project
+from livepage.serve.browsers import Browsers
+from livepage.serve.last_build import last
+from livepage.serve.page_watch import PageWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.livereload import LiveReloadServer
+    from mkdocs.structure.pages import Page
+
+    from livepage.serve.last_build import Built
+
+DELAY = 0.03
+"""Seconds of rest that end a change: an editor may write a file twice."""
+
+_KNOWN = {"material/search", "markdown-exec"}
+"""The plugins of which it is known what they keep from page to page. Hooks are the project's own."""
+
+
+class _ReachesFurtherError(Exception):
+    """An edit changed what other pages show of a page."""
+
+
+class Rebuild:
+    """What a server calls in the place of MkDocs' own builder."""
+
+    def __init__(self, server: LiveReloadServer, build_all: Callable[[], object]) -> None:
+        """Take the place of a server's builder.
+
+        Args:
+            server: MkDocs' server, which has not begun to serve.
+            build_all: What builds the whole site.
+        """
+        self._server, self._build_all = server, build_all
+        self._browsers = Browsers(server)
+        self._wanted: set[str] = set()
+        self._waiting: dict[str, None] = {}
+        self._is_finished = True
+        self._is_edited = threading.Event()
+        self._watch: PageWatch | None = None
+        server.build_delay = DELAY
+        server.builder = self
+
+    def begin(self, folder: str) -> None:
+        """Look for edits in the folder of the pages, which MkDocs need not do any longer."""
+        _set_aside()
+        self._server.unwatch(folder)
+        self._watch = PageWatch(folder, self._hear_of_edit)
+        self._watch.start()
+
+    def end(self) -> None:
+        """Look for edits no longer."""
+        if self._watch:
+            self._watch.end()
+
+    def want(self, pages: Iterable[str]) -> None:
+        """Ask, from any thread, for pages to be rendered again whose text need not have changed.
+
+        What is asked for before the next rebuild begins is built in one.
+
+        Args:
+            pages: Their files, relative to the folder of the pages, as `practice/index.md`.
+        """
+        with self._server._rebuild_cond:  # noqa: SLF001 - what MkDocs' own watch holds
+            is_first = not self._wanted
+            self._wanted.update(pages)
+        if is_first:  # or, where one follows the other, the server would wait for ever until they end
+            self._wake()
+
+    def _hear_of_edit(self) -> None:
+        self._is_edited.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._server._rebuild_cond:  # noqa: SLF001 - what MkDocs' own watch sets
+            self._server._want_rebuild = True  # noqa: SLF001
+            self._server._rebuild_cond.notify_all()  # noqa: SLF001
+
+    def __call__(self, *_: object) -> None:
+        """Build what changed since the last build."""
+        self._is_edited.clear()
+        with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
+            wanted = sorted(self._wanted)
+            self._wanted.clear()
+        for name in wanted:
+            rendered.drop(name)
+        built, edited = last.built, last.take_edited()
+        if built is None or edited is None or not _KNOWN.issuperset(_list_plugins(built.config)):
+            self._build_whole()
+            return
+        reached = [*edited, *self._waiting, *wanted, *rendered.find_stale(built.pages)]
+        if reached:
+            reached += [name for name in built.pages if not rendered.is_kept(name)]
+        elif self._is_finished:
+            return
+        self._waiting = dict.fromkeys(name for name in reached if name in built.pages)
+        self._is_finished = False
+        try:
+            with _count_warnings(built.config) as counter:
+                self._build_waiting(built)
+        except Exception as error:  # noqa: BLE001 - whatever it is, a full build says it again
+            if not isinstance(error, _ReachesFurtherError):
+                log.info("these pages cannot be built alone: %s", error)
+            self._build_whole()
+            return
+        if counts := counter.get_counts():
+            told = ", ".join(f"{number} {name.lower()}s" for name, number in counts)
+            message = f"Aborted with {told} in strict mode!"
+            raise Abort(message)
+
+    def _build_whole(self) -> None:
+        self._waiting.clear()
+        self._is_finished = True
+        self._browsers.hold([], ready=[])
+        gc.unfreeze()
+        try:
+            self._build_all()
+        except BaseException:
+            last.built = None
+            raise
+        self._browsers.show_all()
+        _set_aside()
+
+    def _build_waiting(self, built: Built) -> None:
+        """Build the pages that wait, and what stands beside them; an edit comes first."""
+        project.started = time.perf_counter()
+        project.totals.clear()
+        pages = [built.pages[name] for name in self._waiting]
+        self._browsers.hold([page.file.url for page in pages], ready=[file.url for file in built.files])
+        with _dressed(built.config):
+            for page in pages:
+                _build(page, built)
+                del self._waiting[page.file.src_uri]
+                self._browsers.show(page.file.url)
+                log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - project.started)
+                if self._is_edited.is_set():
+                    return
+            _finish(built)
+        self._is_finished = True
+        self._browsers.release()
+        gc.collect()
+
+
+def _set_aside() -> None:
+    """Keep what is there by now out of the search for garbage, which then is quick enough to be made at each edit."""
+    gc.collect()
+    gc.freeze()
+
+
+def _list_plugins(config: MkDocsConfig) -> set[str]:
+    return {name for name in config.plugins if name not in config.hooks}
+
+
+@contextmanager
+def _count_warnings(config: MkDocsConfig) -> Iterator[CountHandler]:
+    """Count warnings, where a build would fail for them."""
+    counter, mkdocs = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
+    if config.strict:
+        mkdocs.addHandler(counter)
+    try:
+        yield counter
+    finally:
+        mkdocs.removeHandler(counter)
+
+
+@contextmanager
+def _dressed(config: MkDocsConfig) -> Iterator[None]:
+    """Let markdown-exec know the configuration, which it forgets at the end of a build."""
+    plugin = config.plugins.get("markdown-exec")
+    if plugin is None:
+        yield
+        return
+    plugin.on_config(config)
+    try:
+        yield
+    finally:
+        plugin.on_post_build(config=config)
+
+
+def _build(page: Page, built: Built) -> None:
+    """Build one page as MkDocs does.
+
+    Raises:
+        _ReachesFurtherError: Other pages show something of it that is no longer so.
+    """
+    before = page.title, page.meta
+    page.content, page.toc, page._title_from_render = None, [], None  # type: ignore[assignment]  # noqa: SLF001 - as MkDocs begins
+    steps._populate_page(page, built.config, built.files)  # noqa: SLF001 - the step of MkDocs' own build
+    if (page.title, page.meta) != before:
+        raise _ReachesFurtherError
+    search = built.config.plugins.get("material/search")
+    entries = search.search_index.entries if search else []
+    entries[:] = [entry for entry in entries if _page_of(entry) != page.url]
+    is_draft = page.file.inclusion.is_excluded()  # type: ignore[no-untyped-call]  # MkDocs leaves it untyped
+    steps._build_page(  # noqa: SLF001 - the step of MkDocs' own build
+        page, built.config, built.page_files, built.nav, built.env, excluded=is_draft
+    )
+    order = {other.url: place for place, other in enumerate(built.pages.values())}
+    entries.sort(key=lambda entry: order[_page_of(entry)])
+
+
+def _page_of(entry: dict[str, str]) -> str:
+    return entry["location"].partition("#")[0]
+
+
+def _finish(built: Built) -> None:
+    """Do what a build does before and after its pages."""
+    config = built.config
+    for page in built.pages.values():
+        page.validate_anchor_links(files=built.files, log_level=config.validation.links.anchors)
+    config.plugins.on_pre_build(config=config)
+    config.plugins.on_post_build(config=config)

@@ -1,0 +1,152 @@
+"""How soon an edited sentence is on the screen, beside the time in which plain MkDocs rebuilds the same text.
+
+Each edit of a chapter is paired with a rebuild by plain MkDocs, of what the blocks of the site printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common import ROOT, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PORT = 8791
+TIMES = 100
+"""How many edits a server stands without growing."""
+MEDIAN, MOST, GROWTH = 0.10, 0.20, 0.05
+"""What is allowed: shares of a rebuild by plain MkDocs, and of the server's memory."""
+
+_ANSWER = "\n{ .answer }\n"
+_SENTENCE = "A sentence that was not here, number {}."
+
+
+def measure(place: Path, cache: Path) -> None:
+    """Edit chapters of a copy of the site while `mkdocs serve` shows it, and print what it takes.
+
+    Args:
+        place: The folder of the benchmark, which holds the plain text of the site and its configuration.
+        cache: That of the captures.
+    """
+    copy = place / "copy"
+    _copy_site(copy)
+    chapters = [path for path in sorted((copy / "docs").glob("*.md")) if _ANSWER in path.read_text(encoding="utf-8")]
+    ratios = []
+    with _serve(copy, cache) as server, _rebuild_plainly(place) as plain:
+        before = _weigh(server)
+        for number in range(TIMES):
+            path = chapters[number % len(chapters)]
+            took = _edit(path, number)
+            if number < len(chapters):
+                floor = _ask(plain, f"{path.name} {number}")
+                ratios.append(took / floor)
+                say(f"{path.stem}: shown after {took:.2f} s, plain MkDocs {floor:.2f} s: {ratios[-1]:.3f}")
+        after = _weigh(server)
+    say(f"an edit, of plain MkDocs: {statistics.median(ratios):.3f} in the median, {max(ratios):.3f} at most")
+    say(f"(at most {MEDIAN} and {MOST})")
+    growth = after / before - 1
+    say(f"memory after {TIMES} edits: {after:.0f} MB, {growth:+.1%} (at most {GROWTH:.0%})")
+
+
+def _copy_site(copy: Path) -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(lambda name: (ROOT / name).is_file(), listed.splitlines()):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, copy / name)
+    with contextlib.suppress(FileNotFoundError):  # or they run in the first build
+        shutil.copytree(ROOT / ".cache" / "notebooks", copy / ".cache" / "notebooks")
+
+
+@contextlib.contextmanager
+def _serve(copy: Path, cache: Path) -> Iterator[subprocess.Popen[bytes]]:
+    folders = os.pathsep.join([str(copy / "snippets"), str(copy / "scripts")])
+    command = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", "--quiet", f"--dev-addr=127.0.0.1:{PORT}"]
+    environment = {**os.environ, "PYTHONPATH": folders, "XLA_INSPECT_CACHE": str(cache)}
+    none = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=copy, env=environment, stdout=none, stderr=none) as server:
+        try:
+            _await("", "<title>", longest=1800)
+            yield server
+        finally:
+            server.terminate()
+
+
+@contextlib.contextmanager
+def _rebuild_plainly(place: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "measuring.edits", str(place)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as plain:
+        try:
+            _ask(plain, "index.md first")
+            yield plain
+        finally:
+            plain.terminate()
+
+
+def _ask(plain: subprocess.Popen[str], edit: str) -> float:
+    """Return the seconds that plain MkDocs takes to rebuild after an edit."""
+    assert plain.stdin  # noqa: S101 - as it was started
+    assert plain.stdout  # noqa: S101 - as it was started
+    plain.stdin.write(f"{edit}\n")
+    plain.stdin.flush()
+    return float(plain.stdout.readline())
+
+
+def _edit(path: Path, number: int) -> float:
+    """Add a sentence to a chapter, and return the seconds until it is shown, once the server rests again."""
+    address = "" if path.stem == "index" else f"{path.stem}/"
+    _add_sentence(path, number)
+    took = _await(address, _SENTENCE.format(number), longest=120)
+    _await("llms.txt", "# ", longest=600)  # which waits for the end of the rebuild
+    return took
+
+
+def _add_sentence(path: Path, number: object) -> None:
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(_ANSWER, f"{_ANSWER}\n{_SENTENCE.format(number)}\n", 1), encoding="utf-8")
+
+
+def _await(page: str, text: str, *, longest: float) -> float:
+    """Return the seconds until the server shows a text on a page, or stop after the longest that it may take."""
+    start = time.perf_counter()
+    while time.perf_counter() - start < longest:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{PORT}/{page}") as answer:
+            if text in answer.read().decode():
+                return time.perf_counter() - start
+        time.sleep(0.01)
+    sys.exit(f"the server did not show {text!r} on {page or 'the home page'} within {longest:.0f} s")
+
+
+def _weigh(server: subprocess.Popen[bytes]) -> float:
+    """Return the memory of a process in megabytes."""
+    kilobytes = subprocess.run(["ps", "-o", "rss=", "-p", str(server.pid)], capture_output=True, check=True).stdout
+    return int(kilobytes) / 1024
+
+
+def _answer(place: Path) -> None:
+    """Rebuild the plain text after each edit that the standard input names, as `mkdocs serve` does it."""
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    for line in sys.stdin:
+        name, number = line.split()
+        _add_sentence(place / "docs" / name, number)
+        start = time.perf_counter()
+        config = load_config(str(place / "plain.yml"), site_dir=str(place / "plain-served"), strict=False)
+        build(config, serve_url=f"http://127.0.0.1:{PORT}/")
+        sys.stdout.write(f"{time.perf_counter() - start}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    _answer(Path(sys.argv[1]))

@@ -1,0 +1,161 @@
+"""A small site as `mkdocs serve` has it, without the loop that waits for edits: each test says when it looks."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.livereload import LiveReloadServer
+
+from livepage.keep import rendered
+from livepage.serve import Rebuild
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from conftest import Site
+
+URL = "http://127.0.0.1:8000/"
+THEME = """
+    <!doctype html><title>{{ page.title }}</title><meta name="description" content="{{ page.meta.description }}">
+    <nav>{% for item in nav.pages %}<a href="{{ item.url | url }}">{{ item.title }}</a>{% endfor %}</nav>
+    {{ page.previous_page.title }} {{ page.next_page.title }} {{ config.extra.feed }}
+    <article>{{ page.content }}</article>
+"""
+FILES = {
+    "theme/main.html": THEME,
+    "theme/404.html": "{% for item in nav.pages %}{{ item.title }}{% endfor %}",
+    "docs/index.md": "# Home\n\nA sentence. The [first](first.md#there).\n",
+    "docs/first.md": '# First\n\nA sentence.\n\n## There { #there }\n\n`= 6 * 7`\n\n--8<-- "part.md"\n',
+    "docs/second.md": """
+        # Second
+
+        A sentence, [there](first.md#there) and [here](#block-1-listed).
+
+        ```python exec="on"
+        import helper
+        print("## Listed\\n\\n```text\\n" + helper.WORD + "\\n```")
+        ```
+
+        ```python check="A word is said"
+        assert helper.WORD
+        ```
+    """,
+    "docs/reader.md": """
+        # Reader
+
+        A sentence.
+
+        ```python exec="on"
+        from pathlib import Path
+        from livepage.read import project
+        folder = project.root / "docs"
+        print(sum(len((folder / name).read_text()) for name in ("index.md", "second.md", "reader.md", "news.md")))
+        ```
+    """,
+    "docs/news.md": "---\nfeed: v\n---\n\n# News\n\nA sentence.\n\n## v1 { #v1 }\n\nWhat is new.\n",
+    "snippets/helper.py": 'WORD = "one"\n',
+    "part.md": "A part.\n",
+}
+
+
+class Served:
+    """A site that is served; it is built once, and then looks for edits when it is told to."""
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        """Build it."""
+        self.site, self.docs, self.folder = site, site.root / "docs", folder
+        self.whole = 0
+        self.heard: list[str] = []
+        site.write({name: textwrap.dedent(text).removeprefix("\n") for name, text in FILES.items()})
+        site.write({})
+        config = site.root / "mkdocs.yml"
+        text = config.read_text(encoding="utf-8").replace("static_templates: []", "static_templates: [404.html]")
+        text = text.replace("watch: []", "watch: [snippets]")
+        config.write_text(text, encoding="utf-8")
+        self.server = LiveReloadServer(self._build, "127.0.0.1", 0, str(folder))
+        self._build()
+        self.whole = 0
+        self.rebuild = Rebuild(self.server, self._build)
+
+    def _build(self) -> None:
+        self.whole += 1
+        _build(self.site.root, self.folder)
+
+    def put(self, name: str, text: str) -> None:
+        """Write a file, another than it was even where the clock is coarse."""
+        path = self.site.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        status = path.stat()
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        """Edit a file."""
+        text = (self.site.root / name).read_text(encoding="utf-8")
+        assert old in text
+        self.put(name, text.replace(old, new))
+
+    def look(self) -> list[str]:
+        """Build what changed as MkDocs' loop does, and return what was warned of."""
+        self.server._wanted_epoch += 1  # noqa: SLF001 - as the loop does
+        with _hear() as heard:
+            self.server.builder()
+        return heard
+
+    def compare(self, folder: Path) -> tuple[dict[str, bytes], dict[str, bytes], list[str]]:
+        """Return the files that are served, those of a full build in a process of its own, and what that warned of."""
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                rendered.forget()
+                with _hear() as heard:
+                    _build(self.site.root, folder)
+                (folder.parent / "heard.json").write_text(json.dumps(heard), encoding="utf-8")
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+        return _read(self.folder), _read(folder), json.loads((folder.parent / "heard.json").read_text(encoding="utf-8"))
+
+
+def _build(root: Path, folder: Path) -> None:
+    config = load_config(str(root / "mkdocs.yml"), site_dir=str(folder), strict=False)
+    config.site_url = URL
+    build(config, serve_url=URL)
+
+
+def _read(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class _hear:  # noqa: N801 - a context, used as a word
+    """Hears the warnings of MkDocs."""
+
+    def __enter__(self) -> list[str]:
+        self.heard: list[str] = []
+        self.handler = logging.Handler(logging.WARNING)
+        self.handler.emit = lambda record: self.heard.append(record.getMessage())  # type: ignore[method-assign]
+        logging.getLogger("mkdocs").addHandler(self.handler)
+        return self.heard
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("mkdocs").removeHandler(self.handler)
+
+
+@pytest.fixture
+def served(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A site of five pages that is served."""
+    [hook] = load_config(str(site.root / "mkdocs.yml")).hooks.values()
+    monkeypatch.setattr(hook, "_commands", ["serve"])
+    served = Served(site, tmp_path / "served")
+    yield served
+    served.rebuild.end()

@@ -1,0 +1,172 @@
+"""A page that is edited while the site is served is built alone, and the folder is what a full build makes of it."""
+
+from __future__ import annotations
+
+import gc
+import random
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from markdown import Markdown
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.structure.pages import Page
+
+from livepage.serve import Rebuild
+from livepage.serve.page_watch import PageWatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Served
+
+EDITS = {
+    "a sentence": ("docs/first.md", "A sentence.", "A sentence that was not here."),
+    "a sentence beside a block": ("docs/second.md", "A sentence,", "Another sentence,"),
+    "a sentence on the home page": ("docs/index.md", "A sentence.", "A sentence that was not here."),
+    "a heading that nobody links to": ("docs/news.md", "## v1 { #v1 }", "## v2 { #v2 }"),
+    "the only heading of the feed": ("docs/news.md", "## v1 { #v1 }", "## Else { #else }"),
+    "a heading that others link to": ("docs/first.md", "## There { #there }", "## There { #elsewhere }"),
+    "a title": ("docs/first.md", "# First", "# The first"),
+    "the front matter": ("docs/news.md", "feed: v", "feed: w\ndescription: New"),
+    "a link to another page": ("docs/second.md", "first.md#there", "first.md#nowhere"),
+    "a link to no page": ("docs/second.md", "first.md#there", "gone.md"),
+    "a module": ("snippets/helper.py", "one", "two"),
+    "an included file": ("part.md", "A part", "Another part"),
+    "code": ("docs/second.md", "helper.WORD +", "helper.WORD * 2 +"),
+    "code that fails": ("docs/second.md", "helper.WORD +", "helper.NOWHERE +"),
+    "a check that fails": ("docs/second.md", "assert helper.WORD", "assert not helper.WORD"),
+    "a value that fails": ("docs/first.md", "6 * 7", "6 / 0"),
+    "the navigation": ("mkdocs.yml", "- first.md", "- A name: first.md"),
+    "a template": ("theme/main.html", "<article>", "<article >"),
+}
+ALONE = {edit for edit, (name, *_) in EDITS.items() if name.endswith(".md")} - {"a title", "the front matter"}
+
+
+def same_as_a_full_build(served: Served, heard: list[str], folder: Path) -> None:
+    """Hold the folder that is served, and what was warned of, against a full build."""
+    shown, expected, warnings = served.compare(folder)
+    assert "search/search_index.json" in expected
+    assert sorted(shown) == sorted(expected)
+    assert [name for name in expected if shown[name] != expected[name]] == []
+    assert sorted(set(heard)) == sorted(set(warnings))
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_after_an_edit_and_after_it_is_taken_back_the_site_is_that_of_a_full_build(
+    served: Served, tmp_path: Path, edit: str
+) -> None:
+    name, old, new = EDITS[edit]
+    served.replace(name, old, new)
+    same_as_a_full_build(served, served.look(), tmp_path / "there")
+    served.replace(name, new, old)
+    same_as_a_full_build(served, served.look(), tmp_path / "back")
+    assert served.whole == (0 if edit in ALONE else 2)
+
+
+def test_pages_come_and_go(served: Served, tmp_path: Path) -> None:
+    served.put("docs/third.md", "# Third\n\n[first](first.md#there)\n")
+    same_as_a_full_build(served, served.look(), tmp_path / "come")
+    (served.docs / "third.md").unlink()
+    same_as_a_full_build(served, served.look(), tmp_path / "gone")
+    (served.docs / "first.md").unlink()
+    same_as_a_full_build(served, served.look(), tmp_path / "missed")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_any_edits_in_any_order_the_site_is_that_of_a_full_build(
+    served: Served, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311 - the same edits in each run
+    made: dict[str, tuple[str, str, str]] = {}
+    for turn in range(8):
+        for _ in range(chance.choice([1, 1, 2])):
+            edit = chance.choice(sorted(EDITS))
+            name, old, new = made.pop(edit) if edit in made else EDITS[edit]
+            if old in (served.site.root / name).read_text(encoding="utf-8"):
+                served.replace(name, old, new)
+                if (name, old, new) == EDITS[edit]:
+                    made[edit] = name, new, old
+        heard = served.look()
+        if turn % 2:
+            same_as_a_full_build(served, heard, tmp_path / f"turn-{turn}")
+
+
+def test_nothing_is_built_where_nothing_changed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Page, "render", None)
+    served.put(".hidden", "nothing of the site")
+    served.put("docs/.first.md.swp", "what an editor keeps beside a page")
+    assert served.look() == []
+    assert served.whole == 0
+
+
+def test_only_the_edited_page_is_converted(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    converted: list[str] = []
+    render = Page.render
+    monkeypatch.setattr(Page, "render", lambda page, *rest: (converted.append(page.file.src_uri), render(page, *rest)))
+    served.replace("docs/news.md", "A sentence.", "Another one.")
+    assert served.look() == []
+    assert converted == ["news.md", "reader.md"]  # which counts the letters of others
+
+
+def test_pages_that_somebody_wants_are_rendered_again_in_one_rebuild(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converted: list[str] = []
+    render = Page.render
+    monkeypatch.setattr(Page, "render", lambda page, *rest: (converted.append(page.file.src_uri), render(page, *rest)))
+    served.rebuild.want(["second.md", "gone.md"])
+    served.rebuild.want(["index.md", "second.md"])
+    same_as_a_full_build(served, served.look(), tmp_path / "full")
+    assert converted == ["index.md", "second.md"]
+    assert served.look() == []
+    assert len(converted) == 2
+
+
+def test_a_page_that_is_edited_while_others_are_built_comes_first(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converted: list[str] = []
+    render = Page.render
+
+    def note(page: Page, *rest: object) -> None:
+        if not converted:
+            served.replace("docs/index.md", "A sentence.", "Another one.")
+            served.rebuild._hear_of_edit()  # noqa: SLF001 - what looks for edits does, in its thread
+        converted.append(page.file.src_uri)
+        render(page, *rest)
+
+    monkeypatch.setattr(Page, "render", note)
+    served.rebuild.want(["second.md", "news.md"])
+    served.look()
+    same_as_a_full_build(served, served.look(), tmp_path / "full")
+    assert converted == ["news.md", "index.md", "second.md", "reader.md"]
+
+
+def test_a_strict_server_says_what_would_fail_a_build(served: Served) -> None:
+    served.replace("docs/first.md", "6 * 7", "6 / 0")
+    assert [line for line in served.look() if "ZeroDivisionError" in line] != []
+
+
+def test_the_hook_takes_the_place_of_the_builder_while_a_site_is_served(served: Served) -> None:
+    config = load_config(str(served.site.root / "mkdocs.yml"))
+    for dirty in (True, False):
+        served.server.builder = build
+        served.server.watch(config.docs_dir)
+        config.plugins.on_startup(command="serve", dirty=dirty)
+        config.plugins.on_serve(served.server, config=config, builder=build)
+        assert isinstance(served.server.builder, Rebuild) != dirty
+    config.plugins.on_shutdown()
+    gc.unfreeze()  # what it did to end at once
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, PageWatch)]
+
+
+def test_edits_leave_no_converter_behind(served: Served) -> None:
+    counts = []
+    for number in range(4):
+        served.replace("docs/second.md", "A sentence", f"A sentence, {number}")
+        served.look()
+        gc.collect()
+        counts.append(sum(isinstance(thing, Markdown) for thing in gc.get_objects()))
+    assert counts[1:] == counts[:1] * 3
