@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from livepage.publish import site_checksum
 from xla_inspect.errors import TargetUnavailableError
 
 if TYPE_CHECKING:
@@ -166,6 +169,24 @@ def _miss(reason: str, *, required: bool) -> NoReturn:
 def root() -> Path:
     """The folder that holds the project."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def built_site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site: the one that SITE_DIR names, as in `scripts/test`, or one that is built for these tests.
+
+    It fails with the build's own words when the strict build fails.
+    """
+    if named := os.environ.get("SITE_DIR"):
+        if problem := site_checksum.check(Path(named)):
+            pytest.fail(problem, pytrace=False)
+        return Path(named).resolve()
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    build = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if build.returncode:
+        pytest.fail(f"mkdocs build --strict failed:\n{build.stderr[-4000:]}", pytrace=False)
+    return folder
 
 
 @pytest.fixture(scope="session")
