@@ -107,7 +107,7 @@ class Long:
     Attributes:
         why: What they guard, and why a shorter look at it will do between two runs of all.
         tests: Folders, files and tests, a test with all of its parameters.
-        but: The parameters with which a test is run all the same.
+        but: The parameters, each or all as they stand in a test's name, with which a test is run all the same.
     """
 
     why: str
@@ -117,8 +117,8 @@ class Long:
     def holds(self, test: pytest.Item) -> bool:
         """Say whether a test is one of these."""
         within = any(f"{test.nodeid}/".startswith((f"{each}/", f"{each}::", f"{each}[")) for each in self.tests)
-        parameters = getattr(test, "callspec", None)
-        return within and not (parameters and set(self.but) & {*map(str, parameters.params.values())})
+        called = getattr(test, "callspec", None)
+        return within and not (called and {called.id, *map(str, called.params.values())} & {*self.but})
 
 
 def read_long() -> list[Long]:
