@@ -4,6 +4,8 @@ Where a test needs something that this machine lacks it is skipped, and the reas
 with REQUIRE_TARGETS=all or REQUIRE_BROWSER=1, as in continuous integration, it fails instead. With both, a test that is
 skipped for another reason than those of `MAY_LACK` fails too.
 A test need not ask for a target: a `TargetUnavailableError` that reaches pytest is treated the same way.
+
+With `--short`, as in `scripts/test`, the tests of `long.toml` are left out; `--slowest` says where the time went.
 """
 
 from __future__ import annotations
@@ -11,11 +13,17 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from livepage.publish import site_checksum
 from xla_inspect.errors import TargetUnavailableError
 
 if TYPE_CHECKING:
@@ -32,6 +40,8 @@ MAY_LACK = {
     "this machine has a GPU",
     "the system's own folders hold a uv",
 }
+FIRST = "tests/site/test_reproducible.py"
+LEFT_OUT = pytest.StashKey[int]()
 COMPILERS = {"libtpu": "libtpu", "jax-cuda13-plugin": "jax_cuda13_plugin"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MACOS_BROWSERS = (
@@ -41,10 +51,81 @@ MACOS_BROWSERS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--page`, which `scripts/test docs/pipeline.md` hands on."""
+    """Add what `scripts/test` hands on."""
     parser.addoption(
         "--page", action="append", default=[], metavar="PATH", help="check only this page of docs/; may repeat"
     )
+    parser.addoption("--short", action="store_true", help="leave out the long tests, which tests/long.toml lists")
+    parser.addoption("--slowest", type=int, default=0, metavar="N", help="name the N slowest files and tests")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long tests out where that was asked for; begin with what takes longest, and leaves a core to others."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    if config.getoption("--short"):
+        entries = read_long()
+        left_out = [item for item in items if any(entry.holds(item) for entry in entries)]
+        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=left_out)
+        config.stash[LEFT_OUT] = len(left_out)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where several processes share the work, each finds the same tests: tell the one that reports how many."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - a class of pytest-xdist
+    """Hear how many tests a process left out."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many tests were left out, and what took longest; a fixture counts with the test that it was made for."""
+    if left_out := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"{left_out} long tests were left out: `scripts/test --all` runs them too")
+    if not (most := config.getoption("--slowest")):
+        return
+    tests: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                tests[report.nodeid] += report.duration
+    files: Counter[str] = Counter()
+    for name, seconds in tests.items():
+        files[name.partition("::")[0]] += seconds
+    for what, counted in (("files", files), ("tests", tests)):
+        terminalreporter.section(f"the {most} slowest {what}, of {sum(counted.values()):.0f} s")
+        for name, seconds in counted.most_common(most):
+            terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
+
+
+@dataclass(frozen=True)
+class Long:
+    """Tests that only `scripts/test --all` runs.
+
+    Attributes:
+        why: What they guard, and why a shorter look at it will do between two runs of all.
+        tests: Folders, files and tests, a test with all of its parameters.
+        but: The parameters, each or all as they stand in a test's name, with which a test is run all the same.
+    """
+
+    why: str
+    tests: list[str]
+    but: list[str] = field(default_factory=list)
+
+    def holds(self, test: pytest.Item) -> bool:
+        """Say whether a test is one of these."""
+        within = any(f"{test.nodeid}/".startswith((f"{each}/", f"{each}::", f"{each}[")) for each in self.tests)
+        called = getattr(test, "callspec", None)
+        return within and not (called and {called.id, *map(str, called.params.values())} & {*self.but})
+
+
+def read_long() -> list[Long]:
+    """Return what only `scripts/test --all` runs, as it is listed."""
+    return [Long(**entry) for entry in tomllib.loads(Path(__file__).with_name("long.toml").read_text("utf-8"))["long"]]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -90,6 +171,24 @@ def _miss(reason: str, *, required: bool) -> NoReturn:
 def root() -> Path:
     """The folder that holds the project."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def built_site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site: the one that SITE_DIR names, as in `scripts/test`, or one that is built for these tests.
+
+    It fails with the build's own words when the strict build fails.
+    """
+    if named := os.environ.get("SITE_DIR"):
+        if problem := site_checksum.check(Path(named)):
+            pytest.fail(problem, pytrace=False)
+        return Path(named).resolve()
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    build = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if build.returncode:
+        pytest.fail(f"mkdocs build --strict failed:\n{build.stderr[-4000:]}", pytrace=False)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,11 @@
 """The built site, behind a small server that compresses, in one Chromium that all of these tests share.
 
-The site is built once, into a temporary folder, unless SITE_DIR names one that is built already.
 Each test takes a page of its own by the name `page_path`, so a chapter that is added is covered without a new test.
 """
 
 from __future__ import annotations
 
 import gzip
-import os
-import subprocess
 import sys
 import threading
 from contextlib import contextmanager
@@ -133,13 +130,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("page_path", pages if chosen else [*pages, "404.html"])
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep these tests together where several processes share the work: the site is built for each process."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-
-
 @pytest.fixture(scope="session")
 def layer() -> Captures:
     """The dense layer for the usual targets."""
@@ -159,15 +149,9 @@ def page_paths() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
-    """The built site, served on this machine; fails with the build's own words when the strict build fails."""
-    folder = Path(os.environ["SITE_DIR"]).resolve() if "SITE_DIR" in os.environ else tmp_path_factory.mktemp("site")
-    if "SITE_DIR" not in os.environ:
-        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-        build = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-        if build.returncode:
-            pytest.fail(f"mkdocs build --strict failed:\n{build.stderr[-4000:]}", pytrace=False)
-    with serve(folder) as served:
+def site(built_site: Path) -> Generator[Site]:
+    """The built site, served on this machine."""
+    with serve(built_site) as served:
         yield served
 
 

@@ -70,6 +70,11 @@ def test_a_page_asks_no_other_host_and_logs_no_error(site: Site, open_page: Open
     assert complaints == []
 
 
+def test_every_page_has_the_policy_that_keeps_other_hosts_out(site: Site) -> None:
+    rule = '<meta http-equiv="Content-Security-Policy" content="default-src \'self\' file:;'
+    assert [page for page in site.html if rule not in (site.folder / page).read_text(encoding="utf-8")] == []
+
+
 ASK = """async elsewhere => {
   const image = Object.assign(new Image(), { src: `${elsewhere}/image` })
   const script = Object.assign(document.createElement("script"), { src: `${elsewhere}/script` })

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pytest
 
 from chapters import rooms
 from common import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _read_once() -> Iterator[None]:
+    """What the project's files take from each other is read once for all of these tests."""
+    taken = [*rooms.list_imports()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rooms, "list_imports", lambda: taken)
+        yield
 
 
 def test_nobody_reaches_past_the_face_of_a_room() -> None:

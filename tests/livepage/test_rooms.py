@@ -7,14 +7,11 @@ import importlib
 import inspect
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "scripts" / "livepage"
@@ -25,20 +22,22 @@ SUBJECT = re.compile(
 )
 
 
-def list_imports(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield room and name of each import from a room of the engine; a module inside one is named with its room."""
+@cache
+def list_imports(path: Path) -> list[tuple[str, str]]:
+    """Return room and name of each import from a room of the engine; a module inside one is named with its room."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         text = "\n".join(re.findall(r"^from livepage.*$", text, re.MULTILINE))
-    for node in ast.walk(ast.parse(text)):
-        if (
-            isinstance(node, ast.ImportFrom)
-            and node.module
-            and re.match(rf"livepage\.(?:{'|'.join(ROOMS)})\b", node.module)
-        ):
-            yield from ((node.module.removeprefix("livepage."), alias.name) for alias in node.names)
+    inside = re.compile(rf"livepage\.(?:{'|'.join(ROOMS)})\b")
+    return [
+        (node.module.removeprefix("livepage."), alias.name)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and node.module and inside.match(node.module)
+        for alias in node.names
+    ]
 
 
+@cache
 def list_users() -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py", "docs/*.md"],

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
+from common import ROOT
 from measuring import peer_runs
 from peers import records
 
@@ -19,3 +21,8 @@ def test_a_compiler_does_what_its_record_says(peer: str) -> None:
     if outcome.verdict is peer_runs.PeerVerdict.NOT_RUN and os.environ.get("REQUIRE_TARGETS") != "all":
         pytest.skip(f"{peer} was not run: {outcome.why}")
     assert outcome.verdict is peer_runs.PeerVerdict.AGREES, outcome.why
+
+
+def test_continuous_integration_runs_the_others() -> None:
+    [line] = re.findall(r"(?m)^scripts/peers (.*?) --", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
+    assert sorted([*line.split(), *CHEAP]) == sorted(records.names())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,19 +24,28 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 TARGETS = ("cpu", "h100", "tpu-v5e")
+PATIENCE = 300
+"""Seconds that the programs may take to compile for a target."""
 # Tests are found by path and not as a package, so their helpers are found this way.
 sys.path.insert(0, str(HERE))
 
 
 @dataclass
 class Corpus:
-    """The dumps of every program, compiled in one process for each target while the tests already run."""
+    """The dumps of every program, compiled in one process for each target while the tests already run.
+
+    Where several processes share the tests, the first that asks compiles for all of them.
+    """
 
     folder: Path
     processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Start compiling for every target that this machine can compile for."""
+        """Start compiling for every target that this machine can compile for, unless another process did."""
+        try:
+            self.folder.mkdir()
+        except FileExistsError:
+            return
         # Settings of JAX that must precede its import: eight simulated devices for the collectives.
         environment = {**os.environ, "JAX_NUM_CPU_DEVICES": "8"}
         for target in TARGETS:
@@ -49,9 +59,13 @@ class Corpus:
         """Wait for a target's dumps; return the folder that holds a folder for each program."""
         if reason := find(target).obstacle:
             raise TargetUnavailableError(target, reason)
-        process = self.processes[target]
-        _, errors = process.communicate(timeout=300)
-        assert process.returncode == 0, errors
+        if process := self.processes.get(target):
+            _, errors = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, errors
+        end = time.monotonic() + PATIENCE
+        while not (self.folder / target).exists():
+            assert time.monotonic() < end, f"another process compiles the programs for {target}, and did not end"
+            time.sleep(0.1)
         return self.folder / target
 
     def texts(self, target: str) -> list[Path]:
@@ -81,12 +95,15 @@ PLANS = ("-buffer-assignment.txt", "-live-range.txt")
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
     """The dumps of every program for every target."""
-    corpus = Corpus(tmp_path_factory.mktemp("corpus"))
+    base = tmp_path_factory.getbasetemp()
+    shared = "PYTEST_XDIST_WORKER" in os.environ
+    corpus = Corpus((base.parent if shared else base) / "corpus")
     corpus.start()
     yield corpus
     for process in corpus.processes.values():
-        process.kill()
-        process.communicate()
+        if not shared:  # another process may still wait for what it makes
+            process.kill()
+        process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")

@@ -76,10 +76,12 @@ def _keep_distinct(folder: Path) -> None:
 
 
 def main(folder: str, target: str) -> None:
-    """Compile every program for a target into FOLDER/PROGRAM."""
+    """Compile every program for a target into FOLDER/PROGRAM; the folder is there when all are."""
+    unfinished = Path(f"{folder}.tmp")
     for program in PROGRAMS:
         if target in program.targets:
-            compile_program(program, target, Path(folder) / program.name)
+            compile_program(program, target, unfinished / program.name)
+    unfinished.rename(folder)
 
 
 if __name__ == "__main__":
