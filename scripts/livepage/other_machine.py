@@ -129,8 +129,10 @@ def _move() -> None:
 def main(modules: Sequence[str]) -> None:
     """Run the pages that are named on the standard input, and print what each came to."""
     from livepage import render_one
+    from livepage.keep import page_store
     from livepage.read import project
 
+    page_store.turn_off()
     output, sys.stdout = sys.stdout, sys.stderr
     _move()
     for module in modules:

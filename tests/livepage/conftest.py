@@ -18,7 +18,7 @@ from livepage.keep import rendered
 from livepage.read import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from livepage.read import Failure
 
@@ -103,6 +103,12 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     yield _make(tmp_path / "site")
     rendered.forget()
     project.report = project.current = None
+
+
+@pytest.fixture
+def make_site() -> Callable[[Path], Site]:
+    """What takes a folder for a site as it is."""
+    return Site
 
 
 @pytest.fixture(scope="module")

@@ -37,11 +37,17 @@ class _Entry:
 
 
 _memory: dict[tuple[str, str], _Entry] = {}
+_is_off: list[bool] = []
 
 
 def begin() -> None:
     """Begin a build."""
     os.environ[BUILD] = f"{os.getpid()}-{int.from_bytes(os.urandom(6))}"
+
+
+def turn_off() -> None:
+    """Let nothing be found or kept by this process any more: it runs pages as nobody else does."""
+    _is_off.append(True)
 
 
 def find(kind: str, name: str, key: str, decode: Callable[[Any], Any] = lambda data: data) -> Any:  # noqa: ANN401 - whatever was kept
@@ -53,6 +59,8 @@ def find(kind: str, name: str, key: str, decode: Callable[[Any], Any] = lambda d
         key: A hash of what it depends on and is known before.
         decode: What makes it of what JSON holds.
     """
+    if _is_off:
+        return None
     entry = _memory.get((kind, name))
     if entry and _is_current(entry, key):
         return entry.data
@@ -77,7 +85,7 @@ def keep(  # noqa: PLR0913 - what an entry consists of
 ) -> None:
     """Keep what was made of a page, and drop what was not used for longest; nothing where it read what nobody keeps."""
     _memory.pop((kind, name), None)
-    if inputs.fleeting:
+    if inputs.fleeting or _is_off:
         return
     _memory[kind, name] = entry = _Entry(key, inputs, _name_build(), data)
     page = hash_file(str(project.root / name))
@@ -124,7 +132,7 @@ def _is_current(entry: _Entry, key: str) -> bool:
 
 def _name_build() -> str:
     """Return the name of this build where every page has to run in it, else an empty string."""
-    return os.environ.get(BUILD, "") if os.environ.get("LIVE") == "all" else ""
+    return os.environ.get(BUILD, f"{os.getpid()}") if os.environ.get("LIVE") == "all" else ""
 
 
 def _read(path: Path) -> _Entry | None:

@@ -1,0 +1,219 @@
+"""What was made of a page is taken as long as all that it read is as it was, and made anew when any of it is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livepage.keep import page_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Site
+
+PROJECT = Path(__file__).resolve().parents[3]
+# Reads one thing of each kind.
+PAGE = """
+    # A
+
+    Prose.
+
+    --8<-- "part.md"
+
+    ```python exec="on"
+    import importlib
+    import json
+    import os
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    import plain
+    from room import inner
+
+    named = importlib.import_module("dynamic")
+    data = json.loads(Path("docs/data/numbers.json").read_text())
+    pins = Path("pyproject.toml").read_text()
+    listed = sorted(path.name for path in Path("docs/data").iterdir())
+    told = subprocess.run([sys.executable, "-c", "import child; print(child.NAME)"], capture_output=True, text=True)
+    print(plain.NAME, inner.NAME, named.NAME, plain.SPEC, data, pins, listed, told.stdout, os.environ.get("CHOICE"))
+    print(importlib.import_module("late").read())
+    ```
+
+    A value `= plain.NAME`.
+
+    ```python check="Something holds"
+    assert len(plain.NAME) > 1, "it is"
+    ```
+    """
+FILES = {
+    "docs/a.md": PAGE,
+    "docs/data/numbers.json": "[1]",
+    "part.md": "Included.\n",
+    "pyproject.toml": "one==1\n",
+    "snippets/plain.py": """
+        from pathlib import Path
+
+        NAME = "plain"
+        SPEC = Path(__file__).with_name("spec.txt").read_text()
+        """,
+    "snippets/spec.txt": "spec\n",
+    "snippets/room/__init__.py": "",
+    "snippets/room/inner.py": "from other import NAME\n",
+    "snippets/other.py": "NAME = 'other'\n",
+    "snippets/dynamic.py": "NAME = 'dynamic'\n",
+    "snippets/child.py": "NAME = 'child'\n",
+    "snippets/late.py": """
+        from functools import cache
+        from pathlib import Path
+
+        @cache
+        def read():
+            return Path("docs/data/late.txt").read_text()
+        """,
+    "docs/data/late.txt": "late\n",
+}
+
+
+class Builds:
+    """Builds of one site, each in a process of its own, and whether the page ran in them."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def run(self, **environment: str) -> str:
+        """Return what a build says of the page."""
+        folders = [str(self.site.root / "snippets"), str(PROJECT / "snippets"), str(PROJECT / "scripts")]
+        done = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", "--strict"],
+            cwd=self.site.root,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return next(line for line in done.stderr.splitlines() if " pages (" in line)
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace a text in a file of the site, as an editor does a while later."""
+        path = self.site.root / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        later = path.stat().st_mtime_ns + 5_000_000_000
+        os.utime(path, ns=(later, later))
+
+
+@pytest.fixture(scope="module")
+def built(shared_site: Site) -> Builds:
+    """A site that was built once."""
+    shared_site.write(FILES)
+    builds = Builds(shared_site)
+    assert "(1 run)" in builds.run()
+    return builds
+
+
+@pytest.fixture
+def copy(built: Builds, tmp_path: Path, make_site: Callable[[Path], Site]) -> Builds:
+    """A copy of the built site, to be changed; what is kept names no folder."""
+    shutil.copytree(built.site.root, tmp_path / "copy", copy_function=shutil.copy2)
+    site = make_site(tmp_path / "copy")
+    return Builds(site)
+
+
+def test_a_build_with_nothing_changed_runs_no_page(copy: Builds) -> None:
+    assert "(0 run)" in copy.run()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("docs/a.md", "sorted(path.name", "sorted(path.stem"),
+        ("docs/a.md", "`= plain.NAME`", "`= plain.SPEC`"),
+        ("docs/a.md", "len(plain.NAME) > 1", "len(plain.NAME) > 2"),
+        ("docs/data/numbers.json", "[1]", "[2]"),
+        ("docs/data/late.txt", "late", "LATE"),
+        ("pyproject.toml", "one==1", "one==2"),
+        ("snippets/plain.py", '"plain"', '"plane"'),
+        ("snippets/spec.txt", "spec", "SPEC"),
+        ("snippets/room/__init__.py", "", "X = 1\n"),
+        ("snippets/room/inner.py", "from other import NAME", "from other import NAME as NAME"),
+        ("snippets/other.py", "'other'", "'outer'"),
+        ("snippets/dynamic.py", "'dynamic'", "'DYNAMIC'"),
+        ("snippets/child.py", "'child'", "'CHILD'"),
+    ],
+    ids=lambda value: value.strip() or "nothing",
+)
+def test_a_change_of_anything_that_a_page_read_lets_it_run(copy: Builds, name: str, old: str, new: str) -> None:
+    copy.edit(name, old, new)
+    assert "(1 run)" in copy.run()
+    assert "(0 run)" in copy.run()
+
+
+def test_a_file_that_joins_a_folder_which_a_page_lists_lets_it_run(copy: Builds) -> None:
+    (copy.site.root / "docs/data/more.json").write_text("[]", encoding="utf-8")
+    assert "(1 run)" in copy.run()
+
+
+@pytest.mark.parametrize("variable", ["CHOICE", "XLA_FLAGS", "JAX_ENABLE_X64"])
+def test_a_variable_that_a_page_or_a_compiler_reads_lets_it_run(copy: Builds, variable: str) -> None:
+    value = {"XLA_FLAGS": "--xla_cpu_enable_fast_math=false"}.get(variable, "1")
+    assert "(1 run)" in copy.run(**{variable: value})
+    assert "(0 run)" in copy.run(**{variable: value})
+    assert "(0 run)" in copy.run()
+
+
+@pytest.mark.parametrize("name", ["docs/a.md", "part.md", "snippets/unread.py", "docs/other.txt"])
+def test_prose_and_what_no_page_reads_let_none_run(copy: Builds, name: str) -> None:
+    path = copy.site.root / name
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(old.replace("Prose", "Poetry").replace("Included", "Concluded") or "X = 1\n", encoding="utf-8")
+    assert "(0 run)" in copy.run()
+    page = (copy.site.root / "site/a/index.html").read_text(encoding="utf-8")
+    assert ("Poetry" in page, "Concluded" in page) == (name == "docs/a.md", name == "part.md")
+
+
+def test_everything_runs_where_that_is_asked_for(copy: Builds) -> None:
+    assert "(1 run)" in copy.run(LIVE="all")
+    assert "(1 run)" in copy.run(LIVE="all")
+    assert "(0 run)" in copy.run()
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("import time; print(time.time() > 0)", "the clock"),
+        ("import datetime; print(datetime.datetime.now().year > 0)", "the clock"),
+        ("import ticking", "the clock"),
+        (
+            "import socket\ntry:\n    socket.getaddrinfo('nowhere.invalid', 80)\nexcept OSError:\n    print('none')",
+            "the network",
+        ),
+        ("print(open({outside!r}).read())", "the file outside.txt, which lies outside the project"),
+    ],
+)
+def test_nothing_is_kept_of_a_page_that_reads_what_nobody_can_hold(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, what: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (elsewhere / "outside.txt").write_text("outside", encoding="utf-8")
+    block = code.replace("{outside!r}", repr(str(elsewhere / "outside.txt")))
+    site.write(
+        {
+            "docs/a.md": f'# A\n\n```python exec="on"\n{block}\n```\n',
+            "snippets/ticking.py": "import time\n\nprint(time.monotonic() > 0)\n",
+        }
+    )
+    assert site.build() == []
+    assert [line for line in site.log if "not kept" in line] == [f"docs/a.md is not kept: it read {what}"]
+    assert not page_store.seems_kept("docs/a.md")
