@@ -14,7 +14,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.utils import CountHandler
 
-from livepage import progress, workers
+from livepage import build_progress, workers
 from livepage.keep import Templates, page_store, rendered
 from livepage.notebooks import notebook_pages
 from livepage.publish import build_info, reading_time, search, site_checksum, text_outputs
@@ -102,7 +102,7 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     _pages.clear()
     if workers.count_cores() > 1:
         names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
-        told = progress.Progress(progress.weigh(names))
+        told = build_progress.Progress(build_progress.weigh(names))
         _workers[:] = [workers.Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end)]
         project.elsewhere = _workers[0].obtain
     return nav
