@@ -26,7 +26,9 @@ _LINK = re.compile(r'\]\(([^()\s]+)(?:\s+"[^"]*")?\)|(?:href|src)="([^"]*)"')
 def search(page: Page, words: str) -> list[str]:
     """Type words into the search, and return where its results lead, the best first, relative to the site."""
     page.keyboard.press("/")
-    page.keyboard.type(words)
+    # One keystroke, so that what is found first is found for all of the words.
+    page.keyboard.insert_text(words[:-1])
+    page.keyboard.type(words[-1])
     page.locator(".md-search-result__list a:visible").first.wait_for()
     links: list[str] = page.locator(".md-search-result__list a").evaluate_all("all => all.map(each => each.href)")
     return [re.sub(r"^https?://[^/]*/|\?[^#]*", "", link) for link in links]
