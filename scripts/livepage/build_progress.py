@@ -54,6 +54,11 @@ class Progress:
             self.done.add(page)
         self._tell(page)
 
+    def find_share(self) -> float:
+        """Return how much of it is done, from nothing to one."""
+        total = sum(self.weights.values())
+        return sum(self.weights.get(name, 0) for name in self.done) / total if total else 1.0
+
     def describe(self, page: str = "") -> str:
         """Return how far it is, in one line."""
         done = sum(self.weights.get(name, 1) for name in self.done)

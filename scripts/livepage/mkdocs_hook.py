@@ -21,7 +21,7 @@ from livepage.publish import build_info, reading_time, search, site_checksum, te
 from livepage.read import GARBAGE, load_adapter, log, project
 from livepage.render import LineOfLink
 from livepage.run import supervisor
-from livepage.serve import Built, Rebuild, last
+from livepage.serve import SCRIPT_ADDRESS, Arrivals, Built, Rebuild, last
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +40,7 @@ _workers: list[workers.Workers] = []
 _nav: list[Navigation] = []
 _pages: dict[str, Page] = {}
 _rebuilds: list[Rebuild] = []
+_arrivals: list[Arrivals] = []
 _MKDOCS_LOG = logging.getLogger("mkdocs")
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
@@ -49,6 +50,8 @@ def on_startup(command: str, *, dirty: bool) -> None:
     _commands[:] = [command, "dirty"] if dirty else [command]
     if command == "build":
         supervisor.supervise()
+    elif not dirty:
+        _arrivals[:] = [Arrivals()]
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -100,8 +103,10 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     notebook_pages.write_downloads(files, config)
     _nav[:] = [nav]
     _pages.clear()
-    if workers.count_cores() > 1:
-        names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
+    names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
+    if _arrivals:
+        _arrivals[0].begin(names)
+    elif workers.count_cores() > 1:
         told = build_progress.Progress(build_progress.weigh(names))
         _workers[:] = [workers.Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end)]
         project.elsewhere = _workers[0].obtain
@@ -118,6 +123,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
     project.current = Path(page.file.abs_src_path or page.file.src_uri)
     page.meta.update({name: escape(page.meta[name]) for name in ("title", "description") if name in page.meta})
     return notebook_pages.dress(page, config, _warn) if notebook_pages.is_notebook(page) else markdown
+
+
+def on_post_page(output: str, **_: object) -> str:
+    """Let a served page say how much of the site is still to come."""
+    return output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>') if _arrivals else output
 
 
 def on_page_content(html: str, **_: object) -> str:
@@ -165,7 +175,9 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
     totals = project.totals
     log.info(
         "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",
-        *(totals[name] for name in ("pages", "pages run", "blocks", "values", "checks")),
+        totals["pages"],
+        len(project.ran),
+        *(totals[name] for name in ("blocks", "values", "checks")),
         time.perf_counter() - project.started,
     )
     for target, reason in sorted(project.missing.items()):
@@ -193,21 +205,23 @@ def on_build_error(**_: object) -> None:
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> None:
     """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
     if _commands == ["serve"]:
-        _rebuilds[:] = [Rebuild(server, builder)]
+        _rebuilds[:] = [Rebuild(server, builder, _arrivals[0])]
         _rebuilds[0].begin(config.docs_dir)
 
 
 def on_shutdown() -> None:
     """Let the process end at once: its last search for garbage, among all that pages import, takes its time."""
     _end_workers()
+    while _arrivals:
+        _arrivals.pop().end()
     while _rebuilds:
         _rebuilds.pop().end()
     gc.freeze()
 
 
 def _end_workers() -> None:
-    project.elsewhere = None
     while _workers:
+        project.elsewhere = None
         _workers.pop().end()
 
 

@@ -54,6 +54,7 @@ class Workers:
         self._threads: list[threading.Thread] = []
         self._processes: set[subprocess.Popen[str]] = set()
         self._ended = False
+        self._asked = ""
 
     def ask(self, page: str) -> None:
         """Let a page run next, unless it runs already, and after it those that follow it."""
@@ -62,11 +63,23 @@ class Workers:
             if not self._threads and page in self.pages:
                 self.waiting = [*self.pages[self.pages.index(page) + 1 :]]
             self._put_first(page)
+            self._start()
+
+    def _start(self) -> None:
+        with self._changed:
             while len(self._threads) < min(count_cores(), MOST):
                 number = len(self._threads)
                 self._threads.append(threading.Thread(target=self._serve, name=f"worker-{number}", daemon=True))
                 self._threads[-1].start()
             self._changed.notify_all()
+
+    def ask_last(self, page: str) -> None:
+        """Let a page run after those that wait."""
+        with self._changed:
+            self.answers.pop(page, None)
+            if page not in self.waiting:
+                self.waiting.append(page)
+            self._start()
 
     def prefer(self, page: str) -> None:
         """Let a page that waits run next."""
@@ -81,6 +94,11 @@ class Workers:
                 self.ask(page)
             self._changed.wait_for(lambda: page in self.answers or self._ended, timeout)
             return self.answers.pop(page, None)
+
+    def await_answer(self, page: str, timeout: float) -> None:
+        """Wait until a page came to something, for some seconds at most."""
+        with self._changed:
+            self._changed.wait_for(lambda: page in self.answers or self._ended, timeout)
 
     def end(self) -> None:
         """End the processes."""
@@ -122,6 +140,7 @@ class Workers:
                 process = _Process()
                 self._processes.add(process.popen)
             answer = process.run(page, self.on_work)
+            project.ran.add(page)
             with self._changed:
                 self.running.discard(page)
                 if not self._ended:

@@ -28,14 +28,12 @@ class BareWork:
 
     Attributes:
         compiles: For each compile the target, the ids of the devices, the module in MLIR's byte code and the options.
-        programs: What was captured: function, examples, keyword examples, mesh and target.
         runs: The functions and the Python codes that a page runs once and keeps the answer of.
         modules: The HLO of each program at every pass, as text.
         unknown: How many compiles and programs cannot be written to a file; the floor goes without them.
     """
 
     compiles: list[tuple[str, list[int], bytes, bytes]] = field(default_factory=list)
-    programs: list[tuple[Any, ...]] = field(default_factory=list)
     runs: list[Any] = field(default_factory=list)
     modules: set[str] = field(default_factory=set)
     unknown: int = 0
@@ -96,11 +94,6 @@ class _Noting:
     def capture(self, known: Known, program: Any, target: Any, options: Any) -> Callable[[], Capture]:  # noqa: ANN401
         self.names.add(target.name)
         read: Callable[[], Capture] = known(program, target, options)
-        job = program.function.__wrapped__, program.args, dict(program.kwargs), program.mesh, target.name
-        if can_travel(job):
-            self.work.programs.append(job)
-        else:
-            self.work.unknown += 1
 
         def reading() -> Capture:
             capture = read()
@@ -120,15 +113,6 @@ class _Noting:
     def run_code(self, known: Known, code: str, **environment: str) -> Any:  # noqa: ANN401 - what `known` returns
         self.work.runs.append((code, environment))
         return known(code, **environment)
-
-
-def can_travel(job: tuple[Any, ...]) -> bool:
-    """Return whether another process can be told a job: its function has a name, in a file other than a page."""
-    try:
-        pickle.dumps(job)
-    except (AttributeError, TypeError, pickle.PicklingError):
-        return False
-    return getattr(sys.modules.get(job[0].__module__), "__spec__", None) is not None
 
 
 def compile_all(path: Path) -> None:
@@ -169,20 +153,3 @@ def compile_one(client: Any, ids: list[int], code: bytes, options: Any) -> None:
             compiler.backend_compile_and_load(client, ir.Module.parse(code), listed, options, [])
     except RuntimeError as error:
         print(f"refused, as in the build: {str(error).partition(chr(10))[0]}", file=sys.stderr)
-
-
-def lower_all(path: Path) -> None:
-    """Lower every program of a build, once for each kind of target."""
-    import jax
-
-    from xla_inspect import targets
-
-    work: BareWork = pickle.loads(path.read_bytes())  # noqa: S301 - written by the benchmark a moment ago
-    done = set()
-    for function, args, kwargs, mesh, name in work.programs:
-        target = targets.find(name)
-        job = pickle.dumps((function, args, kwargs, target.kind))
-        if not mesh and job not in done:
-            done.add(job)
-            with jax.default_device(target.devices()[0]):
-                jax.jit(function).trace(*args, **kwargs).lower()

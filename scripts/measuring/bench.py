@@ -2,7 +2,8 @@
 
 Each figure is the median of paired runs: the thing, then its floor, over and over, so that a machine whose speed
 drifts slows both. A cold build's floor is a bare script that makes the same compiles, and a plain MkDocs build of the
-text that the blocks printed. A warm build's floor is that plain build, and a bare script that lowers the same programs.
+text that the blocks printed. A warm build's floor is that plain build, and a bare import of JAX and MkDocs. That of a
+first start is a cold build.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT, say
-from measuring import bare_compiles, edits
+from measuring import bare_compiles, edits, first_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,17 +31,16 @@ if TYPE_CHECKING:
     from livepage.read import Outcome, Piece, Source
 
 BUILD = [sys.executable, "-m", "mkdocs", "build", "--quiet"]
-HOW = {"--compile": bare_compiles.compile_all, "--lower": bare_compiles.lower_all}
 LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 
 def main() -> None:
     """Measure and print what was asked for."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("what", nargs="*", help="cold, warm, edit, parser, page; all of them by default")
+    parser.add_argument("what", nargs="*", help="first, cold, warm, edit, parser, page; all of them by default")
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()
-    known = {"cold": cold, "warm": warm, "edit": edit, "parser": parse, "page": page}
+    known = {"first": first, "cold": cold, "warm": warm, "edit": edit, "parser": parse, "page": page}
     if unknown := [name for name in asked.what if name not in known]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}")
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
@@ -51,32 +51,39 @@ def main() -> None:
         say(f"reading the site once, for its programs and its text ({asked.runs} paired runs follow)")
         if asked.what == ["edit"]:
             read(place)
-        else:
+        elif asked.what != ["first"]:
             prepare(place)
         for name in asked.what or known:
             known[name](place, asked.runs)
 
 
 def cold(place: Path, runs: int) -> None:
-    """Build with an empty cache, beside the same compiles and runs and a plain build."""
+    """Build with nothing kept, beside the same compiles and runs and a plain build."""
     cache = place / "cold"
 
     def build() -> None:
         shutil.rmtree(cache, ignore_errors=True)
-        call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(cache))
+        call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(cache), LIVE="all")
 
-    least = {"bare compiles": lambda: bare(place, "compile"), "plain MkDocs": lambda: plain(place)}
-    compare("cold build", runs, 1.25, build, least)
+    least = {"bare compiles": lambda: bare(place), "plain MkDocs": lambda: plain(place)}
+    compare("cold build", runs, (1.05, 1.3), build, least)
 
 
 def warm(place: Path, runs: int) -> None:
-    """Build with a full cache, beside lowering the same programs and a plain build."""
+    """Build with nothing changed since the last build, beside a bare import and a plain build."""
 
     def build() -> None:
         call([*BUILD, "--site-dir", str(place / "site")], XLA_INSPECT_CACHE=str(place / "cache"))
 
-    least = {"import and lower": lambda: bare(place, "lower"), "plain MkDocs": lambda: plain(place)}
-    compare("warm build", runs, 1.5, build, least)
+    build()
+    code = "import jax, jaxlib, mkdocs"
+    least = {"bare import": lambda: call([sys.executable, "-c", code]), "plain MkDocs": lambda: plain(place)}
+    compare("warm build", runs, (1.2, 1.2), build, least)
+
+
+def first(place: Path, runs: int) -> None:
+    """Serve a fresh clone until its home page, and then all of it, is there, beside a cold build."""
+    first_start.measure(place, runs)
 
 
 def edit(place: Path, runs: int) -> None:
@@ -109,33 +116,34 @@ def page(place: Path, runs: int) -> None:
 
 
 def compare(
-    name: str, runs: int, limit: float, build: Callable[[], None], least: dict[str, Callable[[], None]]
+    name: str, runs: int, limits: tuple[float, float], build: Callable[[], None], least: dict[str, Callable[[], None]]
 ) -> None:
-    """Time a build beside the sum of its floor's parts, and print the medians and the median ratio."""
-    ratios, builds = [], []
-    parts: dict[str, list[float]] = {part: [] for part in least}
+    """Time a build beside the sum of its floor's parts, on the clock and of the processor, and print median ratios."""
+    ratios: list[tuple[float, float]] = []
     for turn in range(runs):
-        builds.append(seconds(build))
-        for part, work in least.items():
-            parts[part].append(seconds(work))
-        ratios.append(builds[-1] / sum(times[-1] for times in parts.values()))
-        floors = ", ".join(f"{part} {times[-1]:.2f} s" for part, times in parts.items())
-        say(f"{name}, pair {turn + 1}: {builds[-1]:.2f} s beside {floors}: {ratios[-1]:.2f}")
-    of = " + ".join(f"{part} {statistics.median(times):.2f} s" for part, times in parts.items())
-    ratio = statistics.median(ratios)
-    say(f"{name}: {statistics.median(builds):.2f} s beside {of}: {ratio:.2f} times the floor (at most {limit})")
+        built = seconds(build)
+        parts = {part: seconds(work) for part, work in least.items()}
+        floor = [sum(times) for times in zip(*parts.values(), strict=True)]
+        ratios.append((built[0] / floor[0], built[1] / floor[1]))
+        of = ", ".join(f"{part} {clock:.2f} s ({cpu:.2f})" for part, (clock, cpu) in parts.items())
+        say(f"{name}, pair {turn + 1}: {built[0]:.2f} s ({built[1]:.2f} of the processor) beside {of}")
+    for what, limit, each in zip(("on the clock", "of the processor"), limits, zip(*ratios, strict=True), strict=True):
+        listed = ", ".join(f"{ratio:.2f}" for ratio in each)
+        say(f"{name}, {what}: {statistics.median(each):.2f} times the floor (at most {limit}; {listed})")
 
 
-def seconds(work: Callable[[], None]) -> float:
-    """Return the wall-clock seconds that a call takes."""
-    start = time.perf_counter()
+def seconds(work: Callable[[], None]) -> tuple[float, float]:
+    """Return the seconds that a call takes, on the clock and of the processor in the processes that it starts."""
+    start, before = time.perf_counter(), os.times()
     work()
-    return time.perf_counter() - start
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - start, used
 
 
-def bare(place: Path, how: str) -> None:
-    """Compile, or only lower, every program of the site in a fresh process."""
-    call([sys.executable, "-m", "measuring.bench", f"--{how}", str(place / "work")])
+def bare(place: Path) -> None:
+    """Compile every program of the site in a fresh process."""
+    call([sys.executable, "-m", "measuring.bench", "--compile", str(place / "work")])
 
 
 def plain(place: Path) -> None:
@@ -154,13 +162,14 @@ def call(command: list[str], *, quiet: bool = True, **environment: str) -> None:
 
 def prepare(place: Path) -> None:
     """Build once with a cache of its own; note its compiles, its modules, and its text as the blocks printed it."""
-    os.environ["XLA_INSPECT_CACHE"] = str(place / "cache")
+    os.environ |= {"XLA_INSPECT_CACHE": str(place / "cache"), "LIVE": "all"}
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
     from livepage.read import project
 
     work = bare_compiles.note(lambda: build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site"))))
+    del os.environ["LIVE"]
     (place / "work").write_bytes(pickle.dumps(work))
     (place / "texts").write_text(json.dumps(sorted(work.modules)), encoding="utf-8")
     write_plain(place, project.sources.values())
@@ -211,7 +220,7 @@ def expand(lines: list[str], pieces: tuple[Piece, ...], outcomes: list[Outcome])
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] and sys.argv[1] in HOW:
-        HOW[sys.argv[1]](Path(sys.argv[2]))
+    if sys.argv[1:2] == ["--compile"]:
+        bare_compiles.compile_all(Path(sys.argv[2]))
     else:
         main()

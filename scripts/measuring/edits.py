@@ -39,10 +39,13 @@ def measure(place: Path, cache: Path) -> None:
         cache: That of the captures.
     """
     copy = place / "copy"
-    _copy_site(copy)
+    copy_site(copy)
+    with contextlib.suppress(FileNotFoundError):  # or its pages run once more
+        shutil.copytree(ROOT / ".cache" / "pages", copy / ".cache" / "pages")
     chapters = [path for path in sorted((copy / "docs").glob("*.md")) if _ANSWER in path.read_text(encoding="utf-8")]
     ratios = []
-    with _serve(copy, cache) as server, _rebuild_plainly(place) as plain:
+    with serve(copy, cache) as server, _rebuild_plainly(place) as plain:
+        await_text("livereload/progress", '"share": 1', longest=1800)
         before = _weigh(server)
         for number in range(TIMES):
             path = chapters[number % len(chapters)]
@@ -58,24 +61,24 @@ def measure(place: Path, cache: Path) -> None:
     say(f"memory after {TIMES} edits: {after:.0f} MB, {growth:+.1%} (at most {GROWTH:.0%})")
 
 
-def _copy_site(copy: Path) -> None:
+def copy_site(copy: Path) -> None:
+    """Copy the project's files, and nothing that was made of them."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(lambda name: (ROOT / name).is_file(), listed.splitlines()):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, copy / name)
-    with contextlib.suppress(FileNotFoundError):  # or they run in the first build
-        shutil.copytree(ROOT / ".cache" / "notebooks", copy / ".cache" / "notebooks")
 
 
 @contextlib.contextmanager
-def _serve(copy: Path, cache: Path) -> Iterator[subprocess.Popen[bytes]]:
+def serve(copy: Path, cache: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Serve a copy of the site, from when its home page is there."""
     folders = os.pathsep.join([str(copy / "snippets"), str(copy / "scripts")])
     command = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", "--quiet", f"--dev-addr=127.0.0.1:{PORT}"]
     environment = {**os.environ, "PYTHONPATH": folders, "XLA_INSPECT_CACHE": str(cache)}
     none = subprocess.DEVNULL
     with subprocess.Popen(command, cwd=copy, env=environment, stdout=none, stderr=none) as server:
         try:
-            _await("", "<title>", longest=1800)
+            await_text("", "<title>", longest=1800)
             yield server
         finally:
             server.terminate()
@@ -106,8 +109,8 @@ def _edit(path: Path, number: int) -> float:
     """Add a sentence to a chapter, and return the seconds until it is shown, once the server rests again."""
     address = "" if path.stem == "index" else f"{path.stem}/"
     _add_sentence(path, number)
-    took = _await(address, _SENTENCE.format(number), longest=120)
-    _await("llms.txt", "# ", longest=600)  # which waits for the end of the rebuild
+    took = await_text(address, _SENTENCE.format(number), longest=120)
+    await_text("llms.txt", "# ", longest=600)  # which waits for the end of the rebuild
     return took
 
 
@@ -116,7 +119,7 @@ def _add_sentence(path: Path, number: object) -> None:
     path.write_text(text.replace(_ANSWER, f"{_ANSWER}\n{_SENTENCE.format(number)}\n", 1), encoding="utf-8")
 
 
-def _await(page: str, text: str, *, longest: float) -> float:
+def await_text(page: str, text: str, *, longest: float) -> float:
     """Return the seconds until the server shows a text on a page, or stop after the longest that it may take."""
     start = time.perf_counter()
     while time.perf_counter() - start < longest:

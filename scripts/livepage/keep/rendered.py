@@ -59,7 +59,7 @@ def drop(name: str) -> None:
 
 
 def is_kept(name: str) -> bool:
-    """Return whether a page was rendered without a warning, and not dropped since."""
+    """Return whether a page was rendered without a warning, and not dropped since; it may wait for what it shows."""
     return name in _known and _known[name].is_clean
 
 
@@ -96,8 +96,8 @@ def _render_or_restore(page: Page, config: MkDocsConfig, files: Files) -> None:
         log.removeHandler(warnings)
     source, ran = project.sources.get(name, (None, []))
     inputs = watch.make_inputs(without=[str(project.root / name)])
-    is_clean = not warnings.get_counts() and not any(outcome.failure or outcome.waits for outcome in ran)
-    if is_clean:
+    is_clean = not warnings.get_counts() and not any(outcome.failure for outcome in ran)
+    if is_clean and name not in project.pending:
         page_store.keep(KIND, name, key, inputs, _tell(page, source, ran))
     _note(page, inputs, is_clean=is_clean)
 

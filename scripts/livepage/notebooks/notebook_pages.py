@@ -210,12 +210,13 @@ def convert(path: Path) -> tuple[str, list[Failure]]:
 
     It runs in another process where that is better, and here where nothing is kept of it.
     """
+    name = relative(path, project.root)
+    project.pending.discard(name)
     kept = conversions.recall(path)
     if kept is not None:
         return kept, _review(path, kept)
     if not (project.elsewhere and conversions.reaches_tool(path)):
         return run(path)
-    name = relative(path, project.root)
     answer = project.elsewhere(name)
     if answer is None:
         project.pending.add(name)

@@ -70,6 +70,7 @@ class Project:
         elsewhere: What runs a page in another process and returns what it came to, or None while it runs; None where
             each page runs in this one.
         only_run: Whether a page ends once its pieces ran.
+        ran: The pages that ran for this build, in this process or in another.
         pending: The pages that still run in another process.
         sources: Each page as read, by name, with what its pieces came to.
     """
@@ -84,6 +85,7 @@ class Project:
     missing: dict[str, str] = field(default_factory=dict)
     elsewhere: Callable[[str], Answer | None] | None = None
     only_run: bool = False
+    ran: set[str] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
     sources: dict[str, tuple[Source, list[Outcome]]] = field(default_factory=dict)
 
@@ -108,12 +110,14 @@ class Project:
         """Count what a page came to."""
         self.sources[source.name] = source, outcomes
         self.totals["pages"] += 1
-        self.totals["pages run"] += ran
+        if ran:
+            self.ran.add(source.name)
         for piece, outcome in zip(source.pieces, outcomes, strict=True):
             self.totals[f"{piece.kind}s"] += 1
             if outcome.gap:
                 self.totals["gaps"] += 1
                 self.missing[outcome.target] = outcome.gap
+        self.pending.discard(source.name)
         if any(outcome.waits for outcome in outcomes):
             self.pending.add(source.name)
 
@@ -122,6 +126,7 @@ class Project:
         self.totals.clear()
         self.missing.clear()
         self.pending.clear()
+        self.ran.clear()
         self.sources.clear()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
 
     from mkdocs.livereload import LiveReloadServer
 
+SCRIPT = Path(__file__).with_name("progress.js")
+SCRIPT_ADDRESS = "/livereload/progress.js"
+"""Where a served page finds the script that shows how much of the site is still to come."""
+
+_OWN = {SCRIPT_ADDRESS: "text/javascript", "/livereload/progress": "application/json"}
 _POLL = re.compile(r"/livereload/([0-9]+)/[0-9]+")
 
 
@@ -21,9 +27,15 @@ class Browsers:
     A browser that asks whether its page is still good says by its `Referer` which one that is.
     """
 
-    def __init__(self, server: LiveReloadServer) -> None:
-        """Take the place of the server's application."""
-        self._server = server
+    def __init__(self, server: LiveReloadServer, describe: Callable[[], bytes], visit: Callable[[str], None]) -> None:
+        """Take the place of the server's application.
+
+        Args:
+            server: MkDocs' server.
+            describe: What says, as JSON, how much of the site is still to come.
+            visit: Who hears of the address of each page that somebody looks at.
+        """
+        self._server, self._describe, self._visit = server, describe, visit
         self._changed = server._epoch_cond  # noqa: SLF001 - what MkDocs itself waits for
         self._whole: int = server._wanted_epoch  # noqa: SLF001 - the time of the build
         self._shown: dict[str, int] = {}
@@ -39,7 +51,11 @@ class Browsers:
             self._server._log_poll_request(referer, request_id=path)  # noqa: SLF001 - as MkDocs does
             start_response("200 OK", [("Content-Type", "text/plain")])
             return [b"%d" % self._await_change(referer, int(asked[1]))]
+        if path in _OWN:
+            start_response("200 OK", [("Content-Type", _OWN[path]), ("Cache-Control", "no-store")])
+            return [SCRIPT.read_bytes() if path == SCRIPT_ADDRESS else self._describe()]
         address = self._find(path)
+        self._visit(address)
         with self._changed:
             self._changed.wait_for(lambda: not self._is_held(address))
         return self._server.serve_request(environ, start_response)
@@ -81,6 +97,8 @@ class Browsers:
         One that does not say which page it shows is told of any.
         """
         address = self._find(unquote(urlsplit(referer).path)) if referer else None
+        if address is not None:
+            self._visit(address)
 
         def find_last() -> int:
             times = self._shown.values() if address is None else [self._shown.get(address, 0)]

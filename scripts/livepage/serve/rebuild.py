@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from mkdocs.commands import build as steps
 from mkdocs.exceptions import Abort
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.pages import Page
 
+    from livepage.serve.arrivals import Arrivals
     from livepage.serve.last_build import Built
 
 DELAY = 0.03
@@ -46,15 +48,17 @@ class _ReachesFurtherError(Exception):
 class Rebuild:
     """What a server calls in the place of MkDocs' own builder."""
 
-    def __init__(self, server: LiveReloadServer, build_all: Callable[[], object]) -> None:
+    def __init__(self, server: LiveReloadServer, build_all: Callable[[], object], arrivals: Arrivals) -> None:
         """Take the place of a server's builder.
 
         Args:
             server: MkDocs' server, which has not begun to serve.
             build_all: What builds the whole site.
+            arrivals: The pages of which something is still to come.
         """
         self._server, self._build_all = server, build_all
-        self._browsers = Browsers(server)
+        self._arrivals = arrivals
+        self._browsers = Browsers(server, arrivals.describe, self._visit)
         self._wanted: set[str] = set()
         self._waiting: dict[str, None] = {}
         self._is_finished = True
@@ -69,6 +73,7 @@ class Rebuild:
         self._server.unwatch(folder)
         self._watch = PageWatch(folder, self._hear_of_edit)
         self._watch.start()
+        self._arrivals.tell(self.want)
 
     def end(self) -> None:
         """Look for edits no longer."""
@@ -88,6 +93,14 @@ class Rebuild:
             self._wanted.update(pages)
         if is_first:  # or, where one follows the other, the server would wait for ever until they end
             self._wake()
+
+    def _visit(self, address: str) -> None:
+        """Let the page come first at which somebody looks."""
+        if last.built is None:
+            return
+        for name, page in last.built.pages.items():
+            if unquote(page.file.url) == address:
+                self._arrivals.prefer(name)
 
     def _hear_of_edit(self) -> None:
         self._is_edited.set()

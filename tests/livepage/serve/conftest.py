@@ -14,7 +14,7 @@ from mkdocs.config import load_config
 from mkdocs.livereload import LiveReloadServer
 
 from livepage.keep import rendered
-from livepage.serve import Rebuild
+from livepage.serve import Arrivals, Rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,7 @@ class Served:
         self.server = LiveReloadServer(self._build, "127.0.0.1", 0, str(folder))
         self._build()
         self.whole = 0
-        self.rebuild = Rebuild(self.server, self._build)
+        self.rebuild = Rebuild(self.server, self._build, Arrivals())
 
     def _build(self) -> None:
         self.whole += 1

@@ -1,0 +1,114 @@
+"""Let a server show every page at once: what still runs in other processes arrives page by page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from livepage import build_progress, workers
+from livepage.keep import Inputs
+from livepage.read import project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from livepage.read import Answer
+
+PATIENCE = 1.0
+"""Seconds that a page waits for what it comes to, where nothing else is waited for: most edits take less."""
+
+
+class Arrivals:
+    """The pages of one server that run in other processes, in reading order, the page that is open first."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._workers: workers.Workers | None = None
+        self._progress: build_progress.Progress | None = None
+        self._show: Callable[[Iterable[str]], None] | None = None
+        self._known: dict[str, tuple[Answer, Inputs]] = {}
+        self._asked: dict[str, Inputs] = {}
+
+    def begin(self, pages: Sequence[str]) -> None:
+        """Let the pages of a build that begins run elsewhere; their names are relative to the project."""
+        if self._workers is None:
+            self._workers = workers.Workers(pages, on_done=self._hear, on_work=self._hear_of_work)
+        self._workers.pages = pages
+        if not self._asked:
+            self._progress = build_progress.Progress({})
+        project.elsewhere = self._obtain
+
+    def tell(self, show: Callable[[Iterable[str]], None]) -> None:
+        """Say who shows pages again that arrived; their names are relative to the folder of the pages."""
+        self._show = show
+        if self._workers and (arrived := [*self._workers.answers]):
+            show(map(self._find_address, arrived))
+
+    def prefer(self, page: str) -> None:
+        """Let a page that waits run next, since somebody looks at it; its name is relative to that folder."""
+        if self._workers:
+            self._workers.prefer((project.docs / page).as_posix())
+
+    def describe(self) -> bytes:
+        """Return how far it is, as JSON: a share from nothing to one, and words."""
+        if not self._asked or self._progress is None:
+            return b'{"share": 1, "text": ""}'
+        return json.dumps({"share": self._progress.find_share(), "text": self._progress.describe()}).encode()
+
+    def end(self) -> None:
+        """End the processes."""
+        if self._progress:
+            self._progress.end()
+        if self._workers:
+            self._workers.end()
+        self._workers = None
+        project.elsewhere = None
+
+    def _obtain(self, page: str) -> Answer | None:
+        """Return what a page came to in another process, where that is still so, or None and let it run there."""
+        pool = self._workers
+        if pool is None:
+            return None
+        answer = self._take(page)
+        if answer is None and page not in self._asked:
+            is_alone = not self._asked
+            self._asked[page] = _list_own_files(page)
+            if self._progress:
+                self._progress.weights = {**self._progress.weights, **build_progress.weigh([page])}
+            pool.ask_last(page)
+            if is_alone and self._show:
+                pool.await_answer(page, PATIENCE)
+                answer = self._take(page)
+        return answer
+
+    def _take(self, page: str) -> Answer | None:
+        """Return the answer for a page as it stands in its file now, if it is there."""
+        pool = self._workers
+        if pool and (answer := pool.answers.pop(page, None)):
+            inputs = self._asked.pop(page, Inputs())
+            met = answer.data.get("inputs", {}) if isinstance(answer.data, dict) else {}
+            files = {**inputs.files, **met.get("files", {})}
+            self._known[page] = answer, Inputs(**{**met, "files": files})
+        if page in self._known and self._known[page][1].are_same():
+            return self._known[page][0]
+        self._known.pop(page, None)
+        return None
+
+    def _hear(self, page: str) -> None:
+        if self._progress:
+            self._progress.note_done(page)
+        if self._show:
+            self._show([self._find_address(page)])
+
+    def _hear_of_work(self, page: str, work: str) -> None:
+        if self._progress:
+            self._progress.note_work(page, work)
+
+    def _find_address(self, page: str) -> str:
+        return page.removeprefix(f"{project.docs.as_posix()}/")
+
+
+def _list_own_files(page: str) -> Inputs:
+    """Return the state of a page's file, and of the project's code, which may be what it fails for."""
+    code = (project.root / "snippets").rglob("*.py")
+    return Inputs.take([str(project.root / page), *map(str, code)])

@@ -1,0 +1,180 @@
+"""A served site is there at once: what takes long arrives page by page, and the page that is open comes first."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conftest import Site
+
+PROJECT = Path(__file__).resolve().parents[3]
+FILES = {
+    "snippets/tool/__init__.py": """
+        import logging
+        import time
+        from pathlib import Path
+
+        def work(name):
+            while not Path(f"go-{name}").exists():
+                time.sleep(0.02)
+            logging.getLogger("tool").info("working on %s", name)
+            return f"{name} is done"
+        """,
+    "snippets/own_adapter.py": """
+        from livepage.read import Adapter
+
+        class Own(Adapter):
+            packages = ("tool",)
+            slow_work = "tool"
+
+        ADAPTER = Own()
+        """,
+    "docs/index.md": "# Home\n\nNothing runs here.\n",
+}
+PAGE = """# {name}
+
+```python exec="on"
+import tool
+
+print(tool.work("{name}"))
+```
+
+Before `= tool.work("{name}")`.
+"""
+FAILING = '# Bad\n\n```python exec="on"\nimport tool\n\nprint(tool.missing)\n```\n'
+CONFIG = "\nmarkdown_extensions:\n  livepage.extension: {adapter: own_adapter}\n"
+NAMES = ["one", "two", "three", "four"]
+
+
+class Server:
+    """A server of a site, in a process of its own."""
+
+    def __init__(self, site: Site, port: int) -> None:
+        self.site, self.address = site, f"http://127.0.0.1:{port}/"
+        self.log = site.root / "log"
+        with self.log.open("wb") as log:
+            command = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", f"--dev-addr=127.0.0.1:{port}"]
+            self.process = subprocess.Popen(command, cwd=site.root, stdout=log, stderr=log)
+        self.get("", "Home")
+
+    def get(self, page: str, mark: str, *, longest: float = 30) -> str:
+        """Return a page once it holds a text."""
+        end, shown = time.monotonic() + longest, ""
+        while time.monotonic() < end:
+            try:
+                with urllib.request.urlopen(f"{self.address}{page}", timeout=10) as answer:  # noqa: S310 - this machine
+                    shown = answer.read().decode()
+            except OSError:
+                shown = ""
+            if mark in shown:
+                return shown
+            time.sleep(0.05)
+        pytest.fail(f"{page or 'the home page'} did not show {mark!r}:\n{shown}\n{self.log.read_text()}")
+
+    def let(self, name: str) -> None:
+        """Let the work end that a page waits for."""
+        (self.site.root / f"go-{name}").touch()
+
+
+@pytest.fixture
+def serve(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, str]], Server]]:
+    """What serves a site with the pages that are given."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site.root / "snippets"), str(PROJECT / "scripts")]))
+    monkeypatch.delenv("LIVE", raising=False)
+    started: list[Server] = []
+
+    def start(pages: dict[str, str]) -> Server:
+        site.write({**FILES, "theme/main.html": "<article>{{ page.content }}</article><body></body>", **pages})
+        config = site.root / "mkdocs.yml"
+        config.write_text(config.read_text(encoding="utf-8") + CONFIG, encoding="utf-8")
+        started.append(Server(site, find_port()))
+        return started[0]
+
+    yield start
+    for server in started:
+        server.process.terminate()
+        server.process.wait()
+
+
+def find_port() -> int:
+    import socket
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def text_of(page: str) -> str:
+    return re.sub(r"<[^>]*>", "", page)
+
+
+def test_every_page_can_be_read_before_anything_ran_and_fills_itself_in(
+    serve: Callable[[dict[str, str]], Server],
+) -> None:
+    server = serve({f"docs/{name}.md": PAGE.format(name=name) for name in NAMES})
+    for name in NAMES:
+        page = server.get(f"{name}/", 'class="waiting"')
+        assert "Before (still runs)." in text_of(page)
+        assert f'print(tool.work("{name}"))' in text_of(page).replace("&quot;", '"')
+        assert "is done" not in page
+    said = json.loads(server.get("livereload/progress", "share"))
+    assert said["share"] == 0
+    assert "0 of 4 pages done" in said["text"]
+    server.let("one")
+    server.get("one/", "one is done")
+    assert json.loads(server.get("livereload/progress", "1 of 4 pages done"))["share"] == 1 / len(NAMES)
+    for name in NAMES:
+        server.let(name)
+    for name in NAMES:
+        page = server.get(f"{name}/", "is done")
+        assert "waiting" not in page
+        assert f"Before {name} is done." in text_of(page)
+    assert json.loads(server.get("livereload/progress", '"share": 1'))["share"] == 1
+    assert "livereload/progress.js" in server.get("one/", "is done")
+
+
+def test_the_page_that_is_open_comes_before_those_above_it(serve: Callable[[dict[str, str]], Server]) -> None:
+    server = serve({f"docs/{at}.md": PAGE.format(name=f"p{at}") for at in range(10, 20)})
+    server.get("18/", 'class="waiting"')  # as many run by now as there are processes, and the others wait
+    for at in range(10, 14):
+        server.let(f"p{at}")
+    server.let("p18")
+    server.get("18/", "p18 is done")
+    for at in (16, 17):
+        server.get(f"{at}/", 'class="waiting"')
+
+
+def test_a_page_that_fails_says_so_in_its_place_until_it_is_mended(serve: Callable[[dict[str, str]], Server]) -> None:
+    server = serve({"docs/bad.md": FAILING, "docs/worse.md": FAILING})
+    page = server.get("bad/", "did not run")
+    assert "waiting" not in page
+    server.get("worse/", "did not run")
+    time.sleep(1.5)  # two that fail must not let each other run for ever
+    runs = server.log.read_text(encoding="utf-8").count("docs/bad.md:6: AttributeError")
+    time.sleep(1.5)
+    assert server.log.read_text(encoding="utf-8").count("docs/bad.md:6: AttributeError") == runs
+    server.let("mended")
+    (server.site.root / "docs/bad.md").write_text(PAGE.format(name="mended"), encoding="utf-8")
+    server.get("bad/", "mended is done")
+
+
+def test_an_edit_of_a_page_that_still_runs_is_shown_and_then_run(serve: Callable[[dict[str, str]], Server]) -> None:
+    server = serve({"docs/one.md": PAGE.format(name="one")})
+    server.get("one/", 'class="waiting"')
+    (server.site.root / "docs/one.md").write_text(PAGE.format(name="other") + "\nMore.\n", encoding="utf-8")
+    server.get("one/", "More.")
+    server.let("one")
+    server.let("other")
+    server.get("one/", "other is done")
