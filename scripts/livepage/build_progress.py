@@ -51,7 +51,7 @@ class Progress:
     def note_done(self, page: str) -> None:
         """Count a page."""
         with self._lock:
-            self.done.add(page)
+            self.done.update({page} & self.weights.keys())
         self._tell(page)
 
     def find_share(self) -> float:
