@@ -36,7 +36,9 @@ def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
     if options["id_prefix"] is None and not options["id"]:
         options["id_prefix"] = f"block-{index + 1}-"
     if outcome.waits:
-        return Markup(_show_source(md, piece) + WAITS)  # noqa: S704 - the highlighter escapes it
+        code = _show_source(md, piece)
+        shown = code if "source" in piece.options else f"<details><summary>What runs here</summary>{code}</details>"
+        return Markup(shown + WAITS)  # noqa: S704 - the highlighter escapes it
     _rendering.append(piece)
     try:
         output = base_format(language="python", run=lambda *_, **__: outcome.text, code=piece.code, md=md, **options)
