@@ -40,7 +40,8 @@ def obtain(source: Source) -> tuple[list[Outcome], bool]:
     if outcomes is not None:
         return outcomes, False
     if project.elsewhere and tool:
-        return _ask(source, project.elsewhere), True
+        outcomes = _ask(source, project.elsewhere)
+        return outcomes, not any(outcome.waits for outcome in outcomes)
     return run(source, tool), True
 
 

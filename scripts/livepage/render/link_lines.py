@@ -9,14 +9,19 @@ from livepage.read import Origin, project
 
 _MESSAGE = re.compile(r"Doc file '(?P<page>[^']+)' contains an? (?:[a-z]+ )*(?:link|image|anchor)? ?'(?P<link>[^']*)'")
 
+_TARGET = re.compile(r"the doc '([^']+)'")
+
 
 class LineOfLink(logging.Filter):
     """Puts `docs/page.md:42: ` in front of what MkDocs says about a link."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Rewrite the record where it names a page and a link."""
+        """Rewrite the record where it names a page and a link; drop it where it misses an anchor that may come yet."""
         message = record.getMessage()
         if match := _MESSAGE.match(message):
+            about = {match["page"], *_TARGET.findall(message)}
+            if "anchor" in message and any((project.docs / name).as_posix() in project.pending for name in about):
+                return False  # what that page shows, and its anchors with it, is still to come
             name = (project.docs / match["page"]).as_posix()
             origin = find_link(name, match["link"])
             record.msg, record.args = f"{origin}: {message}", ()

@@ -171,6 +171,26 @@ def test_a_page_that_fails_says_so_in_its_place_until_it_is_mended(serve: Callab
     server.get("bad/", "mended is done")
 
 
+def test_an_anchor_that_is_still_to_come_is_not_missed_and_one_that_never_comes_is(
+    serve: Callable[[dict[str, str]], Server],
+) -> None:
+    printing = PAGE.format(name="one").replace(
+        'print(tool.work("one"))', 'print("## There { #" + tool.work("one")[:3] + " }")'
+    )
+    server = serve({"docs/a.md": "# A\n\n[there](one.md#one) and [nowhere](one.md#none).\n", "docs/one.md": printing})
+    server.get("one/", 'class="waiting"')
+    assert "does not contain an anchor" not in server.log.read_text(encoding="utf-8")
+    server.let("one")
+    server.get("one/", "There")
+    server.get("livereload/progress", '"share": 1')
+    end = time.monotonic() + 30
+    while "'#none'" not in (log := server.log.read_text(encoding="utf-8")):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert "docs/a.md:3" in log
+    assert "'#one'" not in log
+
+
 def test_an_edit_of_a_page_that_still_runs_is_shown_and_then_run(serve: Callable[[dict[str, str]], Server]) -> None:
     server = serve({"docs/one.md": PAGE.format(name="one")})
     server.get("one/", 'class="waiting"')
