@@ -71,6 +71,7 @@ def test_there_is_a_workflow_for_each_event() -> None:
         "comment": {"workflow_run"},
         "main": {"push", "workflow_dispatch"},
         "newest": {"schedule", "workflow_dispatch"},
+        "nightly": {"schedule", "workflow_dispatch"},
         "peers": {"pull_request", "schedule", "workflow_dispatch"},
         "publish": {"workflow_call"},
         "pull-request": {"pull_request", "merge_group", "workflow_call"},

@@ -1,6 +1,7 @@
 """Run the pages that are named on the standard input, and print what each came to: the process of `livepage.workers`.
 
-Each page runs as it does in a build, and what it comes to is kept; nothing is rendered.
+A line of it is JSON: the name of a page, and whether it runs once, after an edit, or whole whatever is held of it. Each
+page runs as it does in a build, and what it comes to is kept; nothing is rendered.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from queue import Queue
 from typing import IO, Any
 
 from livepage import render_one
-from livepage.read import GARBAGE, Answer, Failure, Origin, log, project
+from livepage.keep import outcomes
+from livepage.read import GARBAGE, ONCE, WHOLE, Answer, Failure, Origin, log, project
 
 _leave = os._exit  # which a page must not call
 
@@ -54,9 +56,13 @@ def main() -> None:
         slow.addHandler(_Teller(output, "work"))
         slow.setLevel(logging.INFO)
         slow.propagate = False
-    pages: Queue[str] = Queue()
-    threading.Thread(target=_read, args=(pages,), daemon=True).start()
-    while page := pages.get():
+    jobs: Queue[tuple[str, str]] = Queue()
+    threading.Thread(target=_read, args=(jobs,), daemon=True).start()
+    while True:
+        page, how = jobs.get()
+        project.holds = how != ONCE
+        if how == WHOLE:
+            outcomes.let_go(page)
         try:
             answer = render_one.run(Path(page), config)
         except Exception as error:  # noqa: BLE001 - whatever it is, the build must hear of it
@@ -65,10 +71,11 @@ def main() -> None:
         _tell(output, {"data": answer.data, "failure": failure})
 
 
-def _read(pages: Queue[str]) -> None:
+def _read(jobs: Queue[tuple[str, str]]) -> None:
     """Hand on what is read; end the process, whatever runs, when the other end is closed."""
     for line in sys.stdin:
-        pages.put(line.strip())
+        page, how = json.loads(line)
+        jobs.put((page, how))
     _leave(0)
 
 

@@ -28,13 +28,15 @@ class BareWork:
 
     Attributes:
         compiles: For each compile the target, the ids of the devices, the module in MLIR's byte code and the options.
-        runs: The functions and the Python codes that a page runs once and keeps the answer of.
+        functions: Module and name of each function that a page runs once and keeps the answer of.
+        codes: The Python codes that it lets another process run, each with variables of the environment.
         modules: The HLO of each program at every pass, as text.
         unknown: How many compiles and programs cannot be written to a file; the floor goes without them.
     """
 
     compiles: list[tuple[str, list[int], bytes, bytes]] = field(default_factory=list)
-    runs: list[Any] = field(default_factory=list)
+    functions: list[tuple[str, str]] = field(default_factory=list)
+    codes: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     modules: set[str] = field(default_factory=set)
     unknown: int = 0
 
@@ -45,6 +47,7 @@ def note(build: Callable[[], None]) -> BareWork:
 
     from chapters import recorded_runs
     from claims import evidence
+    from inside_xla.site_adapter import SiteAdapter
     from livepage import workers
 
     compiler_run = import_module("xla_inspect.compilation.compiler_run")
@@ -59,6 +62,9 @@ def note(build: Callable[[], None]) -> BareWork:
         ):
             known = getattr(module, name)
             patches.enter_context(patch.object(module, name, partial(noted, known)))
+        # A module that each page imports anew would not be the one that notes.
+        own = {module.__name__.partition(".")[0] for module in (recorded_runs, evidence)}
+        patches.enter_context(patch.object(SiteAdapter, "packages", (*SiteAdapter.packages, *sorted(own))))
         # What another process compiled would not be heard of here.
         patches.enter_context(patch.object(workers, "count_cores", return_value=1))
         build()
@@ -103,7 +109,7 @@ class _Noting:
         return reading
 
     def run(self, known: Known, function: Known) -> Any:  # noqa: ANN401 - what `known` returns
-        self.work.runs.append(function)
+        self.work.functions.append((function.__module__, function.__qualname__))
         self.within.a_run = True
         try:
             return known(function)
@@ -111,7 +117,7 @@ class _Noting:
             self.within.a_run = False
 
     def run_code(self, known: Known, code: str, **environment: str) -> Any:  # noqa: ANN401 - what `known` returns
-        self.work.runs.append((code, environment))
+        self.work.codes.append((code, environment))
         return known(code, **environment)
 
 
@@ -130,13 +136,12 @@ def compile_all(path: Path) -> None:
             option for option in asked.env_option_overrides if not option[0].startswith("xla_dump")
         ]
         compile_one(client, ids, code, asked)
-    for run in work.runs:
-        if isinstance(run, tuple):
-            from claims import evidence
+    for module, name in work.functions:
+        getattr(import_module(module), name)()
+    from claims import evidence
 
-            evidence.run_code(run[0], **run[1])
-        else:
-            run()
+    for python, environment in work.codes:
+        evidence.run_code(python, **environment)
 
 
 def compile_one(client: Any, ids: list[int], code: bytes, options: Any) -> None:  # noqa: ANN401 - jaxlib's own types

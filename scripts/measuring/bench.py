@@ -173,7 +173,8 @@ def prepare(place: Path) -> None:
     (place / "work").write_bytes(pickle.dumps(work))
     (place / "texts").write_text(json.dumps(sorted(work.modules)), encoding="utf-8")
     write_plain(place, project.sources.values())
-    say(f"{len(work.compiles)} compiles, {len(work.runs)} runs, {len(work.modules)} modules; {work.unknown} left out")
+    made = len(work.functions) + len(work.codes)
+    say(f"{len(work.compiles)} compiles, {made} runs, {len(work.modules)} modules; {work.unknown} left out")
 
 
 def read(place: Path) -> None:

@@ -135,7 +135,9 @@ def run_python(code: str, **environment: str) -> str:
 
 def run_code(code: str, **environment: str) -> str:
     """Do what `run_python` does, and keep nothing."""
-    inherited = {name: value for name, value in os.environ.items() if name not in {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}}
+    inherited = os.environ.copy()
+    for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS"):
+        inherited.pop(name, None)
     done = subprocess.run(  # noqa: S603 - this Python, and code of this package
         [sys.executable, "-c", code],
         env={**inherited, **environment},

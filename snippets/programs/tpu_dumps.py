@@ -50,7 +50,7 @@ def tpu_dumps() -> dict[str, tuple[int, int, str]]:
         for number, way in enumerate(WAYS):
             folder = Path(parent) / str(number)
             folder.mkdir()
-            environment = {**os.environ, **QUIET, "XLA_FLAGS": ""}
+            environment = {**os.environ.copy(), **QUIET, "XLA_FLAGS": ""}
             if way in BEFORE:
                 name, flags = BEFORE[way]
                 environment[name] = flags.format(folder)

@@ -34,7 +34,7 @@ def tpu_low_level() -> dict[str, int]:
     Beside them, how many files hold MLIR. Without libtpu everything is zero.
     """
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, **QUIET, "LIBTPU_INIT_ARGS": FLAGS.format(folder=folder)}
+        environment = {**os.environ.copy(), **QUIET, "LIBTPU_INIT_ARGS": FLAGS.format(folder=folder)}
         command = [sys.executable, "-c", CHILD]
         subprocess.run(command, env=environment, check=False, capture_output=True)  # noqa: S603 - ours
         texts = [(NAME.match(file.stem), file.read_text(encoding="utf-8")) for file in Path(folder).iterdir()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ def find_files(
             that they put together.
     """
     waiting, files, known = list(starts), set[Path](), set[str]()
+    list_beside = cache(_list_beside)  # what lies beside one file lies beside others
     while waiting:
         start = waiting.pop()
         if isinstance(start, str):
@@ -45,7 +46,7 @@ def find_files(
             files.add(start)
             if start.suffix == ".py":
                 code = start.read_text(encoding="utf-8")
-                waiting += (code, *_list_data(code, start.parent))
+                waiting += (code, *_list_data(code, list_beside(start.parent)))
     return frozenset(files)
 
 
@@ -118,14 +119,19 @@ def _list_parents(name: str) -> list[str]:
     return [".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
 
 
-def _list_data(code: str, folder: Path) -> Iterator[Path]:
+def _list_data(code: str, beside: Mapping[str, Path]) -> Iterator[Path]:
     """Yield the files, or the files of folders without Python, that strings of code name and that lie beside it."""
-    names = _read(code)[1]
-    for path in (path for path in folder.iterdir() if path.name in names and path.suffix != ".py"):
+    for name in _read(code)[1] & beside.keys():
+        path = beside[name]
         if path.is_file():
             yield path
         elif not any(path.rglob("*.py")):
             yield from _walk(path)
+
+
+def _list_beside(folder: Path) -> dict[str, Path]:
+    """Return what a folder holds besides Python, by name."""
+    return {path.name: path for path in folder.iterdir() if path.suffix != ".py"}
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -9,12 +9,15 @@ import os
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Container
-    from pathlib import Path
 
 UNFINISHED = ".tmp"
 """How the name of a file ends that is being written."""
@@ -47,6 +50,58 @@ def read(path: Path) -> bytes | None:
     except OSError:
         return None
     return data
+
+
+class Claim:
+    """The right to make a file that several processes want, so that one makes it and the others find it.
+
+    It ends with its context, or with the process. Nobody waits longer than `patience`: a file that is made twice is
+    work lost, and no more. Where the system has no locks of this kind, or no file is kept, everybody has the right.
+
+    Attributes:
+        waited: Whether another had the right first, and so may have made the file by now.
+    """
+
+    def __init__(self, path: Path | None, *, patience: float = 120) -> None:
+        """Wait until nobody else makes a file.
+
+        Args:
+            path: The file; None where none is kept.
+            patience: For how many seconds to wait at most.
+        """
+        self.waited = False
+        self._lock: IO[str] | None = None
+        if path is None:
+            return
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = path.with_name(f".{path.name}-claim{UNFINISHED}").open("w")
+            self._wait(self._lock, patience)
+
+    def _wait(self, lock: IO[str], patience: float) -> None:
+        if sys.platform == "win32":
+            return
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.waited = True
+                time.sleep(0.02)
+            else:
+                return
+
+    def __enter__(self) -> Self:
+        """Do nothing: the right is there already."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let others make the file."""
+        if self._lock:
+            with suppress(OSError):  # on Windows another may have it open
+                # Whoever waits for the lock, or comes later and makes another, finds the file there.
+                Path(self._lock.name).unlink(missing_ok=True)
+            self._lock.close()
 
 
 def evict(

@@ -1,18 +1,13 @@
 """The built site, behind a small server that compresses, in one Chromium that all of these tests share.
 
-Each test takes a page of its own by the name `page_path`, so a chapter that is added is covered without a new test.
+A test takes each page by the name `page_path`, so a chapter that is added is covered without a new test. One that only
+looks takes it from `look_at` or `look_into`, where it shares a window with others; one that acts from `open_anew`; and
+one that listens from the beginning, or changes its window, from `open_page`.
 """
 
 from __future__ import annotations
 
-import gzip
-import sys
-import threading
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from mimetypes import guess_type
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,7 +19,9 @@ from programs import transformer_block as large
 from xla_inspect import capture_all
 from xla_inspect.report.explorer import write_report
 
-from . import node
+from . import node, visits
+from .host import Site, serve
+from .visits import POLICY, WIDE, Look, Looker, Visits
 from .waiting import wait_until
 
 if TYPE_CHECKING:
@@ -37,7 +34,6 @@ if TYPE_CHECKING:
     from .node import RunNode
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-WIDE, PHONE = 1280, 390
 # A browser that talks to nobody but the page.
 QUIET = (
     "--no-sandbox",
@@ -47,30 +43,6 @@ QUIET = (
     "--no-first-run",
     "--disable-quic",
 )
-COMPRESSED = ("text/", "application/json", "image/svg+xml")
-
-
-@dataclass
-class Site:
-    """A served site.
-
-    Attributes:
-        folder: Where its files lie.
-        address: Where it is served, without a slash at the end.
-        sent: Path and size in bytes of every answer, in order, headers not counted.
-    """
-
-    folder: Path
-    address: str = ""
-    sent: list[tuple[str, int]] = field(default_factory=list)
-
-    @property
-    def html(self) -> list[str]:
-        """Every page, as its path below the site's root."""
-        return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.html"))
-
-
-POLICY = "Content Security Policy"
 CHAPTER = "pipeline/index.html"  # has everything that a page may have
 
 
@@ -80,23 +52,16 @@ def lacks(page_path: str, found: object) -> bool:
     return not found
 
 
-# Folds and tabs hide what they hold: open every fold, and show every pane of every tab set at once.
-REVEAL = """() => {
-  for (const fold of document.querySelectorAll("details")) fold.open = true
-  for (const pane of document.querySelectorAll(".tabbed-block")) pane.style.display = "block"
-}"""
-
-
-class Revealer(Protocol):
-    """Shows what a page hides in folds and tabs."""
-
-    def __call__(self, page: Page) -> None: ...
-
-
 class Opener(Protocol):
     """Opens a page of the site in a new window, by its path."""
 
     def __call__(self, path: str, **options: object) -> Page: ...
+
+
+class Anew(Protocol):
+    """Loads a page of the site anew, by its path, for a test that acts."""
+
+    def __call__(self, path: str, look: Look = ...) -> Page: ...
 
 
 class Show(Protocol):
@@ -130,6 +95,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("page_path", pages if chosen else [*pages, "404.html"])
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of each page beside each other, last those that look into its folds: so they share its windows."""
+    places = [place for place, item in enumerate(items) if "page_path" in _parameters(item)]
+    order = {
+        path: number
+        for number, path in enumerate(dict.fromkeys(_parameters(items[place])["page_path"] for place in places))
+    }
+    tests = [items[place] for place in places]
+    tests.sort(
+        key=lambda test: (order[_parameters(test)["page_path"]], "look_into" in getattr(test, "fixturenames", ()))
+    )
+    for place, test in zip(places, tests, strict=True):
+        items[place] = test
+
+
+def _parameters(item: pytest.Item) -> dict[str, object]:
+    called = getattr(item, "callspec", None)
+    return called.params if called else {}
+
+
 @pytest.fixture(scope="session")
 def layer() -> Captures:
     """The dense layer for the usual targets."""
@@ -155,17 +140,6 @@ def site(built_site: Path) -> Generator[Site]:
         yield served
 
 
-@contextmanager
-def serve(folder: Path) -> Generator[Site]:
-    """Serve a built site on this machine."""
-    served = Site(folder)
-    with _Server(("127.0.0.1", 0), _handler(served)) as server:
-        served.address = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield served
-        server.shutdown()
-
-
 @pytest.fixture(scope="session")
 def run_node(root: Path) -> RunNode:
     """Run programs beside the pinned npm packages."""
@@ -181,14 +155,37 @@ def browser(chromium: str) -> Generator[Browser]:
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def windows(site: Site, browser: Browser) -> Generator[Visits]:
+    """The windows that stay open."""
+    opened = Visits(browser, site.address)
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-def reveal() -> Revealer:
-    """Show everything that a page hides."""
+def look_at(windows: Visits) -> Generator[Looker]:
+    """Look at pages as they load."""
+    yield from visits.look(windows, opened=False)
 
-    def reveal(page: Page) -> None:
-        page.evaluate(REVEAL)
 
-    return reveal
+@pytest.fixture
+def look_into(windows: Visits) -> Generator[Looker]:
+    """Look at pages with every fold and tab open."""
+    yield from visits.look(windows, opened=True)
+
+
+@pytest.fixture
+def open_anew(windows: Visits) -> Generator[Anew]:
+    """Load pages, for a test that acts on them in any way that a reader could; their policy must block nothing."""
+    loaded = []
+
+    def open_anew(path: str, look: Look = Look()) -> Page:  # noqa: B008 - it is frozen
+        loaded.append(windows.load(path, look))
+        return loaded[-1].page
+
+    yield open_anew
+    assert [window.blocked for window in loaded if window.blocked] == []
 
 
 @pytest.fixture
@@ -209,47 +206,6 @@ def open_page(site: Site, browser: Browser) -> Generator[Opener]:
     for context in contexts:
         context.close()
     assert blocked == []
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Report what went wrong, but not that a page was closed while it was being sent."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)  # type: ignore[arg-type]  # handed on as it came
-
-
-def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
-    packed: dict[Path, bytes] = {}
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            path = site.folder / self.path.partition("?")[0].lstrip("/")
-            path = path / "index.html" if path.is_dir() else path
-            status = HTTPStatus.OK if path.is_file() else HTTPStatus.NOT_FOUND
-            if status == HTTPStatus.NOT_FOUND:
-                path = site.folder / "404.html"
-            kind = guess_type(path)[0] or "application/octet-stream"
-            compress = kind.startswith(COMPRESSED)
-            if path not in packed:
-                content = path.read_bytes()
-                packed[path] = gzip.compress(content, 9) if compress else content
-            self.send_response(status)
-            self.send_header("Content-Type", f"{kind}; charset=utf-8" if compress else kind)
-            self.send_header("Content-Length", str(len(packed[path])))
-            if compress:
-                self.send_header("Content-Encoding", "gzip")
-            self.end_headers()
-            self.wfile.write(packed[path])
-            site.sent.append((self.path, len(packed[path])))
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing: the tests say what matters."""
-
-    return Handler
 
 
 @dataclass

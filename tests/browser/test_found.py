@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from .conftest import Opener, Site
+    from .conftest import Opener
+    from .host import Site
 
 MOST_INDEXED = 300_000
 _FENCE = re.compile(r"^([ \t>]*)(`{3,}|~{3,})[^\n]*\n.*?^\1\2[ \t]*$", re.DOTALL | re.MULTILINE)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from xla_inspect import Captures
 
-    from .conftest import Site
+    from .host import Site
     from .node import RunNode
 
 PROGRAM = "node_modules/html-validate/bin/html-validate.mjs"

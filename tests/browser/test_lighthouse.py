@@ -7,12 +7,12 @@ import os
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from .conftest import serve
+from .host import serve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .conftest import Site
+    from .host import Site
     from .node import RunNode
 
 CHAPTER = "pipeline/"

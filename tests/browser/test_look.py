@@ -9,14 +9,16 @@ import pytest
 from playwright.sync_api import expect
 
 from .conftest import lacks
+from .visits import PHONE, WIDE, Look
 from .waiting import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from .conftest import Opener, Site
+    from .conftest import Anew, Opener
+    from .host import Site
+    from .visits import Looker
 
-PHONE = 390
 DARK_BELOW = 0.2
 LANDING = 160  # pixels below the top of the window, room for the header
 LANDED = """([id, most]) => {
@@ -51,8 +53,8 @@ def test_the_toggle_chooses_a_scheme_and_a_reload_keeps_it(open_page: Opener) ->
     assert brightness(page) > DARK_BELOW
 
 
-def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_page: Opener, page_path: str) -> None:
-    page = open_page(page_path)
+def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_anew: Anew, page_path: str) -> None:
+    page = open_anew(page_path)
     labels = page.locator("article .tabbed-set:not(details .tabbed-set) > .tabbed-labels > label")
     names = [name.strip() for name in labels.all_inner_texts()]
     shared = next((name for name in dict.fromkeys(names) if names.count(name) > 1 and names.index(name)), None)
@@ -70,8 +72,8 @@ def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_page: 
     assert set(page.evaluate(chosen, shared)) == {True}
 
 
-def test_a_folded_listing_says_what_it_holds(open_page: Opener, page_path: str) -> None:
-    page = open_page(page_path)
+def test_a_folded_listing_says_what_it_holds(look_at: Looker, page_path: str) -> None:
+    page = look_at(page_path)
     bars = page.evaluate(
         """[...document.querySelectorAll("details.listing > summary")].filter(bar => bar.checkVisibility())
         .map(bar => [bar.innerText.trim().length > 3, getComputedStyle(bar).cursor,
@@ -80,8 +82,8 @@ def test_a_folded_listing_says_what_it_holds(open_page: Opener, page_path: str) 
     assert [bar for bar in bars if bar != [True, "pointer", '"+"']] == []
 
 
-def test_no_listing_is_cut_off_without_a_fold(open_page: Opener, page_path: str) -> None:
-    page = open_page(page_path)
+def test_no_listing_is_cut_off_without_a_fold(look_at: Looker, page_path: str) -> None:
+    page = look_at(page_path)
     cut = page.evaluate(
         """[...document.querySelectorAll("article pre, article .highlight")].filter(box => box.checkVisibility())
         .filter(box => box.scrollHeight > box.clientHeight + 1).map(box => box.innerText.slice(0, 80))"""
@@ -89,8 +91,8 @@ def test_no_listing_is_cut_off_without_a_fold(open_page: Opener, page_path: str)
     assert cut == []
 
 
-def test_on_a_phone_hlo_wraps_inside_its_listing(open_page: Opener, page_path: str) -> None:
-    page = open_page(page_path, viewport={"width": PHONE, "height": 800})
+def test_on_a_phone_hlo_wraps_inside_its_listing(look_at: Looker, page_path: str) -> None:
+    page = look_at(page_path, Look(PHONE, "dark"))
     wide = page.evaluate(
         """[...document.querySelectorAll("article .language-hlo pre")].filter(box => box.checkVisibility())
         .filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText.slice(0, 80))"""
@@ -105,8 +107,8 @@ def test_the_fonts_come_from_the_site(open_page: Opener) -> None:
     assert {name.strip('"') for name in loaded} == {"Notebook Serif", "Notebook Mono"}
 
 
-def test_the_copy_button_copies_the_listing(open_page: Opener, page_path: str) -> None:
-    page = open_page(page_path)
+def test_the_copy_button_copies_the_listing(open_anew: Anew, page_path: str) -> None:
+    page = open_anew(page_path)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     listing = page.locator("article .highlight:visible").first
     if lacks(page_path, listing.count()):
@@ -118,9 +120,9 @@ def test_the_copy_button_copies_the_listing(open_page: Opener, page_path: str) -
     assert page.evaluate("navigator.clipboard.readText()") == listing.locator("pre code").text_content()
 
 
-@pytest.mark.parametrize("width", [1280, PHONE])
-def test_a_link_within_the_page_lands_at_its_section(open_page: Opener, page_path: str, width: int) -> None:
-    page = open_page(page_path, viewport={"width": width, "height": 844})
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_a_link_within_the_page_lands_at_its_section(open_anew: Anew, page_path: str, width: int) -> None:
+    page = open_anew(page_path, Look(width))
     links = page.locator('article figure.stages >> nth=0 >> a[href^="#"]')
     if lacks(page_path, links.count()):
         return

@@ -10,7 +10,8 @@ import nbformat
 if TYPE_CHECKING:
     import pytest
 
-    from .conftest import Opener, Site
+    from .conftest import Opener
+    from .host import Site
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MOST_BYTES = 104 * 1024  # the notebook on HLO shows three targets, and its jaxpr beside each

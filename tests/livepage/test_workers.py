@@ -136,6 +136,22 @@ def test_who_waits_for_a_page_that_takes_longer_goes_on_without(
     assert pages.obtain("docs/a.md", timeout=0.1) is None
 
 
+def test_a_second_process_begins_when_the_pool_is_widened(
+    pool: Callable[..., workers.Workers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "count_cores", lambda: 2)
+    begun = tmp_path / "begun"
+    pages = pool(a=ENDLESS.format(path=str(begun)), b=PAGE.format(number=2))
+    pages.most = 1
+    for page in pages.pages:
+        pages.ask_last(page)
+    while not begun.exists():
+        time.sleep(0.02)
+    assert pages.obtain("docs/b.md", timeout=0.5) is None
+    pages.widen()
+    assert texts(pages.obtain("docs/b.md")) == ["2 pages\n"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="ends a process by a signal")
 def test_the_processes_end_with_a_build_that_is_killed(tooled: Callable[..., Site], tmp_path: Path) -> None:
     site = tooled(a=ENDLESS.format(path=str(tmp_path / "begun")))
@@ -169,3 +185,75 @@ def test_what_a_page_logs_in_its_process_is_heard_of(
         assert texts(pool(a=reading).obtain("docs/a.md")) == ["1 pages\n"]
     assert "docs/a.md is not kept: it read the clock" in caplog.messages
     assert not page_store.seems_kept("docs/a.md")
+
+
+WAITING = """
+```python exec="on"
+from pathlib import Path
+import time
+import tool
+
+while not Path({path!r}).exists():
+    time.sleep(0.02)
+print(tool.count(9))
+```
+"""
+
+
+def edit(name: str, old: str, new: str) -> None:
+    page = project.root / "docs" / f"{name}.md"
+    page.write_text(page.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
+def was_partial(answer: workers.Answer | None) -> bool:
+    assert answer is not None
+    return bool(answer.data["partial"])
+
+
+def test_an_edited_page_goes_to_the_process_that_holds_it_unless_that_is_busy(
+    pool: Callable[..., workers.Workers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "count_cores", lambda: 2)
+    monkeypatch.delenv("LIVE", raising=False)
+    pages = pool(a=PAGE.format(number=1) + PAGE.format(number=5), b=WAITING.format(path=str(tmp_path / "go")))
+    pages.pages, pages.holds = [], True
+    assert not was_partial(pages.obtain("docs/a.md"))
+    for number in (2, 3, 4):
+        edit("a", f"count({number - 1})", f"count({number})")
+        answer = pages.obtain("docs/a.md")
+        assert was_partial(answer)
+        assert texts(answer) == [f"{number} pages\n", "5 pages\n"]
+    holder = pages._holders["docs/a.md"]  # noqa: SLF001 - which of two is chance
+    pages._holders["docs/b.md"] = holder  # noqa: SLF001 - so that it is busy
+    pages.ask("docs/b.md")
+    await_true(lambda: holder in pages._busy)  # noqa: SLF001 - as above
+    edit("a", "count(4)", "count(6)")
+    answer = pages.obtain("docs/a.md", timeout=30)
+    assert texts(answer) == ["6 pages\n", "5 pages\n"]
+    assert not was_partial(answer)
+    (tmp_path / "go").touch()
+    assert texts(pages.obtain("docs/b.md")) == ["9 pages\n"]
+
+
+def test_the_processes_of_a_build_hold_no_page(
+    pool: Callable[..., workers.Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "count_cores", lambda: 1)
+    pages = pool(a=PAGE.format(number=1) + PAGE.format(number=5))
+    pages.obtain("docs/a.md")
+    edit("a", "count(1)", "count(2)")
+    answer = pages.obtain("docs/a.md")
+    assert texts(answer) == ["2 pages\n", "5 pages\n"]
+    assert not was_partial(answer)
+
+
+def test_every_page_runs_whole_where_all_are_asked_to(
+    pool: Callable[..., workers.Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "count_cores", lambda: 1)
+    monkeypatch.setenv("LIVE", "all")
+    pages = pool(a=PAGE.format(number=1) + PAGE.format(number=5))
+    pages.holds = True
+    pages.obtain("docs/a.md")
+    edit("a", "count(1)", "count(2)")
+    assert not was_partial(pages.obtain("docs/a.md"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import json
 import os
 import re
 import shutil
@@ -22,6 +23,88 @@ sys.argv = ["mkdocs", "build", "--strict", "--quiet"]
 runpy.run_module("mkdocs", run_name="__main__")
 """
 
+NOWHERE = ("docs/glossary.md", "docs/next.md")
+"""Pages of which most changes let neither run."""
+
+EVERYWHERE = ("docs/fusion.md", "docs/ledger.md", "docs/pipeline.md", "docs/practice/hlo.py", "docs/what-changed.md")
+"""Pages of several kinds, which all changes of what each page depends on let run."""
+
+type Reached = tuple[tuple[str, ...], tuple[str, ...]]
+"""Pages that have to run again, and pages that need not."""
+
+
+def edit(file: str, old: str, new: str) -> dict[str, str]:
+    return {"file": file, "old": old, "new": new}
+
+
+def make(file: str) -> dict[str, str]:
+    return {"file": file, "made": "{}\n"}
+
+
+PLANTED: list[tuple[str, dict[str, str], Reached]] = [
+    ("nothing", {}, ((), (*EVERYWHERE, *NOWHERE))),
+    ("prose", edit("docs/fusion.md", "\n# ", "\n\nA sentence.\n\n# "), ((), (*EVERYWHERE, *NOWHERE))),
+    ("a block", edit("docs/fusion.md", "(1024, 1024)", "(1024, 1025)"), (("docs/fusion.md",), NOWHERE)),
+    ("a value", edit("docs/pipeline.md", '`= len(one["cpu"].runs)`', "`= 1`"), (("docs/pipeline.md",), NOWHERE)),
+    ("a check", edit("docs/buffers.md", 'check="On each', 'check="At each'), (("docs/buffers.md",), NOWHERE)),
+    (
+        "a cell",
+        edit("docs/practice/hlo.py", "import inspect\n", "import inspect, re\n"),
+        (("docs/practice/hlo.py",), NOWHERE),
+    ),
+    (
+        "a program",
+        edit("snippets/programs/product.py", "import jax\n", "import jax as jax\n"),
+        (("docs/fusion.md", "docs/questions.md", "docs/when-xla-helps.md"), ("docs/jaxpr.md", *NOWHERE)),
+    ),
+    (
+        "a picture",
+        edit("snippets/chapters/exchange_picture.py", '"""', '""" '),
+        (("docs/sharding.md", "docs/stablehlo.md"), NOWHERE),
+    ),
+    ("a rule of the ledger", edit("snippets/claims/fusion.py", '"""', '""" '), (("docs/ledger.md",), NOWHERE)),
+    ("the package", edit("snippets/xla_inspect/hlo/parser.py", '"""', '""" '), (EVERYWHERE, ())),
+    ("the targets", edit("snippets/xla_inspect/targets/table.toml", "# The", "# These"), (EVERYWHERE, ())),
+    ("a device", edit("snippets/xla_inspect/targets/gpu_specs/h100.txtpb", "\n", "\n\n"), (EVERYWHERE, ())),
+    (
+        "a measurement",
+        edit("docs/data/speed.json", "{", "{ "),
+        (("docs/when-xla-helps.md",), ("docs/fusion.md", *NOWHERE)),
+    ),
+    ("a claim", edit("docs/data/claims.toml", "\n", "\n\n"), (("docs/ledger.md",), ("docs/fusion.md", *NOWHERE))),
+    (
+        "a record of another compiler",
+        edit("snippets/peers/tvm/record.json", "{", "{ "),
+        (("docs/peers.md",), ("docs/fusion.md", *NOWHERE)),
+    ),
+    (
+        "a release that was measured",
+        make("docs/data/drift/0.13.0.json"),
+        (("docs/what-changed.md",), ("docs/fusion.md", *NOWHERE)),
+    ),
+    (
+        "times that were measured",
+        make("docs/data/kernel-times.json"),
+        (("docs/fusion.md", "docs/pipeline.md"), NOWHERE),
+    ),
+    ("a pin", edit("pyproject.toml", '"tvm', '"tvm '), (("docs/build.md", "docs/peers.md"), ("docs/fusion.md",))),
+    ("an exercise", edit("snippets/practice/hlo/donate.py", '"""', '""" '), (("docs/practice/hlo.py",), NOWHERE)),
+    (
+        "a solution",
+        edit("snippets/practice/solutions/hlo/donate.py", "import", "import re\nimport"),
+        (("docs/practice/hlo.py",), NOWHERE),
+    ),
+    ("what runs pages", edit("scripts/livepage/run/asserts.py", '"""', '""" '), (EVERYWHERE, ())),
+    ("a package of others", {"package": "jaxlib"}, (EVERYWHERE, ())),
+]
+VARIABLES = {
+    "XLA_FLAGS": "--xla_cpu_enable_fast_math=true",
+    "LIBTPU_INIT_ARGS": "--xla_tpu_enable_latency_hiding_scheduler=false",
+    "JAX_ENABLE_X64": "1",
+    "JAX_DEFAULT_MATMUL_PRECISION": "highest",
+    "REQUIRE_TARGETS": "cpu",
+}
+
 
 def ask_git(folder: Path, *words: str) -> list[str]:
     """Return the lines that git says of a folder."""
@@ -40,26 +123,74 @@ def clone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (root / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / name, folder / name)
-    environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | {
+    build = run_in(folder, "-c", ON_ONE_CORE)
+    assert build.returncode == 0, build.stderr
+    return folder / "site"
+
+
+def run_in(folder: Path, *words: str, **changed: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the clone, as on another machine, and with other variables of the environment."""
+    apart = {"SOURCE_DATE_EPOCH", "LIVE", "LIVEPAGE_BUILD"}
+    environment = {name: value for name, value in os.environ.items() if name not in apart} | {
         "PYTHONPATH": os.pathsep.join([str(folder / "snippets"), str(folder / "scripts")]),
         "PYTHONHASHSEED": "1",
         "XLA_INSPECT_CACHE": str(folder / "cache"),
         "TZ": "Asia/Tokyo",
         "LC_ALL": "de_DE.UTF-8",
+        **{name: value for name, value in changed.items() if name != "input"},
     }
-    build = subprocess.run(
-        [sys.executable, "-c", ON_ONE_CORE], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, check=False
-    )
-    assert build.returncode == 0, build.stderr
-    return folder / "site"
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, input=changed.get("input"), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+
+
+def list_files(site: Path) -> set[str]:
+    return {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+
+
+def compare(one: Path, other: Path) -> list[str]:
+    """Return the files that only one of two sites has, or that are not the same bytes."""
+    both = list_files(one) & list_files(other)
+    differ = {name for name in both if not filecmp.cmp(one / name, other / name, shallow=False)}
+    return sorted(differ | (list_files(one) ^ list_files(other)))
 
 
 def test_two_builds_are_the_same_byte_for_byte(built_site: Path, clone: Path) -> None:
-    first, second = ({path.relative_to(s) for path in s.rglob("*") if path.is_file()} for s in (built_site, clone))
-    assert first == second
     made = {"pipeline/index.html", "pipeline/index.md", "sitemap.xml", "llms.txt", "search/search_index.json"}
-    assert {Path(name) for name in made} <= first
-    assert [name for name in first if not filecmp.cmp(built_site / name, clone / name, shallow=False)] == []
+    assert made <= list_files(built_site)
+    assert compare(built_site, clone) == []
+
+
+def test_what_is_kept_of_all_pages_is_what_a_new_run_comes_to(built_site: Path, clone: Path) -> None:
+    built = compare(built_site, clone)
+    again = run_in(clone.parent, "-m", "mkdocs", "build", "--strict")
+    assert (built, again.returncode, "(0 run)" in again.stderr) == ([], 0, True), again.stderr
+    assert compare(built_site, clone) == []
+
+
+@pytest.fixture(scope="module")
+def stale(clone: Path) -> list[list[str]]:
+    """The pages that would run again after each of `PLANTED`, in that order."""
+    lines = "".join(json.dumps(change) + "\n" for _, change, _ in PLANTED)
+    done = run_in(clone.parent, str(Path(__file__).with_name("stale_pages.py")), input=lines)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("number", range(len(PLANTED)), ids=[name for name, _, _ in PLANTED])
+def test_a_planted_change_lets_the_pages_run_that_it_reaches(stale: list[list[str]], number: int) -> None:
+    _, _, (reached, spared) = PLANTED[number]
+    found = {*stale[number]}
+    assert ({*reached} - found, {*spared} & found) == (set(), set())
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_a_variable_that_compilers_read_lets_every_page_run(clone: Path, variable: str) -> None:
+    done = run_in(
+        clone.parent, str(Path(__file__).with_name("stale_pages.py")), input="{}\n", **{variable: VARIABLES[variable]}
+    )
+    assert {*EVERYWHERE} - {*json.loads(done.stdout)} == set(), done.stderr
 
 
 def test_dates_and_names_are_those_of_the_commit(built_site: Path, root: Path) -> None:

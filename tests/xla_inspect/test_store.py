@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -98,3 +100,48 @@ def test_what_a_dead_process_left_goes_and_what_is_being_written_stays(tmp_path:
         age(tmp_path / name, seconds)
     store.evict(tmp_path, "*.gz")
     assert names(tmp_path) == [".busy.tmp"]
+
+
+MAKER = """
+import sys, time
+from pathlib import Path
+from xla_inspect import store
+
+path = Path(sys.argv[1])
+with store.Claim(path) as claimed:
+    if not path.exists():
+        time.sleep(0.3)  # long enough for the others to ask meanwhile
+        store.write(path, b"made")
+        print("made", flush=True)
+    print("waited" if claimed.waited else "first", flush=True)
+"""
+
+
+def test_of_three_processes_that_want_a_file_one_makes_it(tmp_path: Path) -> None:
+    started = [start(tmp_path / "entry") for _ in range(3)]
+    words = " ".join(process.communicate()[0] for process in started).split()
+    assert (words.count("made"), names(tmp_path)) == (1, ["entry"])
+
+
+def test_a_process_that_dies_with_a_claim_leaves_it_to_the_next(tmp_path: Path) -> None:
+    dying = MAKER.replace('store.write(path, b"made")', "os._exit(1)").replace("import sys", "import os, sys")
+    start(tmp_path / "entry", dying).communicate()
+    assert start(tmp_path / "entry").communicate()[0].split() == ["made", "first"]
+
+
+def test_who_waits_for_a_claim_waits_no_longer_than_its_patience(tmp_path: Path) -> None:
+    with store.Claim(tmp_path / "entry"):
+        begin = time.monotonic()
+        with store.Claim(tmp_path / "entry", patience=0.1) as second:
+            assert second.waited
+            assert 0.1 <= time.monotonic() - begin < 10
+
+
+def test_a_claim_in_a_folder_that_cannot_be_written_is_had_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with store.Claim(tmp_path / "file" / "entry") as claimed:
+        assert not claimed.waited
+
+
+def start(path: Path, code: str = MAKER) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)

@@ -30,12 +30,14 @@ class Inputs:
         files: By name relative to the project, a hash of the content; empty for a file that was not there.
         folders: By name, a hash of the names in a folder that was listed.
         variables: The environment's variables that the project's own code asked for, with their values.
+        asked: By name, whether something was there that was asked for and perhaps not opened.
         fleeting: What nobody can keep, such as the clock, in words; empty where there was none.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str | None] = field(default_factory=dict)
+    asked: Mapping[str, bool] = field(default_factory=dict)
     fleeting: str = ""
 
     @classmethod
@@ -60,6 +62,7 @@ class Inputs:
             all(os.environ.get(name) == value for name, value in self.variables.items())
             and all(hash_file(root + name) == value for name, value in self.files.items())
             and all(hash_names(root + name) == value for name, value in self.folders.items())
+            and all((_stamp(root + name) is not None) == value for name, value in self.asked.items())
         )
 
 

@@ -29,7 +29,15 @@ def install(root: str, adapter: str) -> None:
         shell.events.register("post_run_cell", lambda _: _write(watch, Path(report)))
 
 
+_told: list[int] = []
+
+
 def _write(watch: Watch, report: Path) -> None:
+    """Tell what was read, where a cell read more than those before it: all of it is told anew, and only grows."""
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    noted = (modules, watch.files, watch.folders, watch.variables, watch.asked, watch.children, watch.fleeting)
+    if _told == (counts := [*map(len, noted)]):
+        return
+    _told[:] = counts
     inputs = watch.make_inputs(file for file in modules if file)
     report.write_text(json.dumps(asdict(inputs)), encoding="utf-8")

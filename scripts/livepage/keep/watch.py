@@ -38,6 +38,10 @@ _SYSTEM = (
     *("/System/", "/Library/"),
 )
 
+# Whether a file is there is asked of the system without a word to the hooks of Python.
+_ASKED = "livepage.stat"
+_stat = os.stat
+
 _watches: list[Watch] = []
 _hooked: list[bool] = []
 
@@ -49,6 +53,7 @@ class Watch:
         files: The project's files that were opened, each with a hash of what it held then.
         folders: The project's folders that were listed, each with a hash of the names.
         variables: The environment's variables that the project's own code asked for, with their values before.
+        asked: Whether the project's files and folders were there that were asked for.
         children: What programs were told that were started, each argument.
         fleeting: What nobody can keep, in words, where it was read first.
     """
@@ -59,6 +64,8 @@ class Watch:
             _hooked.append(True)
             tempfile.gettempdir()  # finds out by writing, under a lock
             listen(_on_open, ("open",))
+            listen(_on_ask, (_ASKED,))
+            os.stat = _tell_and_stat  # the same, and a word of it
             listen(_on_list, ("os.listdir", "os.scandir"))
             listen(_on_network, _NETWORK)
             listen(_on_start, ("subprocess.Popen",))
@@ -69,6 +76,7 @@ class Watch:
         self.files: dict[str, str] = {}
         self.folders: dict[str, str] = {}
         self.variables: dict[str, str | None] = {}
+        self.asked: dict[str, bool] = {}
         self.children: list[str] = []
         self.fleeting = ""
         self._before = dict(os.environ)
@@ -90,7 +98,14 @@ class Watch:
         folders = {path.removeprefix(root): value for path, value in self.folders.items()}
         left_out = {path.removeprefix(root) for path in without}
         all_files = {name: value for name, value in {**taken.files, **met}.items() if name not in left_out}
-        return Inputs(dict(sorted(all_files.items())), dict(sorted(folders.items())), taken.variables, self.fleeting)
+        asked = {path.removeprefix(root): value for path, value in self.asked.items()}
+        return Inputs(
+            dict(sorted(all_files.items())),
+            dict(sorted(folders.items())),
+            taken.variables,
+            {name: value for name, value in sorted(asked.items()) if name not in all_files},
+            self.fleeting,
+        )
 
     def note_fleeting(self, what: str) -> None:
         """Note that something was read that nobody can keep."""
@@ -115,15 +130,30 @@ _TOOL = sys.monitoring.PROFILER_ID + 1
 
 
 def _on_open(_event: str, details: tuple[Any, ...]) -> None:
-    if not _watches or not isinstance(details[0], str | os.PathLike):
+    if not _watches or not isinstance(details[0], str | bytes | os.PathLike):
         return
-    path = os.path.abspath(os.fspath(details[0]))  # noqa: PTH100 - called for every file that the process opens
+    path = os.path.abspath(os.fsdecode(details[0]))  # noqa: PTH100 - called for every file that the process opens
     if _place(path):
         for watch in _watches:
             watch.files.setdefault(path, hash_file(path))
     elif _is_outside(path) and not _writes(details):
         for watch in _watches:
             watch.note_fleeting(f"the file {Path(path).name}, which lies outside the project")
+
+
+def _tell_and_stat(path: Any, *rest: Any, **named: Any) -> os.stat_result:  # noqa: ANN401 - whatever os.stat takes
+    if _watches:
+        sys.audit(_ASKED, path)
+    return _stat(path, *rest, **named)
+
+
+def _on_ask(_event: str, details: tuple[Any, ...]) -> None:
+    if not isinstance(details[0], str | bytes | os.PathLike):
+        return
+    path = os.path.abspath(os.fsdecode(details[0]))  # noqa: PTH100 - as above
+    if _place(path):
+        for watch in _watches:
+            watch.asked.setdefault(path, os.path.exists(path))  # noqa: PTH110 - as above
 
 
 def _writes(details: tuple[Any, ...]) -> bool:
@@ -134,7 +164,7 @@ def _writes(details: tuple[Any, ...]) -> bool:
 def _on_list(_event: str, details: tuple[Any, ...]) -> None:
     if not _watches:
         return
-    path = os.path.abspath(os.fspath(details[0] or ".")) if not isinstance(details[0], int) else ""  # noqa: PTH100
+    path = os.path.abspath(os.fsdecode(details[0] or ".")) if not isinstance(details[0], int) else ""  # noqa: PTH100
     # An import lists the folders that it looks through.
     if path and _place(path) and not _find_caller().f_code.co_filename.startswith("<frozen importlib"):
         for watch in _watches:
@@ -144,16 +174,23 @@ def _on_list(_event: str, details: tuple[Any, ...]) -> None:
 def _place(path: str) -> bool:
     """Whether a file or folder is the project's, and no cache's."""
     root = f"{project.root}{os.sep}"
-    if not path.startswith(root) or CACHES.intersection(Path(path[len(root) :]).parts):
+    if not path.startswith(root) or CACHES.intersection(path[len(root) :].split(os.sep)):  # noqa: PTH206 - as above
         return False
-    return not any(_lies_in(path, folder) for folder in map(os.environ.get, project.adapter.caches) if folder)
+    return not any(_lies_in(path, folder) for folder in _list_caches())
+
+
+def _list_caches() -> list[str]:
+    """Return the folders of the project's own caches; the environment is asked past what notes who asks."""
+    data = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001 - as above
+    found = (data.get(os.environ.encodekey(name)) for name in project.adapter.caches)
+    return [os.environ.decodevalue(folder) for folder in found if folder]
 
 
 def _is_outside(path: str) -> bool:
     if path.startswith((f"{project.root}{os.sep}", *_SYSTEM)) or os.path.realpath(path).startswith(_SYSTEM):
         return False
-    caches = [*map(os.environ.get, project.adapter.caches), tempfile.gettempdir()]
-    return Path(path).is_file() and not any(_lies_in(path, folder) for folder in caches if folder)
+    caches = [*_list_caches(), tempfile.gettempdir()]
+    return Path(path).is_file() and not any(_lies_in(path, folder) for folder in caches)
 
 
 def _lies_in(path: str, folder: str) -> bool:
@@ -182,11 +219,30 @@ class _Environment(type(os.environ)):  # type: ignore[misc]  # the class of the 
     """The environment, which notes who of the project's own code asks for what."""
 
     def __getitem__(self, name: str) -> str:
-        if _watches and _is_own(sys._getframe(1)):  # noqa: SLF001 - who asked is not told otherwise
-            for watch in _watches:
-                watch.note_variable(name)
+        _note_asked(name, sys._getframe(1))  # noqa: SLF001 - who asked is not told otherwise
         value: str = super().__getitem__(name)
         return value
+
+    def copy(self) -> dict[str, str]:
+        return _Copy({self.decodekey(name): self.decodevalue(value) for name, value in self._data.items()})
+
+
+class _Copy(dict[str, str]):
+    """A copy of the environment, as programs are handed that are started: to hand it on is not to read it."""
+
+    def __getitem__(self, name: str) -> str:
+        _note_asked(name, sys._getframe(1))  # noqa: SLF001 - as above
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as a dict's
+        _note_asked(name, sys._getframe(1))  # noqa: SLF001 - as above
+        return super().get(name, default)
+
+
+def _note_asked(name: str, frame: FrameType) -> None:
+    if _watches and _is_own(frame):
+        for watch in _watches:
+            watch.note_variable(name)
 
 
 def _on_call(code: CodeType, _offset: int, called: object, _first: object) -> object:

@@ -3,7 +3,9 @@
 from livepage.run import agreement, backing, supervisor
 from livepage.run.audit_events import listen
 from livepage.run.backing import CHECK, FREE, KINDS, OUTPUT, SOURCE, VALUES, Backing, Record
-from livepage.run.page_session import is_whole, remember, run_page
+from livepage.run.edit_plan import make_plan
+from livepage.run.held_run import HeldRun
+from livepage.run.page_session import is_whole, remember, run_held, run_page
 
 __all__ = [
     "CHECK",
@@ -13,12 +15,15 @@ __all__ = [
     "SOURCE",
     "VALUES",
     "Backing",
+    "HeldRun",
     "Record",
     "agreement",
     "backing",
     "is_whole",
     "listen",
+    "make_plan",
     "remember",
+    "run_held",
     "run_page",
     "supervisor",
 ]

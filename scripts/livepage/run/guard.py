@@ -168,9 +168,12 @@ def _name_in_project(path: object) -> str:
     if not isinstance(path, str | bytes | os.PathLike):
         return ""
     absolute = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - called for every file that the process writes
-    name = os.path.relpath(absolute, project.root)
+    root = f"{project.root}{os.sep}"
+    if not f"{absolute}{os.sep}".startswith(root):
+        return ""
+    name = absolute[len(root) :] or "."
     own_caches = (*map(os.environ.get, project.adapter.caches), tempfile.gettempdir())
-    if name.startswith("..") or _CACHES.intersection(Path(name).parts):
+    if _CACHES.intersection(Path(name).parts):
         return ""
     for cache in filter(None, own_caches):
         folder = os.path.abspath(cache)  # noqa: PTH100 - as above

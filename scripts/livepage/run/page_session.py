@@ -17,13 +17,17 @@ from typing import TYPE_CHECKING, Any
 from livepage.read import Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
 from livepage.run import crash_reporter
 from livepage.run.asserts import HELPER, Asserts, find_fault
+from livepage.run.edit_plan import Replay
 from livepage.run.guard import Guard
+from livepage.run.held_run import HeldRun, Recorder
 from livepage.run.process_state import State
 from livepage.run.rewriter import last_name, rewrite
 from livepage.run.stdout import Stdout, find_trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from livepage.run.edit_plan import Plan
 
 ENTRIES = "search_entries"
 """The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
@@ -35,6 +39,35 @@ def run_page(source: Source) -> list[Outcome]:
     with Guard() as guard:
         session = _Session(source, guard)
         outcomes = [session.run(piece, state) for piece in source.pieces]
+    return _end(source, outcomes, state, guard)
+
+
+def run_held(source: Source, plan: Plan | None = None) -> HeldRun:
+    """Run a page so that it can run in part after the next edit; with a plan, run what that says and take the rest.
+
+    Where the run has something `unfit` about it after a plan, the page has to run whole at once.
+    """
+    state = State()
+    with Guard() as guard:
+        session = _Session(source, guard, plan.last if plan else None)
+        held = HeldRun(session.module, session.asserts)
+        recorder, replay = Recorder(held), Replay(plan, held) if plan else None
+        for at, piece in enumerate(source.pieces):
+            if replay and (taken := replay.find(at, piece)):
+                recorder.take(taken)
+                continue
+            recorder.begin(piece)
+            run = recorder.end(piece, session.run(piece, state))
+            if replay:
+                replay.note(run)
+    if state.was_changed(guard.variables):
+        held.doubt("it changes what belongs to the process")
+    held.amend(_end(source, held.list_outcomes(), state, guard))
+    return held
+
+
+def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard) -> list[Outcome]:
+    """Undo what a page changed for others, and return what its pieces came to with what is to be said of that."""
     if not source.pieces:
         return []
     for piece, origin, what in state.restore(list(source.pieces), guard.variables):
@@ -60,12 +93,12 @@ def _add(outcome: Outcome, guard: Guard) -> Outcome:
 class _Session:
     """The namespace of a page, and what already went wrong in it."""
 
-    def __init__(self, source: Source, guard: Guard) -> None:
-        # Data classes and pickle look up the module that a class was made in.
-        module = ModuleType("livepage_" + re.sub(r"\W", "_", source.name))
-        sys.modules[module.__name__] = module
-        self.namespace: dict[str, Any] = module.__dict__
-        self.asserts = self.namespace[HELPER] = Asserts()
+    def __init__(self, source: Source, guard: Guard, last: HeldRun | None = None) -> None:
+        # Data classes and pickle look up the module that a class was made in; functions know its names.
+        self.module = last.module if last else ModuleType("livepage_" + re.sub(r"\W", "_", source.name))
+        sys.modules[self.module.__name__] = self.module
+        self.namespace: dict[str, Any] = self.module.__dict__
+        self.asserts = self.namespace[HELPER] = last.asserts if last else Asserts()
         self.guard = guard
         self.cut = ("", "")
         self.failed = False
@@ -182,10 +215,15 @@ def locate(error: BaseException, piece: Piece) -> Origin:
         if error.filename in {origin.file for origin in piece.lines} and piece.lines:
             return piece.lines[at]
     place = piece.origin
-    for frame in traceback.extract_tb(error.__traceback__):
+    for frame in _list_frames(error):
         if (frame.filename, frame.lineno) in lines:
             place = Origin(frame.filename, frame.lineno or place.line)
     return place
+
+
+def _list_frames(error: BaseException) -> traceback.StackSummary:
+    """Return where an error came from, without the text of the lines, which would be read and count as an input."""
+    return traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
 
 
 def describe(error: BaseException) -> str:
@@ -201,7 +239,7 @@ def _raised_at(error: BaseException, origin: Origin) -> str:
     snippets = project.root / "snippets"
     frames = [
         Origin(relative(Path(frame.filename), project.root), frame.lineno or 1)
-        for frame in traceback.extract_tb(error.__traceback__)
+        for frame in _list_frames(error)
         if Path(frame.filename).is_relative_to(snippets)
     ]
     return f" (raised at {frames[-1]})" if frames and frames[-1] != origin else ""

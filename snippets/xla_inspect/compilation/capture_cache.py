@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 LIMIT = 512 * 2**20
-"""Bytes that the cache may take on disk."""
+"""Bytes that the cache may take on disk, and a 32nd more for each process that writes."""
 
 SUFFIX = ".gz"
 
@@ -37,6 +37,9 @@ SUFFIX = ".gz"
 OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_device_count)(?:=|$)")
 
 log = logging.getLogger(__name__)
+
+_written: dict[Path, int] = {}
+"""How many bytes this process wrote into a folder since it last looked how many there are."""
 
 
 def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]) -> str:
@@ -100,18 +103,29 @@ def _pass_over(key: str, reason: str) -> None:
 def recall_text(content: Mapping[str, object], make: Callable[[], str]) -> str:
     """Return the text that `make` makes, kept under a key of what it depends on: `content`, which JSON can hold."""
     key = hash_content(content)
+    text = _load_text(key)
+    if text is not None:
+        return text
+    with claim(key) as claimed:
+        text = _load_text(key) if claimed.waited else None
+        if text is None:
+            text = make()
+            store_bytes(key, gzip.compress(f"{key}\n{text}".encode(), compresslevel=3, mtime=0))
+    return text
+
+
+def _load_text(key: str) -> str | None:
     data = load_bytes(key)
-    if data is not None:
-        try:
-            stored_key, _, text = gzip.decompress(data).decode().partition("\n")
-        except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-            _pass_over(key, f"it is damaged ({type(error).__name__}: {error})")
-        else:
-            if stored_key == key:
-                return text
-            _pass_over(key, "it holds another text")
-    text = make()
-    store_bytes(key, gzip.compress(f"{key}\n{text}".encode(), compresslevel=3, mtime=0))
+    if data is None:
+        return None
+    try:
+        stored_key, _, text = gzip.decompress(data).decode().partition("\n")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        _pass_over(key, f"it is damaged ({type(error).__name__}: {error})")
+        return None
+    if stored_key != key:
+        _pass_over(key, "it holds another text")
+        return None
     return text
 
 
@@ -119,6 +133,12 @@ def load_bytes(key: str) -> bytes | None:
     """Return the file of a key, or None where there is none."""
     folder = folders.find_cache()
     return files.read(folder / f"{key}{SUFFIX}") if folder else None
+
+
+def claim(key: str) -> files.Claim:
+    """Wait until no other process makes the file of a key, and have the right to make it."""
+    folder = folders.find_cache()
+    return files.Claim(folder / f"{key}{SUFFIX}" if folder else None)
 
 
 def store(key: str, capture: Capture) -> None:
@@ -133,7 +153,10 @@ def store_bytes(key: str, data: bytes) -> None:
         return
     try:
         files.write(folder / f"{key}{SUFFIX}", data)
-        files.evict(folder, f"*{SUFFIX}", size=LIMIT)
+        _written[folder] = _written.get(folder, LIMIT) + len(data)
+        if _written[folder] > LIMIT / 32:  # each look asks for the size of every file
+            _written[folder] = 0
+            files.evict(folder, f"*{SUFFIX}", size=LIMIT)
     except OSError as error:
         _say_once(folder, error.strerror or type(error).__name__)
 

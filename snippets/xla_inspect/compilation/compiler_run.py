@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -68,25 +68,36 @@ def find_capture(
     What is compiled is lowered for the target's device, and that text is the key. It is looked for by the text for
     the target's kind first, which loads no compiler and is the same for most programs; where it is not, that is a miss.
     """
-    text = lowering.lower_for_kind(program, target)
-    key = capture_cache.make_key(text, target, options)
-    capture = capture_cache.load(key)
-    if capture is None:
-        lowered = lowering.lower_for_device(program, target)
-        exact = capture_cache.make_key(lowered, target, options)
-        capture = capture_cache.load(exact) if exact != key else None
-    if capture is not None:
-        known = capture
-        return lambda: known
-    log.info("compiling %s for %s", program.name, target.name)
-    read = compile_lowered(program, lowered, target, options)
+    key = ""
+    if not program.mesh:
+        key = capture_cache.make_key(lowering.lower_for_kind(program, target), target, options)
+        if kept := recall(key):
+            return kept
+    lowered = lowering.lower_for_device(program, target)
+    exact = capture_cache.make_key(lowered, target, options)
+    if exact != key and (kept := recall(exact)):
+        return kept
+    with ExitStack() as unless_compiled:
+        claimed = unless_compiled.enter_context(capture_cache.claim(exact))
+        if claimed.waited and (kept := recall(exact)):
+            return kept
+        log.info("compiling %s for %s", program.name, target.name)
+        read = compile_lowered(program, lowered, target, options)
+        unless_compiled.pop_all()
 
     def keep() -> Capture:
-        made = read().retold(identity=exact)
-        capture_cache.store(exact, made)
+        with claimed:
+            made = read().retold(identity=exact)
+            capture_cache.store(exact, made)
         return made
 
     return keep
+
+
+def recall(key: str) -> Callable[[], Capture] | None:
+    """Return what gives the capture that the cache has under a key, or None where it has none."""
+    capture = capture_cache.load(key)
+    return None if capture is None else lambda: capture
 
 
 def compile_lowered(

@@ -40,10 +40,15 @@ PAGE = """
 
     named = importlib.import_module("dynamic")
     data = json.loads(Path("docs/data/numbers.json").read_text())
-    pins = Path("pyproject.toml").read_text()
-    listed = sorted(path.name for path in Path("docs/data").iterdir())
-    told = subprocess.run([sys.executable, "-c", "import child; print(child.NAME)"], capture_output=True, text=True)
-    print(plain.NAME, inner.NAME, named.NAME, plain.SPEC, data, pins, listed, told.stdout, os.environ.get("CHOICE"))
+    with open(b"pyproject.toml") as file:
+        pins = file.read()
+    asked = [Path("docs/asked.txt").is_file(), os.path.exists("docs/gone.txt")]
+    listed = sorted(os.fsdecode(name) for name in os.listdir(b"docs/data"))
+    ask = [sys.executable, "-c", "import child; print(child.NAME)"]
+    handed = os.environ.copy()
+    told = subprocess.run(ask, env={**handed, "MORE": handed.get("ASKED", "")}, capture_output=True, text=True)
+    print(plain.NAME, inner.NAME, named.NAME, plain.SPEC, data, pins, asked, listed)
+    print(told.stdout, os.environ.get("CHOICE"))
     print(importlib.import_module("late").read())
     ```
 
@@ -56,6 +61,7 @@ PAGE = """
 FILES = {
     "docs/a.md": PAGE,
     "docs/data/numbers.json": "[1]",
+    "docs/gone.txt": "",
     "part.md": "Included.\n",
     "pyproject.toml": "one==1\n",
     "snippets/plain.py": """
@@ -136,7 +142,7 @@ def test_a_build_with_nothing_changed_runs_no_page(copy: Builds) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("docs/a.md", "sorted(path.name", "sorted(path.stem"),
+        ("docs/a.md", "sorted(os.fsdecode(name)", "sorted(os.fsdecode(name[:1])"),
         ("docs/a.md", "`= plain.NAME`", "`= plain.SPEC`"),
         ("docs/a.md", "len(plain.NAME) > 1", "len(plain.NAME) > 2"),
         ("docs/data/numbers.json", "[1]", "[2]"),
@@ -158,17 +164,29 @@ def test_a_change_of_anything_that_a_page_read_lets_it_run(copy: Builds, name: s
     assert "(0 run)" in copy.run()
 
 
+@pytest.mark.parametrize("name", ["docs/asked.txt", "docs/gone.txt"])
+def test_a_file_that_a_page_asked_for_lets_it_run_when_it_comes_or_goes(copy: Builds, name: str) -> None:
+    path = copy.site.root / name
+    path.unlink() if path.exists() else path.touch()
+    assert "(1 run)" in copy.run()
+    assert "(0 run)" in copy.run()
+
+
 def test_a_file_that_joins_a_folder_which_a_page_lists_lets_it_run(copy: Builds) -> None:
     (copy.site.root / "docs/data/more.json").write_text("[]", encoding="utf-8")
     assert "(1 run)" in copy.run()
 
 
-@pytest.mark.parametrize("variable", ["CHOICE", "XLA_FLAGS", "JAX_ENABLE_X64"])
+@pytest.mark.parametrize("variable", ["CHOICE", "ASKED", "XLA_FLAGS", "JAX_ENABLE_X64"])
 def test_a_variable_that_a_page_or_a_compiler_reads_lets_it_run(copy: Builds, variable: str) -> None:
     value = {"XLA_FLAGS": "--xla_cpu_enable_fast_math=false"}.get(variable, "1")
     assert "(1 run)" in copy.run(**{variable: value})
     assert "(0 run)" in copy.run(**{variable: value})
     assert "(0 run)" in copy.run()
+
+
+def test_a_variable_that_a_page_only_hands_on_lets_none_run(copy: Builds) -> None:
+    assert "(0 run)" in copy.run(HANDED="on")
 
 
 @pytest.mark.parametrize("name", ["docs/a.md", "part.md", "snippets/unread.py", "docs/other.txt"])

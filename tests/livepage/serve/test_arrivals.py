@@ -3,46 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
-import urllib.request
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from conftest import Site
+    from conftest import Server
 
-PROJECT = Path(__file__).resolve().parents[3]
-FILES = {
-    "snippets/tool/__init__.py": """
-        import logging
-        import time
-        from pathlib import Path
-
-        def work(name):
-            while not Path(f"go-{name}").exists():
-                time.sleep(0.02)
-            logging.getLogger("tool").info("working on %s", name)
-            return f"{name} is done"
-        """,
-    "snippets/own_adapter.py": """
-        from livepage.read import Adapter
-
-        class Own(Adapter):
-            packages = ("tool",)
-            slow_work = "tool"
-
-        ADAPTER = Own()
-        """,
-    "docs/index.md": "# Home\n\nNothing runs here.\n",
-}
 PAGE = """# {name}
 
 ```python exec="on"
@@ -54,66 +23,7 @@ print(tool.work("{name}"))
 Before `= tool.work("{name}")`.
 """
 FAILING = '# Bad\n\n```python exec="on"\nimport tool\n\nprint(tool.missing)\n```\n'
-CONFIG = "\nmarkdown_extensions:\n  livepage.extension: {adapter: own_adapter}\n"
 NAMES = ["one", "two", "three", "four"]
-
-
-class Server:
-    """A server of a site, in a process of its own."""
-
-    def __init__(self, site: Site, port: int) -> None:
-        self.site, self.address = site, f"http://127.0.0.1:{port}/"
-        self.log = site.root / "log"
-        with self.log.open("wb") as log:
-            command = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", f"--dev-addr=127.0.0.1:{port}"]
-            self.process = subprocess.Popen(command, cwd=site.root, stdout=log, stderr=log)
-        self.get("", "Home")
-
-    def get(self, page: str, mark: str, *, longest: float = 30) -> str:
-        """Return a page once it holds a text."""
-        end, shown = time.monotonic() + longest, ""
-        while time.monotonic() < end:
-            try:
-                with urllib.request.urlopen(f"{self.address}{page}", timeout=10) as answer:  # noqa: S310 - this machine
-                    shown = answer.read().decode()
-            except OSError:
-                shown = ""
-            if mark in shown:
-                return shown
-            time.sleep(0.05)
-        pytest.fail(f"{page or 'the home page'} did not show {mark!r}:\n{shown}\n{self.log.read_text()}")
-
-    def let(self, name: str) -> None:
-        """Let the work end that a page waits for."""
-        (self.site.root / f"go-{name}").touch()
-
-
-@pytest.fixture
-def serve(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, str]], Server]]:
-    """What serves a site with the pages that are given."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site.root / "snippets"), str(PROJECT / "scripts")]))
-    monkeypatch.delenv("LIVE", raising=False)
-    started: list[Server] = []
-
-    def start(pages: dict[str, str]) -> Server:
-        site.write({**FILES, "theme/main.html": "<article>{{ page.content }}</article><body></body>", **pages})
-        config = site.root / "mkdocs.yml"
-        config.write_text(config.read_text(encoding="utf-8") + CONFIG, encoding="utf-8")
-        started.append(Server(site, find_port()))
-        return started[0]
-
-    yield start
-    for server in started:
-        server.process.terminate()
-        server.process.wait()
-
-
-def find_port() -> int:
-    import socket
-
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def text_of(page: str) -> str:

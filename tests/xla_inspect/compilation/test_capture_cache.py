@@ -7,10 +7,8 @@ import logging
 import os
 import platform
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,17 +29,6 @@ if TYPE_CHECKING:
 
 ROOM = Path(capture_cache.__file__).parent
 PACKAGE = ROOM.parent
-WRITE_FOR_EVER = """
-import sys
-from importlib import import_module
-from pathlib import Path
-from xla_inspect.compilation import capture_cache
-from xla_inspect.captured.capture import Capture
-found = Capture.from_json(Path(sys.argv[1]).read_text(encoding="utf-8"))
-print("ready", flush=True)
-for _ in range(int(sys.argv[2])):
-    capture_cache.store("k", found)
-"""
 
 
 def double(x: float) -> float:
@@ -236,46 +223,6 @@ def test_a_kept_text_that_is_not_its_keys_is_made_again_with_one_line_that_says_
     assert [message.partition(": ")[0] for message in caplog.messages] == [
         f"{one.name} of the capture cache is made again"
     ]
-
-
-def test_two_writers_and_a_reader_never_see_half_an_entry(layers: Captures, folder: Path, tmp_path: Path) -> None:
-    source = tmp_path / "layer.json"
-    source.write_text(layers["cpu"].to_json(), encoding="utf-8")
-    capture_cache.store("k", layers["cpu"])
-    writers = [start_writer(source, 200) for _ in range(2)]
-    seen = 0
-    while any(writer.poll() is None for writer in writers):
-        assert capture_cache.load("k") == layers["cpu"]
-        seen += 1
-    assert [writer.returncode for writer in writers] == [0, 0]
-    assert seen > 1
-    assert [path.name for path in folder.iterdir()] == ["k.gz"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
-def test_a_kill_at_any_moment_leaves_the_entry_whole(layers: Captures, folder: Path, tmp_path: Path) -> None:
-    source = tmp_path / "layer.json"
-    source.write_text(layers["cpu"].to_json(), encoding="utf-8")
-    capture_cache.store("k", layers["cpu"])
-    for delay in (0.0, 0.003, 0.007, 0.012, 0.02):
-        writer = start_writer(source, 10**9)
-        time.sleep(delay)
-        writer.send_signal(signal.SIGKILL)
-        writer.wait()
-        assert capture_cache.load("k") == layers["cpu"]
-    abandoned = list(folder.glob("*.tmp"))
-    for path in abandoned:
-        os.utime(path, (0, 0))
-    capture_cache.store("k", layers["cpu"])
-    assert [path.name for path in folder.iterdir()] == ["k.gz"]
-
-
-def start_writer(source: Path, times: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WRITE_FOR_EVER, str(source), str(times)]
-    writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert writer.stdout is not None
-    assert writer.stdout.readline() == "ready\n"
-    return writer
 
 
 def test_what_was_not_used_for_longest_is_evicted(

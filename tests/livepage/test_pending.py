@@ -1,0 +1,17 @@
+"""What still runs in another process stays marked until it is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from livepage.read import Outcome, project, read_pieces
+
+
+@pytest.mark.parametrize(("name", "left"), [("docs/a.py", {"docs/a.py"}), ("docs/a.md", set())])
+def test_the_markdown_of_a_notebook_that_still_runs_does_not_say_that_it_is_done(
+    name: str, left: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project, "pending", {name})
+    done: list[Outcome] = []
+    project.record(read_pieces(name, [], []), done, ran=False)
+    assert project.pending == left
