@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager, suppress
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -59,17 +60,20 @@ def lent_context() -> Iterator[None]:
 
 
 @contextmanager
-def lent_client(client: Any) -> Iterator[None]:  # noqa: ANN401 - the class has no public name to annotate with
-    """Let the rules that lower a host callback in this thread have the target's client, which they ask JAX for by name.
+def lent_client(client: Any | None) -> Iterator[None]:  # noqa: ANN401 - the class has no public name to annotate with
+    """Let the rules that lower for a client of their own in this thread have the target's, or none.
 
     JAX knows the clients of the platforms that it runs on, and a target is none of them.
+
+    Args:
+        client: The target's client; None lets a rule that asks for it raise `LookupError`.
     """
     _answer_with_lent_client()
     _lent.client = client
     try:
         yield
     finally:
-        _lent.client = None
+        del _lent.client
 
 
 @cache
@@ -79,7 +83,12 @@ def _answer_with_lent_client() -> None:
     asked = ModuleContext.get_backend
 
     def get_backend(self: ModuleContext, optional: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - as JAX has it
-        return getattr(_lent, "client", None) or asked(self, optional)
+        if not hasattr(_lent, "client"):
+            return asked(self, optional)
+        if _lent.client is None:
+            message = "a lowering rule asks for a client, and none is lent"
+            raise LookupError(message)
+        return _lent.client
 
     ModuleContext.get_backend = get_backend  # type: ignore[method-assign]  # what JAX's rules call
 
@@ -95,22 +104,24 @@ def find_layout(stage: jax.stages.Lowered) -> tuple[int, Any]:
     return count, next((mesh for mesh in meshes if not mesh.empty and mesh.size == count), None)
 
 
-def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> None:
-    """Let a lowered program be compiled for other devices than it names: as many, in this order, of one client.
+def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> jax.stages.Lowered:
+    """Return a lowered program to be compiled for other devices than it names: as many, in this order, of one client.
 
     Its host callbacks stay behind, which only a run would need, and for which a client without devices has no use.
     """
     from jaxlib import _jax
 
-    lowering: Any = stage._lowering  # noqa: SLF001 - nothing public changes it
-    known = lowering.compile_args
-    known["host_callbacks"] = []
-    if tuple(lowering._device_list or ()) == tuple(devices):  # noqa: SLF001
-        return
-    for name in ("in_shardings", "out_shardings"):
-        known[name] = tuple(_move(sharding, devices) for sharding in known[name])
-    lowering._device_list = _jax.DeviceList(tuple(devices))  # noqa: SLF001
-    known["backend"] = devices[0].client
+    placed = copy(stage)
+    lowering: Any = copy(stage._lowering)  # noqa: SLF001 - nothing public changes it
+    known = {**lowering.compile_args, "host_callbacks": []}
+    if tuple(lowering._device_list or ()) != tuple(devices):  # noqa: SLF001
+        for name in ("in_shardings", "out_shardings"):
+            known[name] = tuple(_move(sharding, devices) for sharding in known[name])
+        known["backend"] = devices[0].client
+        lowering._device_list = _jax.DeviceList(tuple(devices))  # noqa: SLF001
+    lowering.compile_args = known
+    placed._lowering = lowering  # noqa: SLF001
+    return placed
 
 
 def _move(sharding: Any, devices: Sequence[jax.Device]) -> Any:  # noqa: ANN401 - also JAX's mark for none

@@ -16,7 +16,7 @@ from xla_inspect.lazy_names import lazy_names
 if TYPE_CHECKING:
     from xla_inspect.compilation.compiler_run import capture_program
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
-    from xla_inspect.compilation.lowering import Program, held_settings, lower_for_device, run_fresh
+    from xla_inspect.compilation.lowering import Program, held_settings, lower, run_fresh
 
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
     "list_options",
     "list_program_members",
     "located_hlo",
-    "lower_for_device",
+    "lower",
     "read_back",
     "read_steps",
     "recall_text",
@@ -57,6 +57,6 @@ __getattr__ = lazy_names(
     {
         "compiler_run": ("capture_program",),
         "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
-        "lowering": ("Program", "held_settings", "lower_for_device", "run_fresh"),
+        "lowering": ("Program", "held_settings", "lower", "run_fresh"),
     },
 )

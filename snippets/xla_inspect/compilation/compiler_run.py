@@ -63,23 +63,14 @@ def capture_program(
 def find_capture(
     program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
 ) -> Callable[[], Capture]:
-    """Return what gives the capture of a program: found in the cache, or compiled and kept there.
-
-    What is compiled is lowered for the target's device, and that text is the key. It is looked for by the text for
-    the target's kind first, which loads no compiler and is the same for most programs; where it is not, that is a miss.
-    """
-    key = ""
-    if not program.mesh:
-        key = capture_cache.make_key(lowering.lower_for_kind(program, target), target, options)
-        if kept := recall(key):
-            return kept
-    lowered = lowering.lower_for_device(program, target)
-    exact = capture_cache.make_key(lowered, target, options)
-    if exact != key and (kept := recall(exact)):
+    """Return what gives the capture of a program: found in the cache, or compiled and kept there."""
+    lowered = lowering.lower(program, target)
+    key = capture_cache.make_key(lowered, target, options)
+    if kept := recall(key):
         return kept
     with ExitStack() as unless_compiled:
-        claimed = unless_compiled.enter_context(capture_cache.claim(exact))
-        if claimed.waited and (kept := recall(exact)):
+        claimed = unless_compiled.enter_context(capture_cache.claim(key))
+        if claimed.waited and (kept := recall(key)):
             return kept
         log.info("compiling %s for %s", program.name, target.name)
         read = compile_lowered(program, lowered, target, options)
@@ -87,8 +78,8 @@ def find_capture(
 
     def keep() -> Capture:
         with claimed:
-            made = read().retold(identity=exact)
-            capture_cache.store(exact, made)
+            made = read().retold(identity=key)
+            capture_cache.store(key, made)
         return made
 
     return keep
@@ -119,7 +110,7 @@ def compile_lowered(
 
     try:
         with nullcontext() if target.kind == "tpu" else pass_runs.recorded() as recording:
-            compiled = dumps.compile_with_dumps(lowered.stage, target, options, Path(folder.name))
+            compiled = dumps.compile_with_dumps(lowered.place(target), target, options, Path(folder.name))
         check_devices(program, jax_private.find_devices(compiled), target)
     except RuntimeError as error:
         with suppress(InspectError):

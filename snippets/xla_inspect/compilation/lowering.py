@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from xla_inspect import folders, jax_private
+from xla_inspect import folders, jax_private, targets
 from xla_inspect.compilation import meshes
 from xla_inspect.errors import InspectError
 
@@ -43,7 +43,7 @@ class Program:
         file: The file that holds the function, or None where there is none.
         mesh: Axis names to sizes of the mesh that the program runs under, or None.
         specs: How each positional example is sharded over the mesh, or None (see `meshes.shard`).
-        known: What it was lowered to for each kind of target, for as long as one capture of it takes.
+        known: What it was lowered to for each kind of target.
     """
 
     function: Any
@@ -54,6 +54,11 @@ class Program:
     mesh: Mapping[str, int] | None = None
     specs: tuple[Any, ...] | None = None
     known: dict[str, Lowered] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def traced(self) -> Traced:
+        """The program traced, for targets of all kinds."""
+        return run_fresh(lambda: _trace(self, self.args, self.kwargs))
 
     @cached_property
     def project(self) -> Path:
@@ -114,10 +119,12 @@ class Lowered:
     Attributes:
         stage: JAX's own `Lowered`.
         traced: What it was lowered from.
+        devices: Those of the mesh that it was lowered under, else none: it can be placed on any of its kind.
     """
 
     stage: jax.stages.Lowered
     traced: Traced
+    devices: tuple[jax.Device, ...] = ()
 
     @property
     def jaxpr(self) -> str:
@@ -138,6 +145,17 @@ class Lowered:
     def stablehlo_locations(self) -> str:
         """The same with `loc(...)` on each operation."""
         return self.stage.as_text(debug_info=True)
+
+    def place(self, target: Target) -> jax.stages.Lowered:
+        """Return what can be compiled for a target.
+
+        The devices that the program's shardings name, in the examples or inside, are the reader's, and the target's
+        stand in for them (see `meshes.find_devices`). A program that names none is for the target's first device.
+
+        Raises:
+            InspectError: The program is spread over another number of devices than the target has.
+        """
+        return jax_private.place(self.stage, self.devices or meshes.find_devices(self.stage, target))
 
 
 def describe_call(
@@ -229,71 +247,60 @@ def held_settings(project: Path) -> Iterator[None]:
                 jax_private.set_option(name, value)
 
 
-def lower_for_kind(program: Program, target: Target) -> Lowered:
-    """Trace a program and lower it for the kind of a target, once for all targets of the kind.
+def lower(program: Program, target: Target) -> Lowered:
+    """Trace a program and lower it for a target, once for all targets of its kind and their devices.
 
-    No compiler is loaded for it, but where the text cannot be had without: the mesh that a program runs under is of the
-    target's devices, and a host callback asks for its client.
-    What there is to read is that of `lower_for_device` but for programs whose lowering asks which device it is for, and
-    what is returned cannot be compiled.
-
-    Raises:
-        InspectError: As in `lower_for_device`.
-    """
-    if program.mesh:
-        return lower_for_device(program, target)
-    if target.kind not in program.known:
-        traced = next((known.traced for known in program.known.values()), None) or trace(program)
-        try:
-            lowered = run_fresh(lambda: _lower_traced(traced, target))
-        except Exception:  # noqa: BLE001 - whatever it is, it is raised again where it has another cause
-            return lower_for_device(program, target)
-        program.known[target.kind] = lowered
-    return program.known[target.kind]
-
-
-def _lower_traced(traced: Traced, target: Target) -> Lowered:
-    return Lowered(traced.stage.lower(lowering_platforms=(PLATFORMS[target.kind],)), traced)
-
-
-def trace(program: Program) -> Traced:
-    """Trace a program.
-
-    Raises:
-        InspectError: As in `lower_for_device`.
-    """
-    stage = run_fresh(lambda: program.function.trace(*program.args, **program.kwargs))
-    return Traced(stage, program.project)
-
-
-def lower_for_device(program: Program, target: Target) -> Lowered:
-    """Trace and lower a program for a target's devices.
-
-    Those are the devices of the program's mesh where it has one. The devices that its shardings name, in the examples
-    or inside, are the reader's, and the target's stand in for them (see `meshes.find_devices`). Any other program is
-    for the target's first device.
+    No compiler is loaded for it and no device asked, but for a program under a mesh, which is of the target's devices,
+    and one with a lowering rule that asks for its client, as those of host callbacks and of Pallas do.
 
     Raises:
         InspectError: A `with` statement around the call sets JAX options, which do not reach another thread; or mesh,
             specs, examples and target do not go together.
     """
-    mesh = meshes.make_mesh(program.mesh, target) if program.mesh else None
-    args = meshes.shard(program.args, program.specs, mesh) if mesh else program.args
-    kwargs = meshes.shard(program.kwargs, None, mesh) if mesh else program.kwargs
-    device = target.devices()[0]
+    if program.mesh:
+        return _lower_under_mesh(program, meshes.make_mesh(program.mesh, target), target)
+    if target.kind not in program.known:
+        try:
+            lowered = _lower_traced(program.traced, target, None)
+        except Exception:  # noqa: BLE001 - whatever it is, it is raised again where it has another cause
+            return _lower_traced(program.traced, target, target.devices()[0])
+        program.known[target.kind] = lowered
+    return program.known[target.kind]
+
+
+def _lower_under_mesh(program: Program, mesh: jax.sharding.Mesh, target: Target) -> Lowered:
+    args = meshes.shard(program.args, program.specs, mesh)
+    kwargs = meshes.shard(program.kwargs, None, mesh)
 
     def work() -> Lowered:
-        # With a mesh the context stays: shardings in the program may be given by axis names alone.
-        with jax.set_mesh(mesh) if mesh else nullcontext():
-            traced = program.function.trace(*args, **kwargs)
-            with nullcontext() if mesh else jax.default_device(device), jax_private.lent_client(device.client):
-                lowered = _lower_traced(Traced(traced, program.project), target)
-        jax_private.place(
-            lowered.stage, tuple(mesh.devices.flat) if mesh else meshes.find_devices(lowered.stage, target)
-        )
-        return lowered
+        # The context stays: shardings in the program may be given by axis names alone.
+        with jax.set_mesh(mesh):
+            traced = _trace(program, args, kwargs)
+            with jax_private.lent_client(target.devices()[0].client):
+                return _lower(traced, target, tuple(mesh.devices.flat))
 
     return run_fresh(work)
+
+
+def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> Lowered:
+    """Lower a traced program for a kind of target, or for one device where rules ask for it."""
+
+    def work() -> Lowered:
+        placed = jax.default_device(device) if device else nullcontext()
+        with placed, jax_private.lent_client(device.client if device else None):
+            return _lower(traced, target)
+
+    return run_fresh(work)
+
+
+def _lower(traced: Traced, target: Target, devices: tuple[jax.Device, ...] = ()) -> Lowered:
+    with targets.find_occasion()(object()):
+        return Lowered(traced.stage.lower(lowering_platforms=(PLATFORMS[target.kind],)), traced, devices)
+
+
+def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
+    with targets.find_occasion()(object()):
+        return Traced(program.function.trace(*args, **kwargs), program.project)
 
 
 def run_fresh[T](work: Callable[[], T]) -> T:

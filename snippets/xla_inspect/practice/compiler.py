@@ -98,10 +98,10 @@ def options_for(target: Target) -> dict[str, str | int | bool]:
 
 def compile_plainly(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> None:
     """Compile a program as JAX does it, with options besides, for what the compiler writes meanwhile."""
-    from xla_inspect.compilation import held_settings, lower_for_device
+    from xla_inspect.compilation import held_settings, lower
 
     with held_settings(program.project):
-        lower_for_device(program, target).stage.compile(dict(options) or None)
+        lower(program, target).place(target).compile(dict(options) or None)
 
 
 def dump(target: Target, folder: Path, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `capture`
@@ -116,7 +116,7 @@ def dump(target: Target, folder: Path, function: Callable[..., Any], *example: A
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
     """
-    from xla_inspect.compilation import compile_with_dumps, held_settings, lower_for_device
+    from xla_inspect.compilation import compile_with_dumps, held_settings, lower
 
     require(target)
     program = describe_program(function, example, {})
@@ -124,6 +124,6 @@ def dump(target: Target, folder: Path, function: Callable[..., Any], *example: A
         progress.doing(f"compiling {program.name} for {target.name}, with dumps"),
         held_settings(program.project),
     ):
-        lowered = lower_for_device(program, target)
+        stage = lower(program, target).place(target)
         options = {**PINNED[target.kind], **options_for(target)}
-        compile_with_dumps(lowered.stage, target, options, folder)
+        compile_with_dumps(stage, target, options, folder)

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 from xla_inspect import folders
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
 GPU_PACKAGES = ("jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cuda-nvcc", "nvidia-nvvm")
 PACKAGES: Mapping[str, tuple[str, ...]] = {
@@ -75,6 +76,8 @@ def prepare() -> None:
         os.environ["TPU_LOG_DIR"] = str(_make_log_folder())
     _simulate_cpus()
     _hold_isa()
+    if sys.modules.get("jax"):
+        find_occasion()
 
 
 def _simulate_cpus() -> None:
@@ -144,11 +147,28 @@ def _make_log_folder() -> Path:
     return logs
 
 
+def find_occasion() -> Callable[[object], AbstractContextManager[None]]:
+    """Return the context of JAX whose value tells one lowering from the next.
+
+    JAX keeps what it traced, with the lines of whoever asked first, for as long as the value stays the same.
+    There is one such context in a process, made early and kept with JAX itself: a new one lets JAX compile again what
+    it compiled before, the reader's own functions too.
+    """
+    import jax
+
+    name = "_xla_inspect_occasion"
+    if not hasattr(jax, name):
+        setattr(jax, name, jax.make_user_context())
+    occasion: Callable[[object], AbstractContextManager[None]] = getattr(jax, name)
+    return occasion
+
+
 @cache
 def settle() -> None:
     """Import JAX and see that it compiles for the CPU by default, even when it was imported before this module."""
-    prepare()
     import jax
+
+    prepare()
 
     from xla_inspect import jax_private
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import capture, targets
-from xla_inspect.compilation import capture_cache, compiler_run, lowering, thunks
+from xla_inspect.compilation import capture_cache, compiler_run, thunks
 
 # What a capture depends on in other rooms.
 BELOW = ("xla_inspect.captured.capture", "xla_inspect.captured.storage", "xla_inspect.hlo.frame_tables")
@@ -279,17 +279,3 @@ def test_a_package_that_is_imported_anew_finds_what_it_compiled(folder: Path) ->
     assert done.stdout.splitlines() == [f"{isa} {isa} {isa}"] * 2
     assert done.stderr.splitlines() == ["compiling <lambda> for cpu"]
     assert len(list(folder.glob("*.gz"))) == 1
-
-
-@pytest.mark.usefixtures("all_targets")
-@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_the_key_is_made_of_the_text_that_is_compiled(target: str) -> None:
-    from programs import transformer_block_grad as program
-
-    described = lowering.describe_call(program.transformer_block_grad, program.EXAMPLE, {}, {})
-    with lowering.held_settings(described.project):
-        first, second = (
-            lower(described, targets.find(target)) for lower in (lowering.lower_for_kind, lowering.lower_for_device)
-        )
-    assert first.stablehlo_locations == second.stablehlo_locations
-    assert first.jaxpr == second.jaxpr

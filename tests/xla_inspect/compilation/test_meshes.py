@@ -198,7 +198,7 @@ def test_meshes_that_do_not_agree_are_refused_in_the_words_of_jax() -> None:
 @pytest.mark.usefixtures("all_targets")
 def test_a_compile_for_other_devices_than_the_targets_is_no_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever lets the reader's devices through, as they are left here."""
-    monkeypatch.setattr(jax_private, "place", lambda *_: None)
+    monkeypatch.setattr(jax_private, "place", lambda stage, _: stage)
     with pytest.raises(InspectError, match=r"'gram' was compiled for cpu and not for target 'h100:8'"):
         capture(gram, lie(spread("data")), target="h100:8")
 

@@ -26,7 +26,7 @@ def compile_recorded(target: str) -> tuple[pass_runs.Recording, dumps.Dumps]:
     program = lowering.describe_call(softmax.softmax, softmax.EXAMPLE, {}, {})
     chosen = targets.find(target)
     with lowering.held_settings(program.project):
-        stage = lowering.lower_for_device(program, chosen).stage
+        stage = lowering.lower(program, chosen).place(chosen)
         with dumps.Folder() as folder:
             with pass_runs.recorded() as recording:
                 dumps.compile_with_dumps(stage, chosen, dumps.PINNED[chosen.kind], Path(folder))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from xla_inspect import Captures
-    from xla_inspect.compilation.lowering import Lowered, Program
-    from xla_inspect.targets import Target
 
 pytestmark = pytest.mark.usefixtures("all_targets")
 
@@ -36,30 +34,12 @@ def halve(x: jax.Array) -> jax.Array:
 @pytest.mark.usefixtures("folder")
 def test_what_the_cache_has_is_traced_once_and_lowered_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     first = capture_all(halve, MATRIX, targets=SOME)
-    traced = note(monkeypatch, lowering, "trace", lambda program: program.name)
-    lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, target: target.kind)
+    done = note(monkeypatch, lowering, "run_fresh", lambda work: work.__qualname__.partition(".<")[0])
+    lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, target, __: target.kind)
     loaded = note(monkeypatch, targets.Target, "devices", lambda target: target.name)
     assert capture_all(halve, MATRIX, targets=SOME) == first
-    assert (traced, lowered, loaded) == (["halve"], ["cpu", "gpu", "tpu"], [])
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_program_that_asks_for_its_device_is_kept_under_what_was_compiled(
-    compiles: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for_kind = lowering.lower_for_kind
-
-    def lower_otherwise(program: Program, target: Target) -> Lowered:
-        """Give another program's text, as lowering rules may that ask which device it is for."""
-        other = lowering.describe_call(jnp.sin, program.args, {}, {})
-        return for_kind(other, target)
-
-    true = capture(halve, MATRIX)
-    monkeypatch.setattr(lowering, "lower_for_kind", lower_otherwise)
-    assert [capture(halve, MATRIX) for _ in range(2)] == [true, true]
-    monkeypatch.setattr(lowering, "lower_for_kind", for_kind)
-    assert capture(jnp.sin, MATRIX).stablehlo != true.stablehlo
-    assert compiles == ["cpu", "cpu"]
+    assert (lowered, loaded) == (["cpu", "gpu", "tpu"], [])
+    assert done == ["Program.traced", *["_lower_traced"] * 3]
 
 
 @pytest.mark.usefixtures("folder")
