@@ -106,6 +106,9 @@ def examine(exercise: Exercise) -> dict[str, Any]:
 
     `stained` says that the file changed what others find too, so that the next exercise needs a process of its own.
     """
+    from xla_inspect import targets
+
+    targets.settle()
     import jax
 
     jax.clear_caches()
