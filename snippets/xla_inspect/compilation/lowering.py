@@ -43,7 +43,7 @@ class Program:
         file: The file that holds the function, or None where there is none.
         mesh: Axis names to sizes of the mesh that the program runs under, or None.
         specs: How each positional example is sharded over the mesh, or None (see `meshes.shard`).
-        known: What it was lowered to for each kind of target.
+        known: What it was lowered to for each kind of target, None where a lowering rule asks for the target itself.
     """
 
     function: Any
@@ -53,7 +53,7 @@ class Program:
     file: Path | None
     mesh: Mapping[str, int] | None = None
     specs: tuple[Any, ...] | None = None
-    known: dict[str, Lowered] = field(default_factory=dict, compare=False, repr=False)
+    known: dict[str, Lowered | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def traced(self) -> Traced:
@@ -147,14 +147,17 @@ class Lowered:
         return self.stage.as_text(debug_info=True)
 
     def place(self, target: Target) -> jax.stages.Lowered:
-        """Return what can be compiled for a target.
+        """Return what can be compiled for a target, with all its texts printed by then.
 
+        A compile shares the module with those of other targets, and may run beside what reads a capture in another
+        thread, which must not ask the module any more.
         The devices that the program's shardings name, in the examples or inside, are the reader's, and the target's
         stand in for them (see `meshes.find_devices`). A program that names none is for the target's first device.
 
         Raises:
             InspectError: The program is spread over another number of devices than the target has.
         """
+        self.stablehlo, self.stablehlo_locations, self.jaxpr, self.jaxpr_locations  # noqa: B018 - each is kept
         return jax_private.place(self.stage, self.devices or meshes.find_devices(self.stage, target))
 
 
@@ -261,11 +264,10 @@ def lower(program: Program, target: Target) -> Lowered:
         return _lower_under_mesh(program, meshes.make_mesh(program.mesh, target), target)
     if target.kind not in program.known:
         try:
-            lowered = _lower_traced(program.traced, target, None)
+            program.known[target.kind] = _lower_traced(program.traced, target, None)
         except Exception:  # noqa: BLE001 - whatever it is, it is raised again where it has another cause
-            return _lower_traced(program.traced, target, target.devices()[0])
-        program.known[target.kind] = lowered
-    return program.known[target.kind]
+            program.known[target.kind] = None
+    return program.known[target.kind] or _lower_traced(program.traced, target, target.devices()[0])
 
 
 def _lower_under_mesh(program: Program, mesh: jax.sharding.Mesh, target: Target) -> Lowered:

