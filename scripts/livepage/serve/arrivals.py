@@ -26,6 +26,8 @@ class Arrivals:
         self._workers: workers.Workers | None = None
         self._progress: build_progress.Progress | None = None
         self._show: Callable[[Iterable[str]], None] | None = None
+        self._show_later: Callable[[Iterable[str]], None] | None = None
+        self._looked_at: set[str] = set()
         self._known: dict[str, tuple[Answer, Inputs]] = {}
         self._asked: dict[str, Inputs] = {}
         self._doubted: dict[str, tuple[str, str]] = {}
@@ -42,9 +44,12 @@ class Arrivals:
             self._progress = build_progress.Progress({})
         project.elsewhere = self._obtain
 
-    def tell(self, show: Callable[[Iterable[str]], None]) -> None:
-        """Say who shows pages again that arrived; their names are relative to the folder of the pages."""
-        self._show = show
+    def tell(self, show: Callable[[Iterable[str]], None], show_later: Callable[[Iterable[str]], None]) -> None:
+        """Say who shows pages again that arrived, at once or in its time.
+
+        Their names are relative to the folder of the pages.
+        """
+        self._show, self._show_later = show, show_later
         project.holds, project.doubt = True, self._doubt
         if self._workers is None:
             return
@@ -55,8 +60,10 @@ class Arrivals:
 
     def prefer(self, page: str) -> None:
         """Let a page that waits run next, since somebody looks at it; its name is relative to that folder."""
+        name = (project.docs / page).as_posix()
+        self._looked_at.add(name)
         if self._workers:
-            self._workers.prefer((project.docs / page).as_posix())
+            self._workers.prefer(name)
 
     def describe(self) -> bytes:
         """Return how far it is, as JSON: a share from nothing to one, and words."""
@@ -135,8 +142,10 @@ class Arrivals:
     def _hear(self, page: str) -> None:
         if self._progress:
             self._progress.note_done(page)
-        if self._show:
-            self._show([self._find_address(page)])
+        is_last = self._workers is not None and set(self._asked) <= set(self._workers.answers)
+        show = self._show if is_last or page in self._looked_at else self._show_later
+        if show:
+            show([self._find_address(page)])
 
     def _hear_of_work(self, page: str, work: str) -> None:
         if self._progress:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 DELAY = 0.03
 """Seconds of rest that end a change: an editor may write a file twice."""
 
+SHARE = 0.1
+"""How much of a core's time rebuilds take for pages that arrive while nobody looks at them."""
+
 _KNOWN = {"material/search", "markdown-exec"}
 """The plugins of which it is known what they keep from page to page. Hooks are the project's own."""
 
@@ -60,6 +63,8 @@ class Rebuild:
         self._arrivals = arrivals
         self._browsers = Browsers(server, arrivals.describe, self._visit)
         self._wanted: set[str] = set()
+        self._wanted_later: set[str] = set()
+        self._rested = 0.0
         self._waiting: dict[str, None] = {}
         self._is_finished = True
         self._is_edited = threading.Event()
@@ -73,7 +78,7 @@ class Rebuild:
         self._server.unwatch(folder)
         self._watch = PageWatch(folder, self._hear_of_edit)
         self._watch.start()
-        self._arrivals.tell(self.want)
+        self._arrivals.tell(self.want, self.want_later)
 
     def end(self) -> None:
         """Look for edits no longer."""
@@ -94,6 +99,25 @@ class Rebuild:
         if is_first:  # or, where one follows the other, the server would wait for ever until they end
             self._wake()
 
+    def want_later(self, pages: Iterable[str]) -> None:
+        """Ask for pages that nobody waits for: they are rendered with the next, or once rebuilds took their share.
+
+        Args:
+            pages: As for `want`.
+        """
+        rest = self._rested - time.perf_counter()
+        with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
+            is_first = not self._wanted_later
+            self._wanted_later.update(pages)
+        if is_first:
+            timer = threading.Timer(max(0.0, rest), self._want_now)
+            timer.daemon = True
+            timer.start()
+
+    def _want_now(self) -> None:
+        if pages := [*self._wanted_later]:
+            self.want(pages)
+
     def _visit(self, address: str) -> None:
         """Let the page come first at which somebody looks."""
         if last.built is None:
@@ -113,10 +137,19 @@ class Rebuild:
 
     def __call__(self, *_: object) -> None:
         """Build what changed since the last build."""
+        start = time.perf_counter()
+        try:
+            self._build_changed()
+        finally:
+            end = time.perf_counter()
+            self._rested = end + (end - start) / SHARE
+
+    def _build_changed(self) -> None:
         self._is_edited.clear()
         with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
-            wanted = sorted(self._wanted)
+            wanted = sorted(self._wanted | self._wanted_later)
             self._wanted.clear()
+            self._wanted_later.clear()
         for name in wanted:
             rendered.drop(name)
         built, edited = last.built, last.take_edited()
