@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 DELAY = 0.03
 """Seconds of rest that end a change: an editor may write a file twice."""
 
-SHARE = 0.1
+SHARE = 0.05
 """How much of a core's time rebuilds take for pages that arrive while nobody looks at them."""
 
 _KNOWN = {"material/search", "markdown-exec"}
