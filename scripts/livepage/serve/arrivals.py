@@ -59,11 +59,16 @@ class Arrivals:
             show(map(self._find_address, arrived))
 
     def prefer(self, page: str) -> None:
-        """Let a page that waits run next, since somebody looks at it; its name is relative to that folder."""
+        """Let a page that waits run next, or be shown if it ran, since somebody looks at it.
+
+        Its name is relative to that folder.
+        """
         name = (project.docs / page).as_posix()
         self._looked_at.add(name)
         if self._workers:
             self._workers.prefer(name)
+            if self._show and name in self._workers.answers:
+                self._show([page])
 
     def describe(self) -> bytes:
         """Return how far it is, as JSON: a share from nothing to one, and words."""

@@ -13,7 +13,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.structure.pages import Page
 
-from livepage.serve import Rebuild
+from livepage.serve import Rebuild, rebuild
 from livepage.serve.page_watch import PageWatch
 
 if TYPE_CHECKING:
@@ -122,6 +122,31 @@ def test_pages_that_somebody_wants_are_rendered_again_in_one_rebuild(
     assert converted == ["index.md", "second.md"]
     assert served.look() == []
     assert len(converted) == 2
+
+
+def test_pages_that_nobody_waits_for_come_with_the_next_rebuild_or_once_there_was_rest(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    converted: list[str] = []
+    woken = threading.Event()
+    render = Page.render
+    monkeypatch.setattr(Page, "render", lambda page, *rest: (converted.append(page.file.src_uri), render(page, *rest)))
+    monkeypatch.setattr(rebuild, "SHARE", 1e-9)
+    served.rebuild.want(["news.md"])
+    served.look()
+    monkeypatch.setattr(served.rebuild, "_wake", woken.set)
+    served.rebuild.want_later(["second.md"])
+    assert not woken.wait(0.2)
+    served.rebuild.want(["first.md"])
+    served.look()
+    assert converted == ["news.md", "first.md", "second.md"]
+    woken.clear()
+    monkeypatch.setattr(rebuild, "SHARE", 1e9)
+    served.rebuild.want(["first.md"])
+    served.look()
+    woken.clear()
+    served.rebuild.want_later(["second.md"])
+    assert woken.wait(8)
 
 
 def test_a_page_that_is_edited_while_others_are_built_comes_first(
