@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from xla_inspect import Captures
 
 ROOT = Path(__file__).resolve().parents[1]
+# A shell lets what it runs in the background ignore interrupts, and some tests are about what an interrupt does.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
 TARGETS_REQUIRED = os.environ.get("REQUIRE_TARGETS") == "all"
 BROWSER_REQUIRED = os.environ.get("REQUIRE_BROWSER", "0") not in {"", "0"}
