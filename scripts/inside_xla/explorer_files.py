@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mkdocs.exceptions import PluginError
+
 from livepage.read import project
 from xla_inspect import store
 
@@ -25,6 +27,9 @@ def publish(pages: Iterable[str], site: Path) -> None:
     Args:
         pages: The HTML of each page.
         site: The folder of the built site.
+
+    Raises:
+        PluginError: Data that a kept page names was removed; says what to do.
     """
     names = sorted({name for html in pages for name in _DATA.findall(html)})
     folder = site / "assets" / "explorer"
@@ -35,6 +40,12 @@ def publish(pages: Iterable[str], site: Path) -> None:
     for file in folder.glob("*.json"):
         if file.name not in names:
             file.unlink()
+    if gone := [name for name in names if not (project.root / STAGED / name).is_file()]:
+        message = (
+            f"{STAGED} lacks {gone[0]}{' and others' if gone[1:] else ''}, which kept pages name; "
+            "remove .cache/pages too, and build again"
+        )
+        raise PluginError(message)
     for name in names:
         _put(project.root / STAGED / name, folder / name)
     from xla_inspect.report.explorer import SCRIPTS, STYLE, read_asset

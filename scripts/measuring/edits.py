@@ -40,8 +40,9 @@ def measure(place: Path, cache: Path) -> None:
     """
     copy = place / "copy"
     copy_site(copy)
-    with contextlib.suppress(FileNotFoundError):  # or its pages run once more
-        shutil.copytree(ROOT / ".cache" / "pages", copy / ".cache" / "pages")
+    for kept in ("pages", "explorer"):
+        with contextlib.suppress(FileNotFoundError):  # or its pages run once more
+            shutil.copytree(ROOT / ".cache" / kept, copy / ".cache" / kept)
     chapters = [path for path in sorted((copy / "docs").glob("*.md")) if _ANSWER in path.read_text(encoding="utf-8")]
     ratios = []
     with serve(copy, cache) as server, _rebuild_plainly(place) as plain:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from mkdocs.exceptions import PluginError
 
 from inside_xla import explorer_files
 from livepage.read import project
@@ -51,6 +52,12 @@ def test_what_was_not_used_for_longest_goes_and_what_the_site_needs_stays(
     monkeypatch.setattr(explorer_files, "LIMIT", 4)
     explorer_files.publish([PAGE], tmp_path / "site")
     assert sorted(path.name for path in folder.iterdir()) == [NAME, "bb.json", "cc.json"]
+
+
+def test_data_that_was_removed_is_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project, "root", tmp_path)
+    with pytest.raises(PluginError, match=rf"lacks {NAME}, which kept pages name; remove .cache/pages too"):
+        explorer_files.publish([PAGE], tmp_path / "site")
 
 
 def test_a_site_without_explorers_gets_nothing_of_them(tmp_path: Path) -> None:
