@@ -80,11 +80,14 @@ def _load(root: Path, name: str) -> dict[str, dict[str, Any]]:
 
 
 def _find_function(file: Path, name: str) -> str:
-    text = file.read_text(encoding="utf-8")
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return ast.get_source_segment(text, node) or ""
-    return ""
+    return _list_functions(file.read_text(encoding="utf-8")).get(name, "")
+
+
+@lru_cache(maxsize=50)  # as for `_list_checks`
+def _list_functions(text: str) -> dict[str, str]:
+    """Return the source of each function of a module, by its name."""
+    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    return {node.name: ast.get_source_segment(text, node) or "" for node in nodes}
 
 
 def _find_checks(root: Path, place: str) -> str:
