@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from xla_inspect.analysis.matching import Matching, match_instructions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from xla_inspect.analysis.matching import Meanings
     from xla_inspect.hlo import Instruction, Module, Shape
 
 # What can differ between an instruction and itself after a pass, the weightiest first.
@@ -94,9 +96,9 @@ class ModuleChange:
         return Counter(aspect for change in self.changed for aspect in change.aspects)
 
 
-def compare_modules(before: Module, after: Module) -> ModuleChange:
+def compare_modules(before: Module, after: Module, meanings: Meanings | None = None) -> ModuleChange:
     """What changed from one module to another; see `match_instructions` for which instruction is which."""
-    matching = match_instructions(before, after)
+    matching = match_instructions(before, after, meanings)
     backwards = {after: before for before, after in matching.instructions.items()}
     old, new = before.opcode_counts(), after.opcode_counts()
     matched = set(matching.computations.values())
@@ -113,7 +115,7 @@ def compare_modules(before: Module, after: Module) -> ModuleChange:
             opcode: new[opcode] - old[opcode] for opcode in sorted({*old, *new}) if new[opcode] != old[opcode]
         },
         header=tuple(key for key in keys if before.attributes.get(key) != after.attributes.get(key)),
-        is_reordered=_is_reordered(after, backwards),
+        is_reordered=_is_reordered(matching, before, after),
         kept=matching.instructions,
     )
 
@@ -191,14 +193,15 @@ def _shape_aspects(before: Shape, after: Shape) -> Iterator[str]:
             yield "layout"
 
 
-def _is_reordered(after: Module, backwards: Mapping[Instruction, Instruction]) -> bool:
+def _is_reordered(matching: Matching, before: Module, after: Module) -> bool:
     """Whether the kept instructions of some kept computation stand in another order than before."""
-    for computation in after.computations:
-        lines: dict[str, int] = {}
-        for instruction in computation:
-            former = backwards.get(instruction)
-            if former is not None:
-                if former.line < lines.get(former.computation, 0):
-                    return True
-                lines[former.computation] = former.line
+    backwards = {new: old for old, new in matching.instructions.items()}
+    for one, other in matching.computations.items():
+        former, latter = before.computation(one), after.computation(other)
+        if former is latter:
+            continue
+        kept = [old for new in latter if (old := backwards.get(new))]
+        places = {instruction: place for place, instruction in enumerate(former)}
+        if any(places[first] > places[second] for first, second in itertools.pairwise(kept)):
+            return True
     return False

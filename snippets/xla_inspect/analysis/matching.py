@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
-from xla_inspect.hlo import INCIDENTAL
+from xla_inspect.hlo import INCIDENTAL, split_attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Mapping
 
     from xla_inspect.hlo import Computation, Instruction, Module
 
@@ -32,34 +34,79 @@ class Matching:
     names: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
-def match_instructions(before: Module, after: Module) -> Matching:
+class Meanings:
+    """A number for what each instruction of some modules computes, names left out: equal for what is equal.
+
+    Whoever compares many modules, each with the next, hands the same of these on: each module is numbered once.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no module."""
+        self._numbers: dict[Hashable, int] = {}
+        self._known: WeakKeyDictionary[Module, dict[str, dict[Instruction, int]]] = WeakKeyDictionary()
+
+    def find(self, module: Module, computation: Computation) -> dict[Instruction, int]:
+        """Return the numbers of a computation's instructions; iterative, since calls may nest deeply."""
+        known = self._known.setdefault(module, {})
+        waiting = [computation]
+        while waiting:
+            current = waiting[-1]
+            if current.name in known:
+                waiting.pop()
+                continue
+            callees = [module.computation(name) for instruction in current for name in instruction.called]
+            missing = [callee for callee in callees if callee.name not in known]
+            if missing and not any(callee in waiting for callee in missing):
+                waiting.extend(missing)
+                continue
+            known[current.name] = self._number(module, known, current)
+            waiting.pop()
+        return known[computation.name]
+
+    def _number(
+        self, module: Module, known: Mapping[str, dict[Instruction, int]], computation: Computation
+    ) -> dict[Instruction, int]:
+        numbers: dict[Instruction, int] = {}
+        by_name = computation.by_name
+        for instruction in computation:
+            called = tuple(known.get(name, {}).get(module.computation(name).root, -1) for name in instruction.called)
+            operands = tuple(numbers.get(by_name[name], -1) for name in instruction.operands)
+            key = (essence(instruction), called, operands, instruction.operand_indices)
+            numbers[instruction] = self._numbers.setdefault(key, len(self._numbers))
+        return numbers
+
+
+def essence(instruction: Instruction) -> tuple[Hashable, ...]:
+    """What an instruction does apart from its operands and what it calls: opcode, shape, literal and attributes."""
+    attributes = _list_essential(instruction.attribute_text, tuple(instruction.calls))
+    return instruction.opcode, instruction.wrapped, instruction.shape.text, instruction.literal, attributes
+
+
+@lru_cache(maxsize=2**13)  # most instructions are the same after a pass
+def _list_essential(text: str, calling: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value) for key, value in split_attributes(text).items() if key not in {*_APART, *calling})
+
+
+def match_instructions(before: Module, after: Module, meanings: Meanings | None = None) -> Matching:
     """Pair the computations and instructions of two modules, so that renumbered names are no difference.
 
     Computations pair from the entry down: called by the same instruction, of the same name, of the same structure.
     Instructions of paired computations pair when they compute the same from the same, else by name, else by
     operands, else by opcode and shape in order; what is left was added or removed.
+
+    Args:
+        before: The first module.
+        after: The second.
+        meanings: Those of modules that were matched before.
     """
-    return _Matcher(before, after).run()
-
-
-def essence(instruction: Instruction, called: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    """What an instruction does apart from its operands: opcode, shape, literal and attributes, names left out."""
-    attributes = tuple(
-        (key, value)
-        for key, value in instruction.attributes.items()
-        if key not in _APART and key not in instruction.calls
-    )
-    return (instruction.opcode, instruction.wrapped, instruction.shape.text, instruction.literal, attributes, *called)
+    return _Matcher(before, after, meanings or Meanings()).run()
 
 
 class _Matcher:
-    def __init__(self, before: Module, after: Module) -> None:
-        self._before, self._after = before, after
+    def __init__(self, before: Module, after: Module, meanings: Meanings) -> None:
+        self._before, self._after, self._meanings = before, after, meanings
         self._matching = Matching()
         self._taken: set[str] = set()
-        self._meanings: dict[tuple[int, str], dict[Instruction, int]] = {}
-        # Equal meanings of both modules get equal numbers, so that comparing them costs nothing.
-        self._numbers: dict[Hashable, int] = {}
 
     def run(self) -> Matching:
         self._pair(self._before.entry, self._after.entry)
@@ -69,42 +116,12 @@ class _Matcher:
         by_meaning: dict[int, deque[Computation]] = defaultdict(deque)
         for computation in self._after.computations:
             if computation.name not in self._taken:
-                by_meaning[self._meaning(self._after, computation)[computation.root]].append(computation)
+                by_meaning[self._meanings.find(self._after, computation)[computation.root]].append(computation)
         for computation in self._before.computations:
-            candidates = by_meaning[self._meaning(self._before, computation)[computation.root]]
+            candidates = by_meaning[self._meanings.find(self._before, computation)[computation.root]]
             if computation.name not in self._matching.computations and candidates:
                 self._pair(computation, candidates.popleft())
         return self._matching
-
-    def _meaning(self, module: Module, computation: Computation) -> dict[Instruction, int]:
-        """A number for what each instruction computes, names left out; iterative, since calls may nest deeply."""
-        waiting = [computation]
-        while waiting:
-            current = waiting[-1]
-            if (id(module), current.name) in self._meanings:
-                waiting.pop()
-                continue
-            callees = [module.computation(name) for instruction in current for name in instruction.called]
-            missing = [callee for callee in callees if (id(module), callee.name) not in self._meanings]
-            if missing and not any(callee in waiting for callee in missing):
-                waiting.extend(missing)
-                continue
-            self._meanings[id(module), current.name] = self._number(module, current)
-            waiting.pop()
-        return self._meanings[id(module), computation.name]
-
-    def _number(self, module: Module, computation: Computation) -> dict[Instruction, int]:
-        numbers: dict[Instruction, int] = {}
-        by_name = computation.by_name
-        for instruction in computation:
-            called = []
-            for name in instruction.called:
-                meanings = self._meanings.get((id(module), name), {})
-                called.append(meanings.get(module.computation(name).root, -1))
-            operands = tuple(numbers.get(by_name[name], -1) for name in instruction.operands)
-            key = (essence(instruction, called), operands, instruction.operand_indices)
-            numbers[instruction] = self._numbers.setdefault(key, len(self._numbers))
-        return numbers
 
     def _pair(self, before: Computation, after: Computation) -> None:
         """Pair two computations, their instructions, and what those call."""
@@ -120,7 +137,7 @@ class _Matcher:
                     waiting.extend(zip(self._before.called(one), self._after.called(other), strict=True))
 
     def _pair_instructions(self, before: Computation, after: Computation) -> list[tuple[Instruction, Instruction]]:
-        first, second = self._meaning(self._before, before), self._meaning(self._after, after)
+        first, second = self._meanings.find(self._before, before), self._meanings.find(self._after, after)
         pairs: dict[Instruction, Instruction] = {}
         left, right = list(before), list(after)
         backwards: dict[str, str] = {}

@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.changes import compare_modules
+from xla_inspect.analysis.matching import Meanings
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
@@ -46,13 +47,13 @@ def follow_passes(capture: Capture) -> Iterator[PassState]:
     computation, as into a fusion, is known by its opcode, its shape and where in Python it comes from.
     Any other that the state before does not have gets a new number.
     """
-    fresh = count()
+    fresh, meanings = count(), Meanings()
     module = capture.unoptimized_module
     numbers = {instruction: next(fresh) for instruction in module.walk()}
     yield PassState("", "", module, None, numbers)
     steps = [(step.pipeline, step.name, step.module) for step in capture.passes]
     for pipeline, name, after in [*steps, ("", LAST, capture.module)]:
-        change = compare_modules(module, after)
+        change = compare_modules(module, after, meanings)
         if name == LAST and not change.is_visible:
             return
         known = {new: numbers[old] for old, new in {**change.kept, **_find_moved(change)}.items()}

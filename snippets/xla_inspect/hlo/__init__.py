@@ -1,6 +1,6 @@
 """Text of HLO to a `Module`, and nothing else: every line is read or refused."""
 
-from xla_inspect.hlo.attributes import CLUTTER, CONFIGURATION, INCIDENTAL, NAME
+from xla_inspect.hlo.attributes import CLUTTER, CONFIGURATION, INCIDENTAL, NAME, split_attributes
 from xla_inspect.hlo.frame import Frame
 from xla_inspect.hlo.frame_tables import read_frames, split
 from xla_inspect.hlo.lines import read_instruction
@@ -34,4 +34,5 @@ __all__ = [
     "read_shape",
     "spell",
     "split",
+    "split_attributes",
 ]

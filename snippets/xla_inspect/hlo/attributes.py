@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 CONFIGURATION = ("backend_config", "frontend_attributes")
 """Attributes that say how an instruction is compiled; shown only when asked for."""
@@ -52,22 +51,11 @@ _PLAIN_ESCAPES = {"n": 10, "r": 13, "t": 9}
 
 def split_attributes(text: str) -> dict[str, str]:
     """The attributes in a text `, key=value, ...` that a pattern of this module has matched, in order."""
-    return dict(_find_attributes(text))
+    return dict(_ATTRIBUTE.findall(text))
 
 
 def split_metadata(text: str) -> dict[str, str]:
     """The fields of `{op_name="add" stack_frame_id=2}`, in order, strings without quotes and escapes."""
-    return dict(_find_metadata(text))
-
-
-# An instruction that a pass leaves alone has the same attributes after it, so most texts come again.
-@lru_cache(maxsize=2**13)
-def _find_attributes(text: str) -> dict[str, str]:
-    return dict(_ATTRIBUTE.findall(text))
-
-
-@lru_cache(maxsize=2**13)
-def _find_metadata(text: str) -> dict[str, str]:
     return {key: unquote(value) for key, value in _METADATA.findall(text)}
 
 

@@ -98,7 +98,7 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
         shape,
         operands,
         computation,
-        line,
+        text,
         root is not None,
         rest,
         calls,

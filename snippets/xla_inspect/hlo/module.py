@@ -21,9 +21,9 @@ class HloLookupError(InspectError, LookupError):
     """A name that a module does not hold, or holds more than once."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Instruction:
-    """One instruction, equal to itself only.
+    """One instruction, equal to itself only; modules that have the same line in the same computation may share it.
 
     Attributes:
         name: Its name, without `%`.
@@ -31,7 +31,7 @@ class Instruction:
         shape: The shape of its result.
         operands: The names of its operands, in order; none for a parameter or a constant.
         computation: The name of the computation that holds it.
-        line: Its one-based line in the text.
+        text: Its line, as written.
         is_root: Whether its result is its computation's.
         attribute_text: All attributes as written, from the first comma.
         calls: The computations that it calls, attribute to names; most instructions have none.
@@ -46,7 +46,7 @@ class Instruction:
     shape: Shape
     operands: tuple[str, ...]
     computation: str
-    line: int
+    text: str
     is_root: bool
     attribute_text: str
     calls: Mapping[str, tuple[str, ...]]
@@ -57,15 +57,15 @@ class Instruction:
 
     def __repr__(self) -> str:
         """A short form of the instruction's line."""
-        return f"<{self.name} = {self.shape} {self.opcode}({', '.join(self.operands)}), line {self.line}>"
+        return f"<{self.name} = {self.shape} {self.opcode}({', '.join(self.operands)})>"
 
-    @property
-    def attributes(self) -> dict[str, str]:
+    @cached_property
+    def attributes(self) -> Mapping[str, str]:
         """The attributes as written, in order: `{"kind": "kLoop", "calls": "%fused_computation"}`."""
         return split_attributes(self.attribute_text)
 
-    @property
-    def metadata(self) -> dict[str, str]:
+    @cached_property
+    def metadata(self) -> Mapping[str, str]:
         """The fields of `metadata={...}`, in order, strings unquoted; empty when it has none."""
         if "metadata={" not in self.attribute_text:
             return {}
@@ -114,7 +114,7 @@ class Instruction:
         text = self.attributes.get("control-predecessors", "{}")[1:-1]
         return tuple(name.strip().removeprefix("%") for name in text.split(",") if name.strip())
 
-    @property
+    @cached_property
     def called(self) -> tuple[str, ...]:
         """The names of the computations that it calls, in the order of its attributes."""
         return tuple(name for names in self.calls.values() for name in names)
@@ -122,14 +122,13 @@ class Instruction:
 
 @dataclass(eq=False)
 class Computation:
-    """A function of the module: instructions in the order of the text.
+    """A function of the module: instructions in the order of the text; shared as they are by modules that have it.
 
     Attributes:
         name: Its name, without `%`.
         instructions: The instructions, operands before their users; the schedule when the module is scheduled.
         root: The instruction whose result is returned.
         is_entry: Whether the program starts here.
-        line: The one-based line of its header.
         execution_thread: The thread that runs it when the text names one, else None.
     """
 
@@ -137,7 +136,6 @@ class Computation:
     instructions: tuple[Instruction, ...]
     root: Instruction
     is_entry: bool
-    line: int
     execution_thread: str | None = None
 
     def __repr__(self) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from xla_inspect.errors import HloSyntaxError
 from xla_inspect.hlo.attributes import ATTRIBUTE, split_attributes
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 _MODULE = re.compile(rf"HloModule ([^\s,]++)((?:, {ATTRIBUTE})*+)\s*+", re.ASCII)
 _MODULE_NAME = re.compile(r"HloModule ([^\s,]++)", re.ASCII)
 _MODULE_ATTRIBUTE = re.compile(rf", {ATTRIBUTE}", re.ASCII)
+
+
+_computations: WeakValueDictionary[str, Computation] = WeakValueDictionary()
+"""The computations that are in use, by their text: a pass leaves most of them as they are."""
+_instructions: WeakValueDictionary[tuple[str, str], Instruction] = WeakValueDictionary()
+"""The instructions that are in use, by their computation's name and their text."""
 
 
 def parse_module(text: str) -> Module:
@@ -39,6 +47,7 @@ class _Reader:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._computations: dict[str, Computation] = {}
+        self._spans: dict[str, tuple[int, int]] = {}
         self._tables = Tables()
 
     def read(self) -> Module:
@@ -52,7 +61,7 @@ class _Reader:
             index = self._skip_blank(index)
         entries = [computation for computation in self._computations.values() if computation.is_entry]
         if len(entries) != 1:
-            line = entries[1].line if entries else len(self._lines)
+            line = self._spans[entries[1].name][0] + 1 if entries else len(self._lines)
             message = f"expected one ENTRY computation, found {len(entries)}"
             raise HloSyntaxError(message, line, 1)
         self._check_calls()
@@ -85,21 +94,35 @@ class _Reader:
     def _computation(self, start: int) -> int:
         """Read the computation whose header is on line index `start`; return the index of the line after it."""
         lines = self._lines
+        end = next((index for index in range(start, len(lines)) if lines[index].startswith("}")), start)
+        text = "\n".join(lines[start : end + 1])
+        if (known := _computations.get(text)) is not None:
+            self._keep(known, start, end)
+            return end + 1
+        before = len(self._computations)
         header = read_header(lines[start], start + 1)
         instructions, index = self._body(start + 1, header.name)
         closing = read_closing(lines[index], index + 1)
-        self._add(header, instructions, start, index, closing.get("execution_thread"))
+        computation = self._add(header, instructions, start, index, closing.get("execution_thread"))
+        if index == end and len(self._computations) == before + 1:  # and it holds no other
+            _computations[text] = computation
         return index + 1
 
-    def _add(self, header: Header, instructions: list[Instruction], start: int, end: int, thread: str | None) -> None:
+    def _add(
+        self, header: Header, instructions: list[Instruction], start: int, end: int, thread: str | None
+    ) -> Computation:
         """Check a computation and keep it."""
-        if header.name in self._computations:
-            fail(f"computation {header.name!r} is defined twice", start + 1, self._lines[start], 0)
-        root = self._check(header.name, instructions, end)
-        _follow_async(instructions)
-        self._computations[header.name] = Computation(
-            header.name, tuple(instructions), root, header.is_entry, start + 1, thread and thread.strip('"')
-        )
+        root = self._check(header.name, instructions, start, end)
+        instructions, root = _follow_async(instructions, root)
+        computation = Computation(header.name, tuple(instructions), root, header.is_entry, thread and thread.strip('"'))
+        self._keep(computation, start, end)
+        return computation
+
+    def _keep(self, computation: Computation, start: int, end: int) -> None:
+        if computation.name in self._computations:
+            fail(f"computation {computation.name!r} is defined twice", start + 1, self._lines[start], 0)
+        self._computations[computation.name] = computation
+        self._spans[computation.name] = start, end
 
     def _body(self, start: int, name: str, depth: int = 0) -> tuple[list[Instruction], int]:
         """Read instructions up to the closing brace; return them and the index of its line."""
@@ -109,7 +132,10 @@ class _Reader:
         while index < len(lines):
             text = lines[index]
             if text.startswith(" ") and not text.endswith(("=", "={")) and (depth == 0 or text.lstrip()[:1] != "}"):
-                instructions.append(read_instruction(text, index + 1, name))
+                known = _instructions.get((name, text))
+                if known is None:
+                    known = _instructions[name, text] = read_instruction(text, index + 1, name)
+                instructions.append(known)
             elif text.lstrip().startswith("}"):
                 return instructions, index
             elif text.endswith(("=", "={")):
@@ -166,24 +192,26 @@ class _Reader:
         self._add(Header(name, is_entry=False), instructions, index, end, None)
         return end, lines[end].strip()[1:]
 
-    def _check(self, name: str, instructions: list[Instruction], end: int) -> Instruction:
+    def _check(self, name: str, instructions: list[Instruction], start: int, end: int) -> Instruction:
         """Check that names are defined once and operands are defined; return the root."""
+        span = start, end
         defined = {instruction.name for instruction in instructions}
         if len(defined) != len(instructions):
             seen: set[str] = set()
             for instruction in instructions:
                 if instruction.name in seen:
-                    self._fail_at(instruction, f"{instruction.name!r} is defined twice", instruction.name)
+                    self._fail_at(instruction, span, f"{instruction.name!r} is defined twice", instruction.name)
                 seen.add(instruction.name)
         roots = [instruction for instruction in instructions if instruction.is_root]
         if len(roots) != 1:
-            line = roots[1].line if roots else end + 1
+            line = self._find_line(roots[1], span) if roots else end + 1
             message = f"computation {name!r} has {len(roots)} ROOT instructions, expected one"
             raise HloSyntaxError(message, line, 1)
         for instruction in instructions:
             if not defined.issuperset(instruction.operands):
                 missing = next(operand for operand in instruction.operands if operand not in defined)
-                self._fail_at(instruction, f"operand {missing!r} is not defined in computation {name!r}", missing)
+                message = f"operand {missing!r} is not defined in computation {name!r}"
+                self._fail_at(instruction, span, message, missing)
         return roots[0]
 
     def _check_calls(self) -> None:
@@ -192,22 +220,35 @@ class _Reader:
                 if instruction.calls:
                     for name in instruction.called:
                         if name not in self._computations:
-                            self._fail_at(instruction, f"computation {name!r} is not defined", name)
+                            span = self._spans[computation.name]
+                            self._fail_at(instruction, span, f"computation {name!r} is not defined", name)
 
-    def _fail_at(self, instruction: Instruction, message: str, name: str) -> None:
+    def _fail_at(self, instruction: Instruction, span: tuple[int, int], message: str, name: str) -> None:
         """Fail at the last place where an instruction's line names something."""
-        text = self._lines[instruction.line - 1]
+        line = self._find_line(instruction, span)
+        text = self._lines[line - 1]
         places = list(re.finditer(rf"(?<![\w.\-]){re.escape(name)}(?![\w.\-])", text, re.ASCII))
-        fail(message, instruction.line, text, places[-1].start() if places else 0)
+        fail(message, line, text, places[-1].start() if places else 0)
+
+    def _find_line(self, instruction: Instruction, span: tuple[int, int]) -> int:
+        """Return the last line on which an instruction of a computation begins: one that nests others has several."""
+        lines = self._lines
+        return max(
+            number
+            for number, text in enumerate(lines[slice(*span)], span[0] + 1)
+            if text.strip() and instruction.text.startswith(text)
+        )
 
 
-def _follow_async(instructions: Sequence[Instruction]) -> None:
+def _follow_async(instructions: list[Instruction], root: Instruction) -> tuple[list[Instruction], Instruction]:
     """Read `all-gather-done` as an `async-done` where it ends an `async-start` around an `all-gather`."""
     started = {instruction.name: instruction for instruction in instructions if instruction.opcode == "async-start"}
     if not started:
-        return
+        return instructions, root
+    read = {}
     for instruction in instructions:
         if instruction.opcode.endswith("-done") and instruction.wrapped is None and instruction.operands:
             start = started.get(instruction.operands[0])
             if start is not None and start.wrapped is not None and instruction.opcode == f"{start.wrapped}-done":
-                instruction.opcode, instruction.wrapped = "async-done", start.wrapped
+                read[instruction] = replace(instruction, opcode="async-done", wrapped=start.wrapped)
+    return [read.get(instruction, instruction) for instruction in instructions], read.get(root, root)
