@@ -37,7 +37,7 @@ from xla_inspect.analysis.op_sources import (
     read_stablehlo_lines,
 )
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
-from xla_inspect.analysis.tracking import PassState, SourceLine, find_lines, follow_passes
+from xla_inspect.analysis.tracking import PassState, SourceLine, find_computation_lines, find_lines, follow_passes
 from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "count_executed",
     "count_operations",
     "custom_fusion_kind",
+    "find_computation_lines",
     "find_expression",
     "find_fate",
     "find_instructions",

@@ -122,6 +122,8 @@ def compare_modules(before: Module, after: Module, meanings: Meanings | None = N
 
 def _changes(matching: Matching) -> Iterator[InstructionChange]:
     for before, after in matching.instructions.items():
+        if before is after and before.computation in matching.same and not before.calls:
+            continue
         keys = tuple(_attribute_keys(before, after))
         aspects = set(_aspects(before, after, matching)) | {_KEY_ASPECTS.get(key, "attributes") for key in keys}
         if aspects:
@@ -163,7 +165,7 @@ def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Ite
         yield from _shape_aspects(before.shape, after.shape)
     if before.literal != after.literal:
         yield "attributes"
-    operands = tuple(matching.names.get((before.computation, name)) for name in before.operands)
+    operands = tuple(matching.find_name(before.computation, name) for name in before.operands)
     if operands != after.operands or before.operand_indices != after.operand_indices:
         yield "operands"
     called = {key: tuple(matching.computations.get(name) for name in names) for key, names in before.calls.items()}

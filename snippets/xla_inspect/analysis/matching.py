@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from xla_inspect.hlo import INCIDENTAL, split_attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Iterable
 
     from xla_inspect.hlo import Computation, Instruction, Module
 
@@ -26,12 +27,18 @@ class Matching:
     Attributes:
         computations: Name of a computation before to its name after.
         instructions: Pairs of an instruction before and the same after, by the instruction before.
-        names: Computation and name of an instruction before, to the name of the same after.
+        names: Computation and name of an instruction before, to the name of the same after; see `find_name`.
+        same: Names of the computations before that are the same after, down to the names in them.
     """
 
     computations: dict[str, str] = field(default_factory=dict)
     instructions: dict[Instruction, Instruction] = field(default_factory=dict)
     names: dict[tuple[str, str], str] = field(default_factory=dict)
+    same: set[str] = field(default_factory=set)
+
+    def find_name(self, computation: str, name: str) -> str | None:
+        """Return the name after of an instruction before, or None where it was removed."""
+        return name if computation in self.same else self.names.get((computation, name))
 
 
 class Meanings:
@@ -44,9 +51,13 @@ class Meanings:
         """Begin with no module."""
         self._numbers: dict[Hashable, int] = {}
         self._known: WeakKeyDictionary[Module, dict[str, dict[Instruction, int]]] = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[Computation, dict[Hashable, dict[Instruction, int]]] = WeakKeyDictionary()
 
     def find(self, module: Module, computation: Computation) -> dict[Instruction, int]:
-        """Return the numbers of a computation's instructions; iterative, since calls may nest deeply."""
+        """Return the numbers of a computation's instructions; iterative, since calls may nest deeply.
+
+        It is the same object where the computation is, and what it calls computes the same.
+        """
         known = self._known.setdefault(module, {})
         waiting = [computation]
         while waiting:
@@ -54,24 +65,26 @@ class Meanings:
             if current.name in known:
                 waiting.pop()
                 continue
-            callees = [module.computation(name) for instruction in current for name in instruction.called]
+            callees = list(map(module.computation, current.called))
             missing = [callee for callee in callees if callee.name not in known]
             if missing and not any(callee in waiting for callee in missing):
                 waiting.extend(missing)
                 continue
-            known[current.name] = self._number(module, known, current)
+            called = tuple(known.get(callee.name, {}).get(callee.root, -1) for callee in callees)
+            made = self._made.setdefault(current, {})
+            if called not in made:
+                made[called] = self._number(current, called)
+            known[current.name] = made[called]
             waiting.pop()
         return known[computation.name]
 
-    def _number(
-        self, module: Module, known: Mapping[str, dict[Instruction, int]], computation: Computation
-    ) -> dict[Instruction, int]:
+    def _number(self, computation: Computation, called: Iterable[int]) -> dict[Instruction, int]:
         numbers: dict[Instruction, int] = {}
-        by_name = computation.by_name
+        by_name, callees = computation.by_name, iter(called)
         for instruction in computation:
-            called = tuple(known.get(name, {}).get(module.computation(name).root, -1) for name in instruction.called)
+            calls = tuple(islice(callees, len(instruction.called)))
             operands = tuple(numbers.get(by_name[name], -1) for name in instruction.operands)
-            key = (essence(instruction), called, operands, instruction.operand_indices)
+            key = (essence(instruction), calls, operands, instruction.operand_indices)
             numbers[instruction] = self._numbers.setdefault(key, len(self._numbers))
         return numbers
 
@@ -133,11 +146,16 @@ class _Matcher:
             self._matching.computations[before.name] = after.name
             self._taken.add(after.name)
             for one, other in self._pair_instructions(before, after):
-                if one.calls and len(one.called) == len(other.called):
+                if len(one.called) == len(other.called):
                     waiting.extend(zip(self._before.called(one), self._after.called(other), strict=True))
 
     def _pair_instructions(self, before: Computation, after: Computation) -> list[tuple[Instruction, Instruction]]:
+        """Pair the instructions of two computations, and return the pairs that call others."""
         first, second = self._meanings.find(self._before, before), self._meanings.find(self._after, after)
+        if first is second:
+            self._matching.same.add(before.name)
+            self._matching.instructions.update(zip(before, before, strict=True))
+            return [(instruction, instruction) for instruction in before if instruction.calls]
         pairs: dict[Instruction, Instruction] = {}
         left, right = list(before), list(after)
         backwards: dict[str, str] = {}
@@ -166,4 +184,4 @@ class _Matcher:
         take(lambda i: (i.opcode, i.shape.text), lambda i: (i.opcode, i.shape.text))
         self._matching.instructions.update(pairs)
         self._matching.names.update({(before.name, one.name): other.name for one, other in pairs.items()})
-        return list(pairs.items())
+        return [(one, other) for one, other in pairs.items() if one.calls]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis.changes import ModuleChange
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Frame, Instruction, Module
+    from xla_inspect.hlo import Computation, Frame, Instruction, Module
 
 
 LAST = "after the last pass that was dumped"
@@ -109,19 +109,27 @@ def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine
         capture: The capture that the module belongs to.
         module: A stage of it.
     """
+    return {
+        instruction: line
+        for computation in module.computations
+        for instruction, line in find_computation_lines(capture, computation).items()
+    }
+
+
+def find_computation_lines(capture: Capture, computation: Computation) -> dict[Instruction, SourceLine]:
+    """Return the line of each instruction of one computation that has one, as `find_lines` does."""
     lines = {
         instruction: SourceLine(frame.file, frame.line, "")
-        for instruction in module.walk()
+        for instruction in computation
         if (frame := find_frame(capture, instruction))
     }
-    for computation in module.computations:
-        # Operands stand before their users: in order, a line is handed down; against it, up.
-        for instruction in computation:
-            if instruction not in lines:
-                _borrow(lines, instruction, computation.operands(instruction))
-        for instruction in reversed(computation.instructions):
-            if instruction not in lines:
-                _borrow(lines, instruction, computation.users(instruction.name))
+    # Operands stand before their users: in order, a line is handed down; against it, up.
+    for instruction in computation:
+        if instruction not in lines:
+            _borrow(lines, instruction, computation.operands(instruction))
+    for instruction in reversed(computation.instructions):
+        if instruction not in lines:
+            _borrow(lines, instruction, computation.users(instruction.name))
     return lines
 
 

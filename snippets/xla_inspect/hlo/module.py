@@ -156,6 +156,16 @@ class Computation:
         return {instruction.name: instruction for instruction in self.instructions}
 
     @cached_property
+    def called(self) -> tuple[str, ...]:
+        """The names of the computations that its instructions call, as often and in the order as they do."""
+        return tuple(name for instruction in self.instructions for name in instruction.called)
+
+    @cached_property
+    def opcode_counts(self) -> Counter[str]:
+        """How often each opcode occurs in it."""
+        return Counter(instruction.opcode for instruction in self.instructions)
+
+    @cached_property
     def parameters(self) -> tuple[Instruction, ...]:
         """The parameters in the order of their numbers."""
         parameters = [instruction for instruction in self.instructions if instruction.opcode == "parameter"]
@@ -287,8 +297,10 @@ class Module:
 
     def opcode_counts(self, *, entry_only: bool = False) -> Counter[str]:
         """How often each opcode occurs, in the whole module or in its entry computation."""
-        instructions = self.entry if entry_only else self.walk()
-        return Counter(instruction.opcode for instruction in instructions)
+        counts = Counter[str]()
+        for computation in [self.entry] if entry_only else self.computations:
+            counts.update(computation.opcode_counts)
+        return counts
 
     def instruction_count(self, *, entry_only: bool = False) -> int:
         """How many instructions there are, in the whole module or in its entry computation."""

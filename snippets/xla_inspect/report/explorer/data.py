@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from xla_inspect.analysis import find_lines, follow_passes, read_jaxpr_lines, read_stablehlo_lines
+from xla_inspect.analysis import (
+    find_computation_lines,
+    find_lines,
+    follow_passes,
+    read_jaxpr_lines,
+    read_stablehlo_lines,
+)
 from xla_inspect.hlo import CONFIGURATION
 from xla_inspect.report import print_instruction, title
 from xla_inspect.report.explorer.graph_data import describe_graph
@@ -13,7 +20,7 @@ from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.memory_data import describe_buffers
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from xla_inspect.analysis import PassState, Place, SourceLine
     from xla_inspect.captured import Capture
@@ -83,6 +90,7 @@ class _Writer:
         self.capture = capture
         self.tables: dict[str, dict[Hashable, int]] = {name: {} for name in TABLES}
         self.files = {file: number for number, file in enumerate(capture.sources)}
+        self.rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
 
     def add(self, table: str, thing: Hashable) -> int:
         known = self.tables[table]
@@ -104,7 +112,6 @@ class _Writer:
         return self.add("places", (self.files[file], line)) if file in self.files else NONE
 
     def write_state(self, state: PassState) -> dict[str, Any]:
-        lines = find_lines(self.capture, state.module)
         changed = state.change.changed if state.change else ()
         return {
             "pipeline": state.pipeline,
@@ -117,27 +124,34 @@ class _Writer:
                 if set(instruction_change.aspects) - {"name", "metadata"}
             ),
             "computations": [
-                self.write_computation(computation, state.numbers, lines)
+                self.write_computation(computation, state.numbers)
                 for computation in reversed(state.module.computations)
             ],
         }
 
-    def write_computation(
-        self, computation: Computation, numbers: Mapping[Instruction, int], lines: Mapping[Instruction, SourceLine]
-    ) -> int:
-        rows: list[int] = []
+    def write_computation(self, computation: Computation, numbers: Mapping[Instruction, int]) -> int:
+        if computation not in self.rows:
+            self.rows[computation] = tuple(self.write_rows(computation))
+        rows = [
+            value
+            for instruction, row in zip(computation, self.rows[computation], strict=True)
+            for value in (numbers[instruction], *row)
+        ]
+        return self.add("computations", (computation.name, computation.is_entry, tuple(rows)))
+
+    def write_rows(self, computation: Computation) -> Iterator[tuple[int, ...]]:
+        """Yield what is said of each instruction in any state that has the computation as it is."""
+        lines = find_computation_lines(self.capture, computation)
         for instruction in computation:
             attributes = instruction.attributes
             configuration = "".join(f", {name}={attributes[name]}" for name in CONFIGURATION if name in attributes)
             line = lines.get(instruction)
-            rows += (
-                numbers[instruction],
+            yield (
                 self.add("texts", print_instruction(instruction, {"metadata", *CONFIGURATION})),
                 self.add("configurations", configuration) if configuration else NONE,
                 self.write_origin(instruction, line),
                 self.write_place(line.file, line.number) if line else NONE,
             )
-        return self.add("computations", (computation.name, computation.is_entry, tuple(rows)))
 
     def write_origin(self, instruction: Instruction, line: SourceLine | None) -> int:
         frames = self.capture.frames.get(instruction.stack_frame or 0, ())
