@@ -7,6 +7,7 @@ import platform
 import re
 import sys
 from html import unescape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,8 +29,6 @@ _STATE = re.compile(r"#x=([^&]+)&")
 # What the environment tells JAX and the compilers, and in which folders what is made is kept.
 _TELLS = re.compile(r"(?:JAX|XLA|LIBTPU|TPU|TF|CUDA|NVIDIA|PJRT|LLVM|TRITON)_|REQUIRE_TARGETS$")
 _FOLDERS = {"XLA_INSPECT_CACHE", "TPU_LOG_DIR"}
-# As it is before JAX is imported, which adds to it.
-_TOLD = {name: value for name, value in sorted(os.environ.items()) if _TELLS.match(name) and name not in _FOLDERS}
 # Chosen once for the process, by whoever first needs a device.
 _DEVICES = {"jax_platforms", "jax_num_cpu_devices"}
 
@@ -152,4 +151,14 @@ def _write_exercise(key: str) -> Iterator[tuple[str, str]]:
     yield "markdown", "\n\n".join([*hints, fold("A solution", notebook.tell_solution(exercise))])
 
 
+def _list_told() -> dict[str, str]:
+    """Return what the environment tells JAX and the compilers, without what JAX adds to it when it is imported."""
+    libtpu = find_spec("libtpu")
+    library = Path(libtpu.origin).with_name("libtpu.so") if libtpu and libtpu.origin else ""
+    added = {("TF_CPP_MIN_LOG_LEVEL", "1"), ("TPU_LIBRARY_PATH", str(library))}
+    told = (item for item in sorted(os.environ.items()) if _TELLS.match(item[0]) and item not in added)
+    return {name: value for name, value in told if name not in _FOLDERS}
+
+
+_TOLD = _list_told()
 ADAPTER = SiteAdapter()

@@ -90,3 +90,16 @@ def test_a_page_that_prints_a_jaxpr_prints_text_wherever_the_build_runs() -> Non
     asked = {**os.environ, "JAX_PPRINT_USE_COLOR": "1", "PYTHONPATH": str(ROOT / "scripts")}
     ran = subprocess.run([sys.executable, "-c", code], env=asked, capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
+
+
+@pytest.mark.parametrize("first", ["import jax", "import xla_inspect, jax"])
+def test_what_is_kept_of_a_page_is_found_whoever_imported_jax_before(first: str) -> None:
+    assert describe_machine(after=first) == describe_machine(after="")
+
+
+def describe_machine(after: str) -> str:
+    """Return what a process says of the machine after some code ran in it."""
+    code = f"{after}\nfrom inside_xla.site_adapter import ADAPTER\nprint(ADAPTER.describe_machine())"
+    asked = {name: value for name, value in os.environ.items() if not name.startswith("TF_CPP")}
+    asked["PYTHONPATH"] = str(ROOT / "scripts")
+    return subprocess.run([sys.executable, "-c", code], env=asked, capture_output=True, text=True, check=True).stdout
