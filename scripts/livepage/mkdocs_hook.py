@@ -105,7 +105,8 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     _pages.clear()
     names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
     if _arrivals:
-        _arrivals[0].begin(names)
+        read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
+        _arrivals[0].begin([*read, *(name for name in names if name not in read)])
     elif workers.count_cores() > 1:
         told = build_progress.Progress(build_progress.weigh(names))
         _workers[:] = [workers.Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end)]

@@ -39,7 +39,7 @@ class Workers:
     """The processes of one build, or of one server.
 
     Attributes:
-        pages: The names of the pages, in the order of the build.
+        pages: The names of the pages, in the order of the build, or of reading where nobody waits for the whole.
         on_done: Who hears of each page that is done, in a thread of its own.
         on_work: Who hears of each piece of slow work, and of the page that asked for it.
         on_end: Who hears of the end.
@@ -89,13 +89,17 @@ class Workers:
                 self._threads[-1].start()
             self._changed.notify_all()
 
-    def ask_last(self, page: str) -> None:
-        """Let a page run after those that wait."""
+    def ask_in_order(self, page: str) -> None:
+        """Let a page run in its turn: after those that wait and stand before it in `pages`."""
         with self._changed:
             self.answers.pop(page, None)
             self._doubted.pop(page, None)
             if page not in self.waiting:
-                self.waiting.append(page)
+                places = {name: place for place, name in enumerate(self.pages)}
+                own = places.get(page, len(places))
+                before = [at for at, name in enumerate(self.waiting, 1) if places.get(name, own) <= own]
+                is_first_asked_for = self.waiting[:1] == [self._asked]
+                self.waiting.insert(max(before, default=int(is_first_asked_for)), page)
             self._start()
 
     def widen(self) -> None:

@@ -144,7 +144,7 @@ def test_a_second_process_begins_when_the_pool_is_widened(
     pages = pool(a=ENDLESS.format(path=str(begun)), b=PAGE.format(number=2))
     pages.most = 1
     for page in pages.pages:
-        pages.ask_last(page)
+        pages.ask_in_order(page)
     while not begun.exists():
         time.sleep(0.02)
     assert pages.obtain("docs/b.md", timeout=0.5) is None
@@ -153,6 +153,15 @@ def test_a_second_process_begins_when_the_pool_is_widened(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="ends a process by a signal")
+def test_pages_wait_in_the_order_of_reading_and_the_one_that_is_open_first() -> None:
+    pages = workers.Workers(["home", "pipeline", "fusion", "sharding", "glossary"], most=0)
+    for page in ("glossary", "home", "sharding", "fusion"):
+        pages.ask_in_order(page)
+    pages.prefer("fusion")
+    pages.ask_in_order("pipeline")
+    assert pages.waiting == ["fusion", "home", "pipeline", "sharding", "glossary"]
+
+
 def test_the_processes_end_with_a_build_that_is_killed(tooled: Callable[..., Site], tmp_path: Path) -> None:
     site = tooled(a=ENDLESS.format(path=str(tmp_path / "begun")))
     command = [sys.executable, "-m", "mkdocs", "build"]

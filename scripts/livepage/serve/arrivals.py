@@ -33,7 +33,10 @@ class Arrivals:
         self._doubted: dict[str, tuple[str, str]] = {}
 
     def begin(self, pages: Sequence[str]) -> None:
-        """Let the pages of a build that begins run elsewhere; their names are relative to the project."""
+        """Let the pages of a build that begins run elsewhere, in the order of their names.
+
+        These are relative to the project.
+        """
         if self._workers is None:
             # Until the pages are there to be read, a core is left to those who make them.
             self._workers = workers.Workers(
@@ -97,7 +100,7 @@ class Arrivals:
             self._asked[page] = _list_own_files(page)
             if self._progress:
                 self._progress.weights = {**self._progress.weights, **build_progress.weigh([page])}
-            pool.ask_last(page)
+            pool.ask_in_order(page)
             if is_alone and self._show:
                 pool.await_answer(page, PATIENCE)
                 answer = self._take(page)
