@@ -180,7 +180,7 @@ class Workers:
 
     def _choose(self, number: int) -> str:
         """Return the page that a process runs next: one that is held by it or by none that has nothing to do."""
-        for page in self.waiting:
+        for page in self._order(number):
             if (holder := self._holders.get(page, number)) == number or holder in self._busy:
                 return page
         if not self.waiting:
@@ -190,6 +190,16 @@ class Workers:
                 if due <= now and (is_only or self._holders.get(page) != number):
                     return page
         return ""
+
+    def _order(self, number: int) -> list[str]:
+        """Return the pages that wait, as a process takes them: where nobody waits for all, every other from the end.
+
+        So reading can begin while what is looked up, and takes longest, is not left to one process at last.
+        """
+        if not self.holds or number % 2 == 0:
+            return self.waiting
+        first = self.waiting[: self.waiting[:1] == [self._asked]]
+        return [*first, *reversed(self.waiting[len(first) :])]
 
     def _find_pause(self) -> float | None:
         return max(0.0, min(self._doubted.values()) - time.monotonic()) + _A_MOMENT if self._doubted else None

@@ -153,13 +153,17 @@ def test_a_second_process_begins_when_the_pool_is_widened(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="ends a process by a signal")
-def test_pages_wait_in_the_order_of_reading_and_the_one_that_is_open_first() -> None:
+def test_pages_run_in_the_order_of_reading_and_from_the_end_and_the_one_that_is_open_first() -> None:
     pages = workers.Workers(["home", "pipeline", "fusion", "sharding", "glossary"], most=0)
     for page in ("glossary", "home", "sharding", "fusion"):
         pages.ask_in_order(page)
     pages.prefer("fusion")
     pages.ask_in_order("pipeline")
     assert pages.waiting == ["fusion", "home", "pipeline", "sharding", "glossary"]
+    pages.holds = True
+    assert [pages._choose(number) for number in (0, 1)] == ["fusion", "fusion"]
+    pages.waiting.remove("fusion")
+    assert [pages._choose(number) for number in (0, 1)] == ["home", "glossary"]
 
 
 def test_the_processes_end_with_a_build_that_is_killed(tooled: Callable[..., Site], tmp_path: Path) -> None:
