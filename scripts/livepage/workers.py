@@ -158,7 +158,7 @@ class Workers:
         """Wait for a page that a process runs next; None at the end."""
         with self._changed:
             while not self._ended:
-                page = self._choose(number)
+                page = self.choose(number)
                 if page in self.waiting:
                     self.waiting.remove(page)
                     if page == self._asked or not page_store.seems_kept(page):
@@ -178,7 +178,7 @@ class Workers:
         self._changed.notify_all()  # who left a page to this process need not do so any longer
         return job
 
-    def _choose(self, number: int) -> str:
+    def choose(self, number: int) -> str:
         """Return the page that a process runs next: one that is held by it or by none that has nothing to do."""
         for page in self._order(number):
             if (holder := self._holders.get(page, number)) == number or holder in self._busy:

@@ -161,9 +161,9 @@ def test_pages_run_in_the_order_of_reading_and_from_the_end_and_the_one_that_is_
     pages.ask_in_order("pipeline")
     assert pages.waiting == ["fusion", "home", "pipeline", "sharding", "glossary"]
     pages.holds = True
-    assert [pages._choose(number) for number in (0, 1)] == ["fusion", "fusion"]
+    assert [pages.choose(number) for number in (0, 1)] == ["fusion", "fusion"]
     pages.waiting.remove("fusion")
-    assert [pages._choose(number) for number in (0, 1)] == ["home", "glossary"]
+    assert [pages.choose(number) for number in (0, 1)] == ["home", "glossary"]
 
 
 def test_the_processes_end_with_a_build_that_is_killed(tooled: Callable[..., Site], tmp_path: Path) -> None:
