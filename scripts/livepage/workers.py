@@ -39,7 +39,7 @@ class Workers:
     """The processes of one build, or of one server.
 
     Attributes:
-        pages: The names of the pages, in the order of the build, or of reading where nobody waits for the whole.
+        pages: The names of the pages, in the order of the build, or in a server in that of reading.
         on_done: Who hears of each page that is done, in a thread of its own.
         on_work: Who hears of each piece of slow work, and of the page that asked for it.
         on_end: Who hears of the end.
@@ -192,9 +192,9 @@ class Workers:
         return ""
 
     def _order(self, number: int) -> list[str]:
-        """Return the pages that wait, as a process takes them: where nobody waits for all, every other from the end.
+        """Return the pages that wait, as a process takes them: in a server every other begins at the end.
 
-        So reading can begin while what is looked up, and takes longest, is not left to one process at last.
+        So reading can begin, and a long page near the end is not left for one process to run at last.
         """
         if not self.holds or number % 2 == 0:
             return self.waiting

@@ -33,9 +33,10 @@ class Arrivals:
         self._doubted: dict[str, tuple[str, str]] = {}
 
     def begin(self, pages: Sequence[str]) -> None:
-        """Let the pages of a build that begins run elsewhere, in the order of their names.
+        """Let the pages of a build that begins run elsewhere.
 
-        These are relative to the project.
+        Args:
+            pages: Their names, relative to the project, in the order in which they are read.
         """
         if self._workers is None:
             # Until the pages are there to be read, a core is left to those who make them.

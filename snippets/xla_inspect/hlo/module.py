@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
@@ -21,7 +22,7 @@ class HloLookupError(InspectError, LookupError):
     """A name that a module does not hold, or holds more than once."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Instruction:
     """One instruction, equal to itself only; modules that have the same line in the same computation may share it.
 
@@ -31,7 +32,7 @@ class Instruction:
         shape: The shape of its result.
         operands: The names of its operands, in order; none for a parameter or a constant.
         computation: The name of the computation that holds it.
-        text: Its line, as written.
+        text: Its line, as written; of one that nests computations, with their names in place of these.
         is_root: Whether its result is its computation's.
         attribute_text: All attributes as written, from the first comma.
         calls: The computations that it calls, attribute to names; most instructions have none.
@@ -62,14 +63,14 @@ class Instruction:
     @cached_property
     def attributes(self) -> Mapping[str, str]:
         """The attributes as written, in order: `{"kind": "kLoop", "calls": "%fused_computation"}`."""
-        return split_attributes(self.attribute_text)
+        return MappingProxyType(split_attributes(self.attribute_text))
 
     @cached_property
     def metadata(self) -> Mapping[str, str]:
         """The fields of `metadata={...}`, in order, strings unquoted; empty when it has none."""
         if "metadata={" not in self.attribute_text:
-            return {}
-        return split_metadata(self.attributes.get("metadata", ""))
+            return MappingProxyType({})
+        return MappingProxyType(split_metadata(self.attributes.get("metadata", "")))
 
     @property
     def op_name(self) -> str | None:
@@ -161,9 +162,9 @@ class Computation:
         return tuple(name for instruction in self.instructions for name in instruction.called)
 
     @cached_property
-    def opcode_counts(self) -> Counter[str]:
+    def opcode_counts(self) -> Mapping[str, int]:
         """How often each opcode occurs in it."""
-        return Counter(instruction.opcode for instruction in self.instructions)
+        return MappingProxyType(Counter(instruction.opcode for instruction in self.instructions))
 
     @cached_property
     def parameters(self) -> tuple[Instruction, ...]:

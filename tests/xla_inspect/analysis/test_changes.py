@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
 from cases import TARGETS
 
+from programs import transformer_block_grad as trained
+from xla_inspect import capture
 from xla_inspect.analysis.changes import ModuleChange, compare_modules
+from xla_inspect.analysis.matching import Meanings
 from xla_inspect.hlo import parse_module
 
 if TYPE_CHECKING:
@@ -144,6 +148,46 @@ def test_a_change_names_the_instruction_and_the_attribute() -> None:
         BEFORE, BEFORE.replace("broadcast(%zero), dimensions={}", "broadcast(%zero), dimensions={0}")
     ).changed
     assert (found.before.name, found.aspects, found.keys) == ("zeros", ("attributes",), ("dimensions",))
+
+
+CALLS = """HloModule m
+
+%f (a: f32[8]) -> f32[8] {
+  %a = f32[8]{0} parameter(0)
+  ROOT %r = f32[8]{0} FIRST(%a)
+}
+
+%g (a: f32[8]) -> f32[8] {
+  %a = f32[8]{0} parameter(0)
+  ROOT %r = f32[8]{0} SECOND(%a)
+}
+
+ENTRY %main (x: f32[8]) -> (f32[8], f32[8]) {
+  %x = f32[8]{0} parameter(0)
+  %one = f32[8]{0} call(%x), to_apply=%f
+  %two = f32[8]{0} call(%x), to_apply=%g
+  ROOT %both = (f32[8]{0}, f32[8]{0}) tuple(%one, %two)
+}
+"""
+
+
+def test_a_call_whose_text_stays_is_another_where_what_it_calls_is() -> None:
+    before, after = (
+        parse_module(CALLS.replace("FIRST", first).replace("SECOND", second))
+        for first, second in (("sine", "cosine"), ("cosine", "sine"))
+    )
+    assert after.entry is before.entry
+    kept = compare_modules(before, after, Meanings()).kept
+    assert kept[before.instruction("one")] is after.instruction("two")
+    assert kept[before.instruction("two")] is after.instruction("one")
+
+
+def test_meanings_that_many_modules_share_change_no_comparison() -> None:
+    step = capture(trained.transformer_block_grad, *trained.EXAMPLE, target="cpu")
+    modules = [step.unoptimized_module, *(each.module for each in step.passes)]
+    meanings = Meanings()
+    for before, after in itertools.pairwise(modules):
+        assert compare_modules(before, after, meanings) == compare_modules(before, after)
 
 
 def summaries(paths: list[Path]) -> dict[str, list[str]]:

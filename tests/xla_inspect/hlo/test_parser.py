@@ -255,3 +255,30 @@ def test_asking_for_what_is_not_there_says_what_is() -> None:
         module.computation("nope")
     with pytest.raises(HloLookupError, match="has 0 instructions 'nope'"):
         module.instruction("nope")
+
+
+def test_modules_share_what_their_texts_share() -> None:
+    first = parse_module(MODULE)
+    second = parse_module(MODULE.replace("kind=kLoop", "kind=kInput"))
+    assert second.computation("fused") is first.computation("fused")
+    assert second.instruction("copy") is first.instruction("copy")
+    assert [module.instruction("fusion").fusion_kind for module in (first, second)] == ["kLoop", "kInput"]
+    assert parse_module(MODULE.replace("main", "other")).instruction("copy").computation == "other"
+
+
+def test_a_mistake_has_its_place_though_the_text_around_it_is_known() -> None:
+    known = parse_module(MODULE)
+    fused = MODULE[MODULE.index("%fused") : MODULE.index("ENTRY")]
+    without, twice = MODULE.replace(fused, ""), MODULE.replace(fused, fused * 2)
+    fusion = without.splitlines().index(known.instruction("fusion").text) + 1
+    assert failure(without)[::2] == (fusion, "computation 'fused' is not defined")
+    header = twice.rindex("%fused (")
+    assert failure(twice) == (twice.count("\n", 0, header) + 1, 1, "computation 'fused' is defined twice")
+
+
+def test_what_is_shared_cannot_be_changed() -> None:
+    fusion = parse_module(MODULE).instruction("fusion")
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        fusion.attributes["kind"] = "kInput"  # type: ignore[index]  # which is what is tried
+    with pytest.raises(AttributeError, match="cannot assign"):
+        fusion.name = "other"  # type: ignore[misc]  # likewise

@@ -13,8 +13,9 @@ import pytest
 
 from programs import layer as small
 from programs import transformer_block_grad as trained
-from xla_inspect import Captures, capture, capture_all
+from xla_inspect import Capture, Captures, capture, capture_all
 from xla_inspect.analysis import follow_passes
+from xla_inspect.hlo import parser
 from xla_inspect.report import print_instruction
 from xla_inspect.report.explorer import standalone_page, static_files
 from xla_inspect.report.explorer.data import describe_capture
@@ -52,6 +53,24 @@ def test_each_state_holds_the_instructions_of_its_module(layer: Captures) -> Non
 def read_texts(data: dict[str, Any], number: int) -> list[str]:
     _, _, rows = data["computations"][number]
     return [data["texts"][text] for text in rows[1::5]]
+
+
+class Forgetful(dict[Any, Any]):
+    """Keeps nothing."""
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Forget it."""
+
+
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+def test_the_data_is_what_it_is_where_modules_share_nothing(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = capture(trained.transformer_block_grad, *trained.EXAMPLE, target=target)
+    shared = describe_capture(found)
+    monkeypatch.setattr(parser, "_computations", Forgetful())
+    monkeypatch.setattr(parser, "_instructions", Forgetful())
+    alone = Capture.from_json(found.to_json())
+    assert alone.module.entry is not Capture.from_json(found.to_json()).module.entry
+    assert describe_capture(alone) == shared
 
 
 def test_the_runs_add_up(layer: Captures) -> None:
