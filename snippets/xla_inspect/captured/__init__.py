@@ -1,6 +1,6 @@
 """What a compile left behind: a `Capture`, plain data that needs no JAX, and how it is stored."""
 
-from xla_inspect.captured.capture import Capture, Captures, Code, Cost, Memory, PassChange, PassRun, Thunk
+from xla_inspect.captured.capture import Capture, Captures, Code, Cost, Memory, PassChange, PassRun, Thunk, Times
 from xla_inspect.captured.storage import pack, unpack
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "PassChange",
     "PassRun",
     "Thunk",
+    "Times",
     "pack",
     "unpack",
 ]

@@ -69,6 +69,23 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds that a compile took, on the machine and at the load that it met.
+
+    Attributes:
+        tracing: Python run with tracers, once for all targets.
+        lowering: The jaxpr turned into StableHLO, once for all targets of a kind.
+        compiling: All that the compiler did, its passes and the generation of code.
+        passes: Each of `Capture.runs` in the same order, without what ran inside it that is a run of its own.
+    """
+
+    tracing: float = 0.0
+    lowering: float = 0.0
+    compiling: float = 0.0
+    passes: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """Work that the optimized module does, counted by a cost model and not measured.
 
@@ -154,6 +171,9 @@ class Capture:
         memory_report: The text of `memory-usage-report.txt`: what takes the memory at the peak, by size.
         error: What the compiler said where it gave up, or an empty string. Such a capture has what the compiler left
             until then: `after` may be empty, and `memory` and `cost`, which an executable would say, are zero.
+        times: How long it took to make, which two captures that are the same otherwise differ in.
+        is_stepped: Whether `passes` holds the module after each pass that changed it. One that was made without is
+            made in less time and memory, and has no `passes`.
     """
 
     program: str
@@ -182,6 +202,8 @@ class Capture:
     jaxpr_locations: str = field(default_factory=str)
     memory_report: str = field(default_factory=str)
     error: str = field(default_factory=str)
+    times: Times = field(default_factory=Times, compare=False)
+    is_stepped: bool = field(default_factory=lambda: True)
 
     @cached_property
     def unoptimized_module(self) -> Module:
@@ -213,7 +235,7 @@ class Capture:
         """What names the outcome of the compile: the same for two captures that differ in name and source at most."""
         from xla_inspect.captured.storage import digest
 
-        return digest(replace(self, program="", source_file="", source="", sources={}))
+        return digest(replace(self, program="", source_file="", source="", sources={}, times=Times()))
 
     def retold(self, **values: Any) -> Capture:  # noqa: ANN401 - fields of any type, or what properties keep
         """Return the same outcome with other values of the fields or kept properties given, without reading the rest.

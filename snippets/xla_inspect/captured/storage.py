@@ -10,14 +10,14 @@ from dataclasses import asdict, fields
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.captured.capture import Capture, Code, Cost, Memory, PassChange, PassRun, Thunk
+from xla_inspect.captured.capture import Capture, Code, Cost, Memory, PassChange, PassRun, Thunk, Times
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-FORMAT = 4
+FORMAT = 5
 """Raised by one whenever what is written changes its meaning."""
 
 HEAD = (
@@ -32,6 +32,8 @@ HEAD = (
     "cost",
     "thunks",
     "error",
+    "times",
+    "is_stepped",
 )
 """The fields that a packed capture has at once."""
 
@@ -250,6 +252,7 @@ _WRITE: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "runs": lambda runs, _: [[run.pipeline, run.name, run.changed] for run in runs],
     "passes": lambda passes, table: [[change.pipeline, change.name, table.add(change.text)] for change in passes],
     "memory": lambda memory, _: asdict(memory),
+    "times": lambda times, _: asdict(times),
     "cost": lambda cost, _: {**_flat(cost), "details": dict(cost.details)},
     "thunks": lambda thunks, _: [_flat(thunk) for thunk in thunks],
     "fusion_log": lambda steps, _: list(steps),
@@ -265,6 +268,7 @@ _READ: Mapping[str, Callable[[Any, LineTable], Any]] = {
         PassChange(pipeline, name, table.get(text)) for pipeline, name, text in passes
     ),
     "memory": lambda memory, _: Memory(**memory),
+    "times": lambda times, _: Times(**{**times, "passes": tuple(times["passes"])}),
     "cost": lambda cost, _: Cost(**cost),
     "thunks": lambda thunks, _: tuple(map(_read_thunk, thunks)),
     "fusion_log": lambda steps, _: tuple(steps),

@@ -16,9 +16,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
+from xla_inspect.commands import command_line, time_limit
 from xla_inspect.crashes import find_line, name_end
+from xla_inspect.terminal import describe_terminal
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator, Sequence
 
 STATUS, STACKS = "status", "stacks"
@@ -41,17 +44,23 @@ class LeftError(BaseException):
     """What `os._exit` raises in the process, which else would end where it stands and say nothing."""
 
 
-def run(arguments: Sequence[str], file: str) -> int:
+def run(arguments: Sequence[str], options: argparse.Namespace) -> int:
     """Run a command in a process of its own, pass on what it prints, and return its exit status.
 
     Args:
         arguments: The words of the command line.
-        file: The reader's file, as it was named there.
+        options: What they say.
     """
+    file = command_line.name_file(options)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, _ending_by_exception():
         # Not the working folder but the file's is where the file imports from, as when it is run.
         command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()", name, *arguments]
-        environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+        environment = {
+            **os.environ,
+            **describe_terminal(sys.stdout),
+            **_simulate(options),
+            "PYTHONIOENCODING": "utf-8",
+        }
         process = subprocess.Popen(  # noqa: S603 - our own module
             command,
             stdout=subprocess.PIPE,
@@ -78,6 +87,15 @@ def run(arguments: Sequence[str], file: str) -> int:
         if not exit_status and not closed:
             _say(_explain_end(process.returncode, file, Path(name) / STACKS))
         return int(exit_status or 2)
+
+
+def _simulate(options: argparse.Namespace) -> dict[str, str]:
+    """Return what tells JAX to simulate as many CPU devices as the targets have: the reader's code may lay them out."""
+    from xla_inspect.targets import count_devices
+
+    asked = options.target if isinstance(options.target, list) else [options.target]
+    most = max((count_devices(target) for target in asked if target), default=1)
+    return {"JAX_NUM_CPU_DEVICES": str(most)} if most > int(os.environ.get("JAX_NUM_CPU_DEVICES", "1")) else {}
 
 
 @contextmanager
@@ -147,14 +165,22 @@ def main() -> None:
         raise LeftError(code)
 
     os._exit = raise_instead  # type: ignore[assignment]  # it does not end Python, which is the point
-    with (Path(folder) / STACKS).open("w", encoding="utf-8") as stacks:
+    # What the reader's code prints, and what compilers do, is no part of the answer.
+    with (
+        os.fdopen(os.dup(1), "w", encoding="utf-8") as out,
+        (Path(folder) / STACKS).open("w", encoding="utf-8") as stacks,
+    ):
+        os.dup2(2, 1)
         faulthandler.enable(stacks)
-        from xla_inspect.commands import command_line
 
-        status = command_line.run_here(arguments)
-        with suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        (Path(folder) / STATUS).write_text(str(status), encoding="utf-8")
-        # The file may have started threads that never end, or asked for more at exit.
-        leave(status)
+        def end(status: int) -> NoReturn:
+            with suppress(OSError):
+                out.flush()
+                sys.stdout.flush()
+                sys.stderr.flush()
+            (Path(folder) / STATUS).write_text(str(status), encoding="utf-8")
+            # The file may have started threads that never end, or asked for more at exit.
+            leave(status)
+
+        time_limit.end_process = end
+        end(command_line.run_here(arguments, out))

@@ -3,62 +3,163 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import logging
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from xla_inspect.commands import child_process, program_file, report, show, targets
-from xla_inspect.errors import InspectError
+from xla_inspect.errors import InspectError, TargetUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-SUBCOMMANDS: Mapping[str, Any] = {"targets": targets, "show": show, "report": report}
-"""The module of each subcommand: `HELP`, `add_arguments(parser)`, and `run(options)`, which returns what to print."""
+QUESTIONS: Mapping[str, str] = {
+    "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
+}
+"""What each question answers, by its name, which is that of its module here: see `question.Question`."""
+
+OTHERS: Mapping[str, str] = {
+    "show": "print one stage, from the jaxpr to machine code",
+    "report": "write one HTML file in which to step through the passes",
+    "targets": "list the targets, and what those that cannot be compiled for lack",
+}
+"""The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
+
+OK, BAD_INPUT = 0, 2
+EXITS = """\
+exit status: 0 shown, or it holds; 1 the answer is no, such as that a program does not fit; 2 something is wrong with
+what was asked, or with the code; 3 a target cannot be compiled for here"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status: 0; 1 after an error; 2 for usage, and for what the file itself does.
+    """Run the command and return its exit status.
 
-    What runs the reader's file does so in a process of its own, see `child_process`.
+    What runs the reader's code does so in a process of its own, see `child_process`.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    options = build_parser().parse_args(words)
-    return child_process.run(words, program_file.name(options)) if program_file.name(options) else run_here(words)
+    words = complete(sys.argv[1:] if arguments is None else arguments)
+    options = parse(words)
+    if not getattr(options, "subject", None):
+        return run_here(words)
+    from xla_inspect.commands import child_process
+
+    return child_process.run(words, options)
 
 
-def run_here(arguments: Sequence[str]) -> int:
-    """Run a command in this process, and return its exit status."""
-    options = build_parser().parse_args(arguments)
+def complete(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with the question that is asked where none is named: the summary."""
+    known = {*QUESTIONS, *OTHERS, "-h", "--help", "--version"}
+    return ["summary", *words] if words and words[0] not in known else list(words)
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line. What follows `run` is a script and its own arguments."""
+    at = words.index("run", 1) if "run" in words[1:] else len(words)
+    options = build_parser(words[0] if words else "").parse_args([*words[:at], *words[at : at + 1]])
+    if at < len(words):
+        options.subject = list(words[at:])
+    return options
+
+
+def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
+    """Run a command in this process, and return its exit status.
+
+    Args:
+        arguments: The words of the command line, with the subcommand.
+        out: Where the answer goes, by default the standard output. What the reader's code prints is no part of it.
+    """
+    options = parse(arguments)
+    out = out or sys.stdout
     # Each compile, which takes seconds, is named while it lasts.
     logging.basicConfig(format="%(message)s ...")
     logging.getLogger("xla_inspect").setLevel(logging.INFO)
+    file = name_file(options)
     try:
-        print(SUBCOMMANDS[options.command].run(options))  # noqa: T201 - a command prints
+        with contextlib.redirect_stdout(sys.stderr) if file else contextlib.nullcontext():
+            return _run(options, out)
     except InspectError as error:
-        print(f"xla-inspect: {error}", file=sys.stderr)  # noqa: T201 - a command prints
-        return 1
+        if getattr(options, "debug", False):
+            traceback.print_exception(error)
+        _say(f"xla-inspect: {_clean(str(error))}")
+        return 3 if isinstance(error, TargetUnavailableError) else BAD_INPUT
     except KeyboardInterrupt:
-        return 1
+        _say("xla-inspect: interrupted")
+        return 130
     except BaseException as error:
-        file = program_file.name(options)
         if not file:
             raise
         # Whatever the file does, the reader is told.
-        if options.traceback:
+        from xla_inspect.commands import user_code
+
+        if options.debug:
             traceback.print_exception(error)
-        print(f"xla-inspect: {program_file.explain(error, file)}", file=sys.stderr)  # noqa: T201
-        return 2
-    return 0
+        _say(f"xla-inspect: {user_code.explain(error, file)}")
+        return BAD_INPUT
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+def name_file(options: argparse.Namespace) -> str:
+    """Return the file or module that a command runs, as the reader named it, or an empty string where it runs none."""
+    if not getattr(options, "subject", None):
+        return ""
+    from xla_inspect.subject import Request
+
+    return Request(tuple(options.subject)).file
+
+
+def build_parser(chosen: str = "") -> argparse.ArgumentParser:
+    """Return the parser of the command line.
+
+    Args:
+        chosen: The subcommand that is used, whose module alone is imported for its arguments.
+    """
     parser = argparse.ArgumentParser(
-        prog="xla-inspect", description="Compile a JAX function for CPU, NVIDIA GPU or TPU, and show every stage."
+        prog="xla-inspect",
+        description="Compile your JAX program for CPU, NVIDIA GPU or TPU, none of which has to be here, and answer "
+        "questions about it. Without a command it gives the summary: xla-inspect model.py:step",
+        epilog=EXITS,
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name, module in SUBCOMMANDS.items():
-        module.add_arguments(commands.add_parser(name, help=module.HELP))
+    parser.add_argument("--version", action="version", version=_version() if chosen == "--version" else "")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in {**QUESTIONS, **OTHERS}.items():
+        subparser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
+        if name != chosen:
+            continue
+        module = _load(name)
+        if name in QUESTIONS:
+            from xla_inspect.commands import question
+
+            question.add_arguments(subparser)
+            question.add_forms(subparser)
+        module.add_arguments(subparser)
     return parser
+
+
+def _run(options: argparse.Namespace, out: TextIO) -> int:
+    module = _load(options.command)
+    if options.command in QUESTIONS:
+        from xla_inspect.commands import question
+
+        return question.run(module, options, out)
+    status: int = module.run(options, out)
+    return status
+
+
+def _load(name: str) -> Any:  # noqa: ANN401 - a module
+    return importlib.import_module(f"xla_inspect.commands.{name}")
+
+
+def _version() -> str:
+    from xla_inspect.targets import find_version
+
+    return f"xla-inspect {find_version('xla-inspect')}, jax {find_version('jax')}"
+
+
+def _clean(text: str) -> str:
+    from xla_inspect.commands.user_code import printable
+
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201 - a command prints

@@ -2,78 +2,74 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect import capture_all
-from xla_inspect.commands import program_file
+from xla_inspect.captured import Captures
+from xla_inspect.commands import question
 from xla_inspect.compilation import USUAL, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from xla_inspect.captured import Captures
-
-HELP = "write one HTML file in which to step through the passes"
+    from xla_inspect.subject import Subject
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the function, the targets, and where to write."""
-    program_file.add_arguments(parser, "as for `show`")
-    parser.add_argument("--target", action="append", help="may repeat (default: cpu, h100 and tpu-v5e)")
-    parser.add_argument(
-        "--donate",
-        action="append",
-        type=int,
-        metavar="N",
-        help="also plan the memory with the N-th argument (from 0) donated, as a switch in the file; may repeat",
-    )
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="default: FUNCTION.html")
+    """Add what is asked about, the targets, and where to write."""
+    question.add_arguments(parser)
+    how = parser.add_argument_group("its form")
+    how.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="default: FUNCTION.html")
+    how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
 
-def run(options: argparse.Namespace) -> str:
-    """Write the explorer of a function that a file holds, and return what was written and what is missing from it.
+def run(options: argparse.Namespace, out: TextIO) -> int:
+    """Write the explorer of a program, say what was written and what is missing from it, and return the exit status.
 
     Raises:
-        InspectError: As for `show`; or no target could be compiled for, or the file cannot be written.
+        InspectError: As `question.read_subject`; or no target could be compiled for, or the file is there already or
+            cannot be written.
     """
     from xla_inspect.report.explorer import write_report
 
-    function, example = program_file.load_function(options.function)
-    targets = tuple(dict.fromkeys(options.target or USUAL))
-    for target in targets:
-        find(target)
-    captures = capture_all(function, *example, targets=targets, refusals=True)
-    missing = [f"{target} is left out: {reason}" for target, reason in captures.missing.items()]
+    request = question.read_request(options)
+    if options.output:
+        question.check_output(options.output, force=options.force)
+    subject = question.read_subject(request, options.load_limit)
+    path = options.output or Path(re.sub(r"[^\w.-]+", "_", subject.name) + ".html")
+    question.check_output(path, force=options.force)
+    targets, missing = question.choose_targets(USUAL, subject, options.target)
+    captures = capture_all(subject, targets, {"donate_argnums": ()} if request.donate else {})
+    left_out = [f"{target} is left out: {reason}" for target, reason in captures.missing.items()]
     if not captures:
-        # Where the function itself is at fault, this raises what it raised.
-        capture_all(function, *example, targets=targets)
-        raise InspectError("\n".join(missing))
+        raise InspectError("\n".join(left_out))
     if reason := explain_no_assembly():
-        missing += [f"{name} has no assembly: {reason}" for name in captures if find(name).kind == "cpu"]
-    donated = capture_donated(function, example, tuple(captures), options.donate) if options.donate else None
-    path = options.output or Path(f"{next(iter(captures.values())).program}.html")
-    try:
-        path.write_text(write_report(captures, donated), encoding="utf-8")
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}"
-        raise InspectError(message) from error
-    return "\n".join((*missing, f"{path}: {path.stat().st_size:,} bytes; open it in a browser"))
+        left_out += [f"{name} has no assembly: {reason}" for name in captures if find(name).kind == "cpu"]
+    donated = capture_all(subject, tuple(captures), {}) if request.donate else None
+    question.write_file(path, write_report(captures, donated))
+    out.writelines(f"{line}\n" for line in (*missing, *left_out))
+    out.write(f"{path}: {path.stat().st_size:,} bytes; open it in a browser\n")
+    return question.MISSING if missing else 0
 
 
-def capture_donated(
-    function: Callable[..., Any], example: tuple[Any, ...], targets: tuple[str, ...], arguments: list[int]
-) -> Captures:
-    """Return the captures of a function with some of its arguments donated.
-
-    Raises:
-        InspectError: It has no such argument.
-    """
-    try:
-        return capture_all(function, *example, targets=targets, donate_argnums=arguments)
-    except ValueError as error:
-        message = f"--donate {' --donate '.join(map(str, arguments))}: {error}"
-        raise InspectError(message) from error
+def capture_all(subject: Subject, targets: Sequence[str], settings: dict[str, object]) -> Captures:
+    """Return the captures of a program with its passes, and a gap where a compiler gives up."""
+    captures, missing = {}, {}
+    for target in targets:
+        named = target if subject.call is None else subject.name_target(target)
+        try:
+            captured = subject.capture(named, passes=True, **settings)
+        except InspectError:
+            raise
+        except RuntimeError as error:
+            missing[named] = str(error).partition("\n")[0]
+            continue
+        if captured.error:
+            missing[named] = captured.error.partition("\n")[0]
+        else:
+            captures[named] = captured
+    return Captures(captures, missing, (*captures, *missing))

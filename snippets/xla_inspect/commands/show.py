@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect import TARGETS, capture
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches
-from xla_inspect.commands import program_file
-from xla_inspect.compilation import explain_no_assembly
-from xla_inspect.errors import InspectError
+from xla_inspect.commands import question
+from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.installation import install_line
 from xla_inspect.targets import find, find_version
 
@@ -23,37 +22,43 @@ if TYPE_CHECKING:
 NVDISASM = "nvidia-cuda-nvdisasm"
 """What turns a GPU's machine code into SASS."""
 
-HELP = "compile a function and print one stage"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the function, the target and the stage."""
-    program_file.add_arguments(parser, "the file also defines EXAMPLE, its arguments")
-    parser.add_argument("--target", default="cpu", help=f"one of {', '.join(TARGETS)} (default: %(default)s)")
-    parser.add_argument("--stage", choices=STAGES, default="after", help="default: %(default)s")
+    """Add what is asked about, the target and the stage."""
+    question.add_arguments(parser, many=False)
+    how = parser.add_argument_group("its form")
+    how.add_argument("--stage", choices=STAGES, default="after", help="default: %(default)s")
+    how.add_argument("-o", "--output", metavar="FILE", type=Path, help="write it there (default: print it)")
+    how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
 
-def run(options: argparse.Namespace) -> str:
-    """Return one stage of a function that a file holds.
+def run(options: argparse.Namespace, out: TextIO) -> int:
+    """Print one stage of a program, as far as the compiler came, and return the exit status.
 
     Raises:
-        InspectError: The file, the function or EXAMPLE is missing; or the compiler gives up, and then the stage is
-            printed as far as it came.
+        InspectError: As `question.read_subject`; or the file is there already.
+        TargetUnavailableError: This machine cannot compile for the target.
     """
-    function, example = program_file.load_function(options.function)
-    gap = explain_gap(options.target) if options.stage == "code" else ""
-    try:
-        compiled = capture(function, *example, target=options.target, sass=options.stage == "code" and not gap)
-    except RuntimeError as error:
-        left: Capture | None = getattr(error, "capture", None)
-        if left is None:
-            raise
-        print(STAGES[options.stage](left))  # noqa: T201 - a command prints
-        message = f"the compiler for {options.target} gives up, and what it left is above: {left.error}"
-        raise InspectError(message) from error
+    if options.output:
+        question.check_output(options.output, force=options.force)
+    subject = question.read_subject(question.read_request(options), options.load_limit)
+    target = options.target or next(iter(subject.saved), "cpu")
+    question.choose_targets((), subject, [target])
+    gap = explain_gap(target) if options.stage == "code" else ""
+    compiled = subject.capture(target, passes=options.stage == "passes")
+    if options.stage == "code" and not gap and not compiled.error:
+        compiled = replace(compiled, code=compiled.code + disassemble(compiled))
+    text = STAGES[options.stage](compiled) + "\n"
+    if options.output:
+        question.write_file(options.output, text)
+    else:
+        out.write(text)
+    if compiled.error:
+        question.say(f"the compiler for {compiled.target} gives up, and what it left is above: {compiled.error}")
+        return question.NO
     if gap:
-        print(f"xla-inspect: {gap}", file=sys.stderr)  # noqa: T201 - a command prints
-    return STAGES[options.stage](compiled)
+        question.say(gap)
+    return 0
 
 
 def explain_gap(target: str) -> str:

@@ -36,6 +36,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
     specs: tuple[Any, ...] | None = None,
     options: Mapping[str, str | int | bool] | None = None,
     sass: bool = False,
+    passes: bool = True,
     **example_kwargs: Any,  # noqa: ANN401 - likewise
 ) -> Capture:
     """Compile a function for a target, and return every stage from jaxpr to generated code as plain data.
@@ -58,6 +59,8 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         specs: With `mesh`, how each positional example lies on it: a `PartitionSpec`, or a pytree of them, per example.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
         sass: Also assemble and disassemble a GPU's kernels, which takes two short processes each.
+        passes: Whether the capture holds the module after each pass that changed it, which for a large program takes
+            most of the time and room that a capture takes beside the compile.
         **example_kwargs: Keyword arguments of the function.
 
     Raises:
@@ -75,7 +78,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         "specs": specs,
     }
     program = describe_program(fn, example_args, {**settings, **example_kwargs})
-    compiled = begin(program, target, options)()
+    compiled = begin(program, target, options, passes=passes)()
     return add_sass(compiled) if sass else compiled
 
 
@@ -103,17 +106,20 @@ def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: M
     return program
 
 
-def begin(program: Program, target: str, options: Mapping[str, str | int | bool] | None) -> Callable[[], Capture]:
+def begin(
+    program: Program, target: str, options: Mapping[str, str | int | bool] | None, *, passes: bool = True
+) -> Callable[[], Capture]:
     """Compile a program for a target, and return what reads the capture, in this thread or another.
 
     Args:
         program: The program.
         target: As in `capture`.
         options: As in `capture`.
+        passes: As in `capture`.
     """
     from xla_inspect.compilation import compiler_run
 
-    return compiler_run.capture_program(program, targets.find(target), options or {})
+    return compiler_run.capture_program(program, targets.find(target), options or {}, passes=passes)
 
 
 def add_sass(compiled: Capture) -> Capture:
@@ -123,13 +129,14 @@ def add_sass(compiled: Capture) -> Capture:
     return replace(compiled, code=compiled.code + disassemble(compiled))
 
 
-def capture_all(
+def capture_all(  # noqa: PLR0913 - what differs by target, and what all are told
     fn: Callable[..., Any],
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     targets: Sequence[str] = USUAL,
     options: Mapping[str, Mapping[str, str | int | bool]] | None = None,
     sass: bool = False,
     refusals: bool = False,
+    passes: bool = True,
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
     """Compile a function for several targets; one that this machine cannot compile for stays as a gap.
@@ -144,6 +151,7 @@ def capture_all(
         sass: As in `capture`.
         refusals: Whether a target whose compiler, or JAX for it, refuses the program stays as a gap too, with what it
             says. By default the error is raised.
+        passes: As in `capture`.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:
@@ -160,7 +168,7 @@ def capture_all(
     with ThreadPoolExecutor(1) as pool:
         for target in targets:
             try:
-                read = begin(program, target, (options or {}).get(target))
+                read = begin(program, target, (options or {}).get(target), passes=passes)
             except TargetUnavailableError as error:
                 missing[target] = error.reason
             except Exception as error:

@@ -42,8 +42,8 @@ _written: dict[Path, int] = {}
 """How many bytes this process wrote into a folder since it last looked how many there are."""
 
 
-def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]) -> str:
-    """Return the key of a compile: a hash of all that its result depends on, and of nothing else."""
+def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, passes: bool = True) -> str:
+    """Return the key of a compile, with its passes or without: a hash of all that its result depends on."""
     on_cpu = target.kind == "cpu"
     return hash_content(
         {
@@ -55,6 +55,7 @@ def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int |
             "versions": dict(sorted(target.versions.items())),
             "disassemblers": {name: find_version(name) for name in DISASSEMBLERS} if on_cpu else {},
             "isa": name_isa() if on_cpu else "",
+            **({} if passes else {"passes": False}),
         }
     )
 

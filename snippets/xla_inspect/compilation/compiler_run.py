@@ -9,10 +9,11 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private
-from xla_inspect.captured import Capture, Cost, Memory
+from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.compilation import capture_cache, dumps, kernel_code, lowering, normalize, pass_runs, thunks
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.targets import name_isa, settle
@@ -30,7 +31,7 @@ log = logging.getLogger("xla_inspect")
 
 
 def capture_program(
-    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, passes: bool = True
 ) -> Callable[[], Capture]:
     """Compile one program for one target unless the cache has it, and return what reads the capture of it.
 
@@ -45,7 +46,7 @@ def capture_program(
     settle()
     asked = {**dumps.PINNED[target.kind], **options}
     with lowering.held_settings(program.project):
-        read = find_capture(program, target, asked)
+        read = find_capture(program, target, asked, passes=passes)
 
     def name() -> Capture:
         capture = read()
@@ -61,19 +62,22 @@ def capture_program(
 
 
 def find_capture(
-    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool]
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, passes: bool
 ) -> Callable[[], Capture]:
     """Return what gives the capture of a program: found in the cache, or compiled and kept there."""
     lowered = lowering.lower(program, target)
-    key = capture_cache.make_key(lowered, target, options)
+    key = capture_cache.make_key(lowered, target, options, passes=passes)
     if kept := recall(key):
+        return kept
+    # One with its passes holds all that one without them does.
+    if not passes and (kept := recall(capture_cache.make_key(lowered, target, options))):
         return kept
     with ExitStack() as unless_compiled:
         claimed = unless_compiled.enter_context(capture_cache.claim(key))
         if claimed.waited and (kept := recall(key)):
             return kept
         log.info("compiling %s for %s", program.name, target.name)
-        read = compile_lowered(program, lowered, target, options)
+        read = compile_lowered(program, lowered, target, options, passes=passes)
         unless_compiled.pop_all()
 
     def keep() -> Capture:
@@ -92,7 +96,12 @@ def recall(key: str) -> Callable[[], Capture] | None:
 
 
 def compile_lowered(
-    program: lowering.Program, lowered: lowering.Lowered, target: Target, options: Mapping[str, str | int | bool]
+    program: lowering.Program,
+    lowered: lowering.Lowered,
+    target: Target,
+    options: Mapping[str, str | int | bool],
+    *,
+    passes: bool = True,
 ) -> Callable[[], Capture]:
     """Compile a lowered program, and return what collects all that the compiler left.
 
@@ -102,15 +111,20 @@ def compile_lowered(
     """
     folder = dumps.Folder()
     recording: pass_runs.Recording | None = None
+    seconds = 0.0
 
     def collect(executable: jax.stages.Compiled | None, error: str = "") -> Capture:
         with folder:
             dumped = dumps.read(Path(folder.name))
-        return assemble(program, lowered, target, options, Compile(executable, dumped, recording, error))
+        made = Compile(executable, dumped, recording, error, seconds, is_stepped=passes)
+        return assemble(program, lowered, target, options, made)
 
     try:
+        placed = lowered.place(target)
         with nullcontext() if target.kind == "tpu" else pass_runs.recorded() as recording:
-            compiled = dumps.compile_with_dumps(lowered.place(target), target, options, Path(folder.name))
+            begun = perf_counter()
+            compiled = dumps.compile_with_dumps(placed, target, options, Path(folder.name), passes=passes)
+            seconds = perf_counter() - begun
         check_devices(program, jax_private.find_devices(compiled), target)
     except RuntimeError as error:
         with suppress(InspectError):
@@ -146,7 +160,9 @@ class Compile:
     executable: jax.stages.Compiled | None
     dumps: dumps.Dumps
     recording: pass_runs.Recording | None
-    error: str = ""
+    error: str
+    seconds: float
+    is_stepped: bool
 
 
 def assemble(
@@ -195,6 +211,8 @@ def assemble(
         frames=frames.chains,
         memory_report=dumped.find("after_optimizations-memory-usage-report.txt"),
         error=made.error,
+        times=Times(lowered.traced.seconds, lowered.seconds, made.seconds),
+        is_stepped=made.is_stepped,
     )
 
 

@@ -74,15 +74,20 @@ class Dumps:
 
 
 def compile_with_dumps(
-    stage: jax.stages.Lowered, target: Target, options: Mapping[str, str | int | bool], folder: Path
+    stage: jax.stages.Lowered,
+    target: Target,
+    options: Mapping[str, str | int | bool],
+    folder: Path,
+    *,
+    passes: bool = True,
 ) -> jax.stages.Compiled:
-    """Compile for a target with every dump on, into a folder.
+    """Compile for a target with its dumps on, into a folder; those between passes only where they are wanted.
 
     Raises:
         InspectError: The compiler does not know an option, or refuses its value.
     """
     try:
-        return stage.compile({**options, **list_options(target.kind, folder)})
+        return stage.compile({**options, **list_options(target.kind, folder, passes=passes)})
     except RuntimeError as error:
         match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
         if not match:
@@ -91,12 +96,19 @@ def compile_with_dumps(
         raise InspectError(message) from error
 
 
-def list_options(kind: str, folder: Path) -> dict[str, Any]:
-    """Return the options by which the compiler for a kind of target dumps into a folder all that a capture holds."""
+def list_options(kind: str, folder: Path, *, passes: bool = True) -> dict[str, Any]:
+    """Return the options by which the compiler for a kind of target dumps into a folder all that a capture holds.
+
+    Args:
+        kind: `cpu`, `gpu` or `tpu`.
+        folder: The folder.
+        passes: Whether that is the module between passes too, which for a large program takes most of the time that
+            dumps take, and of the room.
+    """
     return {
         "xla_dump_to": str(folder),
         "xla_dump_hlo_as_text": True,
-        "xla_dump_hlo_pass_re": ".*",
+        **({"xla_dump_hlo_pass_re": ".*"} if passes else {}),
         "xla_dump_hlo_module_re": ".*",
         "xla_dump_compact_gte": False,
         "xla_dump_module_metadata": True,

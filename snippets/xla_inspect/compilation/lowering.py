@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -94,10 +95,12 @@ class Traced:
     Attributes:
         stage: JAX's own `Traced`.
         project: The folder that source files are named from.
+        seconds: How long the tracing took.
     """
 
     stage: jax.stages.Traced
     project: Path
+    seconds: float
 
     @cached_property
     def text(self) -> str:
@@ -120,11 +123,13 @@ class Lowered:
         stage: JAX's own `Lowered`.
         traced: What it was lowered from.
         devices: Those of the mesh that it was lowered under, else none: it can be placed on any of its kind.
+        seconds: How long the lowering took.
     """
 
     stage: jax.stages.Lowered
     traced: Traced
-    devices: tuple[jax.Device, ...] = ()
+    devices: tuple[jax.Device, ...]
+    seconds: float
 
     @property
     def jaxpr(self) -> str:
@@ -297,12 +302,16 @@ def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> 
 
 def _lower(traced: Traced, target: Target, devices: tuple[jax.Device, ...] = ()) -> Lowered:
     with targets.find_occasion()(object()):
-        return Lowered(traced.stage.lower(lowering_platforms=(PLATFORMS[target.kind],)), traced, devices)
+        begun = perf_counter()
+        stage = traced.stage.lower(lowering_platforms=(PLATFORMS[target.kind],))
+        return Lowered(stage, traced, devices, perf_counter() - begun)
 
 
 def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
     with targets.find_occasion()(object()):
-        return Traced(program.function.trace(*args, **kwargs), program.project)
+        begun = perf_counter()
+        stage = program.function.trace(*args, **kwargs)
+        return Traced(stage, program.project, perf_counter() - begun)
 
 
 def run_fresh[T](work: Callable[[], T]) -> T:

@@ -42,7 +42,7 @@ from xla_inspect.practice.tables import (
     list_layouts,
     list_passes,
 )
-from xla_inspect.practice.terminal import Paper
+from xla_inspect.terminal import Paper
 
 if TYPE_CHECKING:
     from xla_inspect.practice import models

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.practice.marking.marker import LIMIT, mark, report
 from xla_inspect.practice.marking.sandbox import Sandbox
 from xla_inspect.practice.notebook import find_exercise
-from xla_inspect.practice.terminal import open_paper
+from xla_inspect.terminal import open_paper
 
 if TYPE_CHECKING:
     from xla_inspect.practice.marking.exercises import Exercise

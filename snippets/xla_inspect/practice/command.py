@@ -16,7 +16,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.installation import CHECKOUT
 from xla_inspect.practice import device, flags
 from xla_inspect.practice.marking.exercises import LEVELS, check_line, find_exercises, name_file
-from xla_inspect.practice.terminal import WIDTH, Paper, open_paper
+from xla_inspect.terminal import WIDTH, Paper, open_paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

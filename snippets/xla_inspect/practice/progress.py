@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect.practice.terminal import takes_escapes
+from xla_inspect.terminal import takes_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

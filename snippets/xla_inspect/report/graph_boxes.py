@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import custom_fusion_kind, is_fusion, list_opcodes
 from xla_inspect.hlo import IDLE, categorise
-from xla_inspect.report.units import format_bytes, shorten
+from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,7 @@ from xla_inspect.plural import plural
 from xla_inspect.report import graph_boxes, layers
 from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.labels import title
-from xla_inspect.report.units import shorten
+from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

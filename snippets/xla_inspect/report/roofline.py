@@ -12,7 +12,7 @@ from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.hardware import explain_absence, find_hardware
 from xla_inspect.report.labels import lane, title
 from xla_inspect.report.launch_costs import STATEMENT, model_launches
-from xla_inspect.report.units import format_amount, format_bytes, format_duration
+from xla_inspect.units import format_amount, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

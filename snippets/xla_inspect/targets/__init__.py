@@ -1,6 +1,6 @@
 """The targets that programs are compiled for: one table of them, the environment that they need, and their devices."""
 
-from xla_inspect.targets.devices import Target, available, describe_topology, find
+from xla_inspect.targets.devices import Target, available, count_devices, describe_topology, find
 from xla_inspect.targets.environment import PACKAGES, find_occasion, find_version, name_isa, settle
 from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, find_entry, place, read_spec
 
@@ -11,6 +11,7 @@ __all__ = [
     "TARGETS",
     "Target",
     "available",
+    "count_devices",
     "describe_topology",
     "find",
     "find_entry",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import sys
@@ -88,6 +89,13 @@ def find(name: str) -> Target:
         message = f"target {name!r}: after the colon stands {form}, not {topology!r}"
         raise InspectError(message)
     return Target(name, kind, entry.device, topology or entry.topology)
+
+
+def count_devices(name: str) -> int:
+    """Return how many devices a target has, by its short name, or one where there is no such target."""
+    _, _, topology = name.partition(":")
+    sizes = topology.split("x")
+    return math.prod(map(int, sizes)) if all(map(str.isdecimal, sizes)) else 1
 
 
 def available() -> dict[str, str]:

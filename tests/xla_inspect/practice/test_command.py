@@ -15,7 +15,7 @@ from xla_inspect.practice.command import DONE, FAILED, PIPE_CLOSED, USAGE
 if TYPE_CHECKING:
     import argparse
 
-    from xla_inspect.practice.terminal import Paper
+    from xla_inspect.terminal import Paper
 
 
 def parser() -> argparse.ArgumentParser:

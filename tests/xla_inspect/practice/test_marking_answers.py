@@ -16,7 +16,7 @@ from xla_inspect.practice import run_marking
 from xla_inspect.practice.marking.exercises import name_file
 from xla_inspect.practice.marking.marker import mark
 from xla_inspect.practice.marking.sandbox import Sandbox
-from xla_inspect.practice.terminal import Paper
+from xla_inspect.terminal import Paper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

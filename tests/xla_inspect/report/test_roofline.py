@@ -18,7 +18,7 @@ from xla_inspect.report import roofline
 from xla_inspect.report.hardware import Hardware, find_hardware
 from xla_inspect.report.launch_costs import STATEMENT, model_launches
 from xla_inspect.report.roofline import Scale
-from xla_inspect.report.units import format_amount, format_duration
+from xla_inspect.units import format_amount, format_duration
 
 if TYPE_CHECKING:
     from xla_inspect import Captures

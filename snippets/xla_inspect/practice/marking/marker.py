@@ -16,14 +16,14 @@ from xla_inspect.practice.marking.sandbox import Sandbox
 from xla_inspect.practice.marking.submission import describe
 from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, ExerciseVerdict, good
 from xla_inspect.practice.progress import doing
-from xla_inspect.practice.terminal import open_paper
+from xla_inspect.terminal import open_paper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from xla_inspect.practice.marking.exercises import Exercise
-    from xla_inspect.practice.terminal import Paper
+    from xla_inspect.terminal import Paper
 
 LIMIT = 60.0
 """Seconds that an exercise may take, its compiles included; the slowest solution takes a few."""

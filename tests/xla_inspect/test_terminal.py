@@ -13,7 +13,7 @@ import pytest
 from xla_inspect import basics
 from xla_inspect.practice import models, terminal
 from xla_inspect.practice.notebook import list_pairs
-from xla_inspect.practice.terminal import Paper, open_paper, understands_colour
+from xla_inspect.terminal import Paper, open_paper, understands_colour
 
 
 class Terminal(io.StringIO):

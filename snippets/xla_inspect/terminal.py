@@ -1,4 +1,4 @@
-"""What the practice prints: headings, wrapped prose, listings and tables; coloured in a terminal, plain in a pipe."""
+"""What commands print: headings, wrapped prose, listings and tables; coloured in a terminal, plain in a pipe."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 """The most columns that prose takes, and all that it takes in a pipe."""
+
+ANSWER_WIDTH = 80
+"""The most columns that an answer takes."""
+
+TOLD = "XLA_INSPECT_COLUMNS"
+"""The variable that tells a process of how many columns the terminal is that shows what it prints, in colour."""
 
 NARROW = 40
 """The least: a terminal that is narrower wraps for itself."""
@@ -39,11 +45,15 @@ class Paper:
         colour: Whether escape sequences may be written.
         width: Columns for prose; listings are wrapped to it too where `fold` says so.
         fold: Whether long lines of listings are wrapped, which a terminal needs and a pipe does not want.
+        indent: What stands before each line of a table or listing.
     """
 
-    def __init__(self, stream: TextIO, *, colour: bool = False, width: int = WIDTH, fold: bool = False) -> None:
+    def __init__(
+        self, stream: TextIO, *, colour: bool = False, width: int = WIDTH, fold: bool = False, indent: str = INDENT
+    ) -> None:
         """Start with nothing printed."""
         self.stream = stream
+        self.indent = indent
         self.colour = colour
         self.width = width
         self.fold = fold
@@ -67,11 +77,11 @@ class Paper:
 
     def show(self, text: str, language: str = "text") -> None:
         """Print a listing, indented, in the colours of its language; a backslash ends a line that goes on."""
-        width = self.width - len(INDENT)
+        width = self.width - len(self.indent)
         whole = [_break(line, width) if self.fold else [line] for line in text.rstrip().splitlines()]
         marks = [mark for parts in whole for mark in (*[CONTINUED] * (len(parts) - 1), "")]
         coloured = self._paint("\n".join(part for parts in whole for part in parts), language).splitlines()
-        indented = (f"{INDENT}{line}".rstrip() for line in coloured)
+        indented = (f"{self.indent}{line}".rstrip() for line in coloured)
         self._lines(*(line + self._style(mark, "faint") for line, mark in zip(indented, marks, strict=False)), "")
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Collection[int] = ()) -> None:
@@ -85,18 +95,18 @@ class Paper:
         cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
         last = len(header) - 1
-        left = len(INDENT) + sum(width + 2 for width in widths[:last])
+        left = len(self.indent) + sum(width + 2 for width in widths[:last])
         room = self.width - left
         folded = self.fold and last not in numbers and widths[last] > room
         # With little room beside them, long texts stand below.
         below = folded and room < ROOM
         for number, row in enumerate([list(header), *cells]):
-            start = INDENT + "".join(
+            start = self.indent + "".join(
                 f"{_pad(cell, widths[at], right=at in numbers)}  " for at, cell in enumerate(row[:-1])
             )
             end = _pad(row[last], widths[last], right=True) if last in numbers else row[last]
             if below and end:
-                text = f"{start.rstrip()}\n{_fill(end, self.width, INDENT * 2, INDENT * 2)}"
+                text = f"{start.rstrip()}\n{_fill(end, self.width, self.indent * 2, self.indent * 2)}"
             elif folded and end:
                 text = _fill(end, self.width, start, " " * left)
             else:
@@ -110,6 +120,11 @@ class Paper:
         for line in _fill(" ".join(text.split()), self.width, "", "").split("\n"):
             self._lines(self._style(line, "good" if good else "bad"))
         self._lines("")
+
+    def hint(self, text: str, command: str = "") -> None:
+        """Print what to do next: a sentence, and below it what to type, which is never wrapped."""
+        lines = _fill(" ".join(text.split()), self.width, "", "").split("\n")
+        self._lines(*lines, *([self.indent + self._style(command, "strong")] if command else []), "")
 
     def links(self, named: Mapping[str, str]) -> None:
         """Print where to read on: a title and an address each."""
@@ -141,6 +156,20 @@ class Paper:
 
         lexer = get_lexer_by_name(language, stripnl=False)
         return pygments.highlight(text, lexer, TerminalFormatter()).rstrip("\n")
+
+
+def open_answer_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
+    """Return paper for an answer, which takes 80 columns at most, in a pipe too."""
+    paper = open_paper(stream, environment)
+    told = environment.get(TOLD, "")
+    colour, width = (True, int(told)) if told.isdecimal() else (paper.colour, paper.width)
+    return Paper(paper.stream, colour=colour, width=min(width, ANSWER_WIDTH), fold=True, indent="  ")
+
+
+def describe_terminal(stream: TextIO, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return what tells a process that prints into a pipe of the terminal at its other end: nothing of no terminal."""
+    paper = open_paper(stream, environment)
+    return {TOLD: str(paper.width) if paper.colour else ""}
 
 
 def open_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:

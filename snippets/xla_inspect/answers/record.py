@@ -1,0 +1,74 @@
+"""An answer as JSON, and the schema that it keeps to, which is read off its dataclass."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    from dataclasses import Field
+
+    from xla_inspect.answers.answer import Answer
+
+FORMAT = 1
+"""Raised by one whenever a field changes its meaning or goes."""
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+def write_json(answer: Answer) -> str:
+    """Return an answer as JSON, with whether it holds and the number of its format."""
+    record = asdict(answer)  # type: ignore[call-overload]  # each answer is a dataclass
+    return json.dumps({"format": FORMAT, "holds": answer.holds, **record}, indent=2, ensure_ascii=False)
+
+
+def describe_json(kind: type[Answer]) -> dict[str, Any]:
+    """Return the JSON Schema of an answer's JSON."""
+    own = _describe_class(kind)
+    properties = {"format": {"const": FORMAT}, "holds": {"type": "boolean"}, **own["properties"]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind.__name__,
+        **own,
+        "properties": properties,
+        "required": ["format", "holds", *own["required"]],
+    }
+
+
+def _describe_class(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    properties = {column.name: _describe(hints[column.name]) for column in fields(kind)}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [column.name for column in fields(kind) if _is_always_there(column)],
+        "additionalProperties": False,
+    }
+
+
+def _is_always_there(column: Field[Any]) -> bool:
+    # What has a default may be left out by who writes such a record; this package never does.
+    return column.default is MISSING and column.default_factory is MISSING
+
+
+def _describe(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in {Union, types.UnionType}:
+        return {"anyOf": [_describe(argument) for argument in arguments]}
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin is tuple:
+        many = arguments[1:] == (...,)
+        items = {"items": _describe(arguments[0])} if many else {"prefixItems": list(map(_describe, arguments))}
+        return {"type": "array", **items}
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _describe(arguments[1])}
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _describe_class(hint)
+    message = f"an answer holds {hint!r}, which JSON has no form for"
+    raise TypeError(message)

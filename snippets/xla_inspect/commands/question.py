@@ -1,0 +1,212 @@
+"""What all questions share on the command line: the subject, its arguments, the targets, the form of the answer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from xla_inspect.commands import time_limit
+from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.subject import FORMS, Request, Subject, is_saved, read_function, read_mesh, read_saved, split_list
+from xla_inspect.targets import TARGETS, available, find
+from xla_inspect.terminal import open_answer_paper
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from xla_inspect.answers import Answer
+
+
+class Question(Protocol):
+    """A module of a question."""
+
+    HELP: str
+    USUAL: Sequence[str]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add what this question alone takes."""
+
+    def ask(self, subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterable[Answer]:
+        """Return the answers, one for each target where the question is of one."""
+
+
+NO, MISSING = 1, 3
+"""Exit statuses of an answer that is not the one hoped for, and of a target that cannot be compiled for here."""
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None:
+    """Add the arguments of each question, and of what else compiles the reader's code.
+
+    Args:
+        parser: The parser of a subcommand.
+        many: Whether it takes more than one target.
+    """
+    about = parser.add_argument_group("what is asked about")
+    about.add_argument("subject", metavar="SUBJECT", nargs="+", help=FORMS)
+    about.add_argument("--args", metavar="SHAPES", default="", help="its arguments, such as 'f32[64,128], i32[]'")
+    about.add_argument("--args-from", metavar="FILE.py:FUNCTION", default="", help="what makes them; shapes are taken")
+    about.add_argument("--mesh", metavar="AXES", default="", help="lay the devices out, such as data=4,fsdp=64")
+    about.add_argument("--donate", metavar="ARG", action="append", default=[], help="number or name; may repeat")
+    about.add_argument("--static", metavar="ARG", action="append", default=[], help="number or name; may repeat")
+    about.add_argument("--grad", action="store_true", help="its gradient, by the first argument")
+    about.add_argument("--vmap", metavar="N", type=int, default=0, help="mapped over a batch of N")
+    about.add_argument("--only", metavar="NAME", default="", help="which function that a script compiles")
+    repeat = {
+        "action": "append",
+        "help": f"may repeat; one of {', '.join(TARGETS)}, also with a grid, as in tpu-v5e:2x4",
+    }
+    about.add_argument("--target", metavar="NAME", **(repeat if many else {"help": repeat["help"]}))  # type: ignore[arg-type]  # as argparse has it
+    how = parser.add_argument_group("how it is answered")
+    how.add_argument(
+        "--load-limit",
+        metavar="S",
+        type=float,
+        default=300.0,
+        help="seconds for your own code to load and be traced (default: %(default)g)",
+    )
+    how.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+
+
+def add_forms(parser: argparse.ArgumentParser) -> None:
+    """Add the forms in which an answer is given."""
+    how = parser.add_argument_group("its form")
+    how.add_argument("--json", action="store_true", help="print it as JSON")
+    how.add_argument("--html", metavar="FILE", type=Path, help="write it as a page too")
+    how.add_argument("--force", action="store_true", help="overwrite a file that is there")
+
+
+def read_request(options: argparse.Namespace, words: Sequence[str] | None = None) -> Request:
+    """Return what the options ask about.
+
+    Args:
+        options: The command line.
+        words: The subject, where it is not all that the command line names.
+
+    Raises:
+        InspectError: An option is of another form than it should be.
+    """
+    return Request(
+        words=tuple(words or options.subject),
+        args=options.args,
+        args_from=options.args_from,
+        mesh=read_mesh(options.mesh),
+        donate=split_list(options.donate),
+        static=split_list(options.static),
+        grad=options.grad,
+        vmap=options.vmap,
+        only=options.only,
+    )
+
+
+def read_subject(request: Request, limit: float) -> Subject:
+    """Return what a request asks about, loaded.
+
+    Args:
+        request: What is asked about.
+        limit: Seconds that the reader's code may take.
+
+    Raises:
+        InspectError: There is no such thing, or its arguments are missing.
+    """
+    if not request.is_script and len(request.words) > 1:
+        message = f"one subject at a time, and then options: what is {request.words[1]!r}?"
+        raise InspectError(message)
+    with time_limit.limited(f"loading {request.file}", request.file, limit):
+        if is_saved(request.words[0]):
+            return read_saved(request)
+        return read_function(request)
+
+
+def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
+    """Answer a question, and return the exit status.
+
+    Raises:
+        InspectError: As `read_subject`, or the file of an answer is there already.
+        TargetUnavailableError: This machine can compile for none of the targets.
+    """
+    from xla_inspect.answers import print_answer, write_json, write_page
+
+    if options.html:
+        check_output(options.html, force=options.force)
+    subject = read_subject(read_request(options), options.load_limit)
+    targets, missing = choose_targets(question.USUAL, subject, options.target)
+    answers = list(question.ask(subject, targets, options))
+    if options.json:
+        texts = [write_json(answer) for answer in answers]
+        out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
+    else:
+        paper = open_answer_paper(out)
+        for answer in answers:
+            print_answer(answer, paper)
+    if options.html:
+        write_file(options.html, "\n".join(write_page(answer, subject.name) for answer in answers))
+    for reason in missing:
+        say(reason)
+    if missing:
+        return MISSING
+    return 0 if all(answer.holds for answer in answers) else NO
+
+
+def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Return the targets that a question is about, and why those that were asked for cannot be compiled for.
+
+    Raises:
+        TargetUnavailableError: None of those that were asked for can be.
+        InspectError: There is no such target.
+    """
+    if subject.call is None:
+        return list(asked or subject.saved), []
+    if not asked:
+        reasons = available()
+        return [target for target in usual if not reasons[target]] or ["cpu"], []
+    found = {target: find(target) for target in dict.fromkeys(asked)}
+    missing = [TargetUnavailableError(name, target.obstacle) for name, target in found.items() if target.obstacle]
+    if len(missing) == len(found):
+        raise missing[0]
+    return [name for name, target in found.items() if not target.obstacle], [str(error) for error in missing]
+
+
+def answer_each[T](subject: Subject, targets: Sequence[str], ask: Callable[[str], T]) -> Iterator[T]:
+    """Yield the answer for each target, as it is known.
+
+    Args:
+        subject: What is asked about.
+        targets: The targets.
+        ask: What answers for one.
+    """
+    for target in targets:
+        yield ask(target if subject.call is None else subject.name_target(target))
+
+
+def check_output(path: Path, *, force: bool) -> None:
+    """Do nothing where a file may be written.
+
+    Raises:
+        InspectError: It is there, and nobody said that it may go; or its folder is not.
+    """
+    if path.exists() and not force:
+        message = f"{path} is there already; name another file, or say --force to overwrite it"
+        raise InspectError(message)
+    if not path.parent.is_dir():
+        message = f"cannot write {path}: there is no folder {path.parent}"
+        raise InspectError(message)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        InspectError: It cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}"
+        raise InspectError(message) from error
+
+
+def say(text: str) -> None:
+    """Tell the reader something that is no part of the answer."""
+    print(f"xla-inspect: {text}", file=sys.stderr)  # noqa: T201 - a command prints

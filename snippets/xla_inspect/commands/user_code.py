@@ -1,0 +1,84 @@
+"""What is said where the reader's own code raises: what, at which of its lines, and what to do."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from functools import cache
+from pathlib import Path
+
+from xla_inspect.commands import child_process
+
+MEND = "mend that; with --debug you see how Python came there"
+
+_ADVICE = {
+    "TracerBoolConversionError": "branch with jax.lax.cond or jnp.where, or make the argument static: --static NAME",
+    "ConcretizationTypeError": "the value is not known when the program is traced: make the argument static, --static",
+    "TracerIntegerConversionError": "the value is not known when the program is traced: make it static, --static",
+    "TracerArrayConversionError": "use jax.numpy in the place of numpy there: a tracer has no values",
+    "NonConcreteBooleanIndexError": "use jnp.where(mask, x, 0), whose shape does not depend on values",
+    "UnexpectedTracerError": "a value of one trace is kept beyond it: return it instead",
+    "ModuleNotFoundError": "install it where xla-inspect is installed, or start xla-inspect from the project's folder",
+}
+"""What to do about errors that have an answer, by the name of their type."""
+
+
+def explain(error: BaseException, file: str) -> str:
+    """Return what the reader's code raised, where, and in a second line what to do.
+
+    Args:
+        error: What it raised.
+        file: The file or module, as the reader named it.
+    """
+    place = find_place(error, file)
+    if isinstance(error, SystemExit):
+        return f"{place}: sys.exit({error.code!r}) ends Python before the command is done\n{child_process.ENDED}"
+    if isinstance(error, child_process.LeftError):
+        return f"{place}: os._exit({error.args[0]!r}) ends Python before the command is done\n{child_process.ENDED}"
+    name = type(error).__name__
+    lines = (error.msg if isinstance(error, SyntaxError) else str(error)).strip().splitlines()
+    text = lines[0] if lines else ""
+    advice = next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), MEND)
+    return f"{place}: {name}: {printable(text)}\n{advice}"
+
+
+def printable(text: str) -> str:
+    """Return text without what a terminal would take for orders, such as escape sequences."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def find_place(error: BaseException, file: str) -> str:
+    """Return the innermost line of the reader's code that an error came through, as FILE:LINE, or the file alone.
+
+    That is a line of the file itself where there is one, else of another that is no installed package's.
+    """
+    own = str(Path(file).absolute())
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{file if error.filename == own else _shorten(error.filename)}:{error.lineno}"
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or current.__context__
+    frames = [
+        (frame.f_code.co_filename, line) for each in chain for frame, line in traceback.walk_tb(each.__traceback__)
+    ]
+    if lines := [line for name, line in frames if name == own]:
+        return f"{file}:{lines[-1]}"
+    readers = [(name, line) for name, line in frames if _is_readers(name)]
+    return f"{_shorten(readers[-1][0])}:{readers[-1][1]}" if readers else file
+
+
+def _shorten(name: str) -> str:
+    path = Path(name)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
+
+
+def _is_readers(name: str) -> bool:
+    return Path(name).is_file() and not any(Path(name).is_relative_to(folder) for folder in _list_installed())
+
+
+@cache
+def _list_installed() -> tuple[Path, ...]:
+    kept = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return (*map(Path, sorted(kept)), Path(__file__).parents[1])

@@ -1,0 +1,102 @@
+"""Models of Flax, Equinox and Haiku as functions of arrays: what a model holds becomes an argument."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+type Call = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function, and the positional arguments that it is called with."""
+
+
+def as_function(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:
+    """Return the function that a model computes and its arguments, the parameters first, or None for no such model.
+
+    Parameters that a model would make are not made: their shapes alone are worked out.
+
+    Args:
+        model: Any object.
+        args: The arguments that it is called with.
+        kwargs: Keyword arguments likewise.
+    """
+    for find in (_flax_linen, _flax_nnx, _haiku, _equinox):
+        if call := find(model, args, kwargs):
+            return call
+    return None
+
+
+def _flax_linen(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:
+    linen = sys.modules.get("flax.linen")
+    if linen is None or not isinstance(model, linen.Module):
+        return None
+    import jax
+
+    keys = {name: jax.random.key(0) for name in ("params", "dropout")}
+    variables = jax.eval_shape(lambda: model.init(keys, *_zeros(args), **kwargs))
+
+    def apply(variables: Any, *args: Any, **kwargs: Any) -> Any:
+        return model.apply(variables, *args, rngs={"dropout": jax.random.key(0)}, **kwargs)
+
+    return _named(apply, model), (variables, *args)
+
+
+def _flax_nnx(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:  # noqa: ARG001 - those of the others
+    nnx = sys.modules.get("flax.nnx")
+    if nnx is None or not isinstance(model, nnx.Module):
+        return None
+    graph, state = nnx.split(model)
+
+    def apply(state: Any, *args: Any, **kwargs: Any) -> Any:
+        return nnx.merge(graph, state)(*args, **kwargs)
+
+    return _named(apply, model), (state, *args)
+
+
+def _haiku(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:
+    haiku = sys.modules.get("haiku")
+    if haiku is None or not isinstance(model, haiku.Transformed | haiku.TransformedWithState):
+        return None
+    import jax
+
+    made = jax.eval_shape(lambda: model.init(jax.random.key(0), *_zeros(args), **kwargs))
+    first = made if isinstance(model, haiku.TransformedWithState) else (made,)
+
+    def apply(*given: Any, **kwargs: Any) -> Any:
+        return model.apply(*given[: len(first)], jax.random.key(0), *given[len(first) :], **kwargs)
+
+    return _named(apply, model), (*first, *args)
+
+
+def _equinox(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:  # noqa: ARG001 - those of the others
+    equinox = sys.modules.get("equinox")
+    if equinox is None or not isinstance(model, equinox.Module) or hasattr(model, "lower"):
+        return None
+    arrays, rest = equinox.partition(model, equinox.is_array)
+
+    def apply(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        return equinox.combine(arrays, rest)(*args, **kwargs)
+
+    return _named(apply, model), (arrays, *args)
+
+
+def _zeros(args: tuple[Any, ...]) -> Any:
+    """Return arguments with arrays for shapes; under `jax.eval_shape` none of them is made."""
+    import jax
+    import jax.numpy as jnp
+
+    def fill(leaf: Any) -> Any:
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
+            return leaf
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.split(jax.random.key(0), leaf.shape) if leaf.shape else jax.random.key(0)
+        return jnp.zeros(leaf.shape, leaf.dtype)
+
+    return jax.tree.map(fill, args)
+
+
+def _named(apply: Callable[..., Any], model: Any) -> Callable[..., Any]:
+    apply.__name__ = apply.__qualname__ = type(model).__name__.lower()
+    return apply

@@ -1,0 +1,72 @@
+"""What a command line asks about: the subject as it is written there, and how it is to be called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked about.
+
+    Attributes:
+        words: The subject: `FILE.py:FUNCTION`, `package.module:FUNCTION`, a saved capture, or `run` and a script with
+            its arguments.
+        args: The shapes of positional arguments as text, or an empty string.
+        args_from: The function that makes the arguments, as `FILE.py:FUNCTION`, or an empty string.
+        mesh: Axis names to sizes.
+        donate: Numbers or names of arguments.
+        static: Numbers or names of arguments.
+        grad: Whether the gradient is asked about, by the first argument.
+        vmap: How many examples a batch has that is mapped over, or none for no batch.
+        only: Which function of a script.
+    """
+
+    words: tuple[str, ...]
+    args: str = ""
+    args_from: str = ""
+    mesh: Mapping[str, int] = field(default_factory=dict)
+    donate: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    grad: bool = False
+    vmap: int = 0
+    only: str = ""
+
+    @property
+    def is_script(self) -> bool:
+        """Whether a script is run."""
+        return self.words[0] == "run"
+
+    @property
+    def file(self) -> str:
+        """The reader's file or module, as it was named."""
+        if self.is_script:
+            return self.words[1] if len(self.words) > 1 else ""
+        return self.words[0].rpartition(":")[0] or self.words[0]
+
+
+def read_mesh(text: str) -> dict[str, int]:
+    """Return the axes of `data=4,fsdp=64`.
+
+    Raises:
+        InspectError: It is of another form.
+    """
+    axes: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        name, _, size = part.partition("=")
+        if not (name.strip().isidentifier() and size.strip().isdecimal() and int(size)):
+            message = f"--mesh {text!r}: write the axes with their sizes, such as data=4,fsdp=64"
+            raise InspectError(message)
+        axes[name.strip()] = int(size)
+    return axes
+
+
+def split_list(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the items of options that repeat or hold commas."""
+    return tuple(item.strip() for text in texts for item in text.split(",") if item.strip())

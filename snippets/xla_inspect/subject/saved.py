@@ -1,0 +1,38 @@
+"""A capture that was saved as JSON, taken as a subject."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.captured import Capture
+from xla_inspect.errors import InspectError
+from xla_inspect.subject.subject import Subject
+
+if TYPE_CHECKING:
+    from xla_inspect.subject.request import Request
+
+
+def is_saved(named: str) -> bool:
+    """Return whether a subject is the file of a capture."""
+    return named.endswith(".json") and Path(named).is_file()
+
+
+def read_saved(request: Request) -> Subject:
+    """Return the subject that a saved capture is.
+
+    Raises:
+        InspectError: The file cannot be read, or holds no capture.
+    """
+    path = Path(request.words[0])
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path} cannot be read: {error}"
+        raise InspectError(message) from error
+    try:
+        capture = Capture.from_json(text)
+    except InspectError as error:
+        message = f"{path}: {error}"
+        raise InspectError(message) from error
+    return Subject(capture.program, saved={capture.target: capture})

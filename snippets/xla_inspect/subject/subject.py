@@ -1,0 +1,269 @@
+"""A program that one asks about, and its captures: compiled when a question needs them, each once."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import targets
+from xla_inspect.compilation import begin, describe_program
+from xla_inspect.errors import InspectError
+from xla_inspect.subject import loading, modules, shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.compilation import Program
+    from xla_inspect.subject.request import Request
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function and what it is called with.
+
+    Attributes:
+        function: The function.
+        args: Its positional arguments: shapes, arrays, or pytrees of them.
+        kwargs: Its keyword arguments.
+        settings: Options of `jax.jit`, `mesh` and `specs`, as `capture` takes them.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> int:
+        """How many devices its mesh, or the shardings of its arguments, spread it over."""
+        if mesh := self.settings.get("mesh"):
+            return math.prod(mesh.values())
+        import jax
+
+        leaves = jax.tree.leaves((self.args, dict(self.kwargs)))
+        return max((getattr(getattr(leaf, "sharding", None), "num_devices", 1) for leaf in leaves), default=1)
+
+
+class Subject:
+    """What is asked about.
+
+    Args:
+        name: What answers call it.
+        call: The function and its arguments; None for a capture that was saved.
+        saved: Captures that were saved, by target.
+        others: Names of what else could have been asked about, such as the other functions that a script compiles.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        call: Call | None = None,
+        *,
+        saved: Mapping[str, Capture] | None = None,
+        others: tuple[str, ...] = (),
+    ) -> None:
+        """Compile nothing yet."""
+        self.name = name
+        self.call = call
+        self.saved = dict(saved or {})
+        self.others = others
+        self._programs: dict[str, Program] = {}
+
+    def name_target(self, target: str) -> str:
+        """Return a target with as many devices as the program is spread over, where it names no topology itself.
+
+        Raises:
+            InspectError: There is no such target, or the table has no grid of so many devices.
+        """
+        if self.call is None or ":" in target or (targets.find(target).base == "cpu" and self.call.devices == 1):
+            return target
+        return targets.place(target, self.call.devices)
+
+    def capture(self, target: str, *, passes: bool = False, **settings: Any) -> Capture:
+        """Return the capture for a target; where the compiler gives up, what it left until then, with `error`.
+
+        Args:
+            target: A short name, see `name_target`.
+            passes: Whether it has to hold the module after each pass.
+            **settings: Options of `capture` in the place of the call's own.
+
+        Raises:
+            TargetUnavailableError: This machine cannot compile for the target.
+            InspectError: No such target; or arguments, mesh and target do not go together.
+        """
+        if self.call is None:
+            if target in self.saved and not settings:
+                return self.saved[target]
+            message = f"{self.name} holds the capture for {', '.join(self.saved)}, and not for {target}"
+            raise InspectError(message)
+        named = self.name_target(target)
+        options = settings.pop("options", None)
+        try:
+            return begin(self.program(**settings), named, options, passes=passes)()
+        except RuntimeError as error:
+            left: Capture | None = getattr(error, "capture", None)
+            if left is None:
+                raise
+            return left
+
+    def program(self, **settings: Any) -> Program:
+        """Return the program, traced once for all targets."""
+        if self.call is None:
+            message = f"{self.name} is a capture that was saved: there is no program to compile again"
+            raise InspectError(message)
+        key = repr(sorted(settings.items()))
+        if key not in self._programs:
+            given = {**self.call.settings, **settings, **self.call.kwargs}
+            self._programs[key] = describe_program(self.call.function, self.call.args, given)
+        return self._programs[key]
+
+
+def read_function(request: Request) -> Subject:
+    """Return the subject that a function of the reader's code is.
+
+    Raises:
+        InspectError: The file, the function or its arguments are missing, or do not go together.
+    """
+    place, name = loading.split_name(request.words[0])
+    module = loading.load_place(place)
+    found = loading.find_named(module, name, place)
+    args, kwargs = _find_arguments(request, module, place)
+    return Subject(name, _apply(request, _make_call(module, place, name, Call(found, args, kwargs))))
+
+
+def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if request.args:
+        return shapes.read_shapes(request.args), {}
+    if request.args_from:
+        return _make_arguments(request.args_from)
+    example, named = getattr(module, "EXAMPLE", None), getattr(module, "EXAMPLE_KWARGS", {})
+    if example is None and not named:
+        message = (
+            f"with which arguments? {place} has no EXAMPLE, so say it with --args 'f32[64,128], i32[]', or name the "
+            "function that makes them with --args-from FILE.py:FUNCTION"
+        )
+        raise InspectError(message)
+    if not isinstance(example or (), tuple):
+        message = f"{place}: EXAMPLE is a tuple of the arguments, shapes are enough, and this one is {type(example)}"
+        raise InspectError(message)
+    return example or (), dict(named)
+
+
+def _make_arguments(named: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the shapes of what a function of the reader's makes, which is not run for it."""
+    import jax
+
+    place, name = loading.split_name(named)
+    make = loading.find_named(loading.load_place(place), name, place)
+    try:
+        made = jax.eval_shape(make)
+    except TypeError as error:
+        # What is no array is told from the shapes of arrays only where the function runs.
+        if "JAX type" not in str(error) and "valid JAX" not in str(error):
+            raise
+        made = make()
+    return made if isinstance(made, tuple) else (made,), {}
+
+
+def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
+    """Return what is to be compiled where `asked.function` is whatever the name stands for in a module."""
+    found = _instantiate(asked.function, name) if isinstance(asked.function, type) else asked.function
+    if call := modules.as_function(found, asked.args, asked.kwargs):
+        return Call(*call, asked.kwargs)
+    if not callable(found):
+        message = f"{place}: {name} is of the type {type(found).__name__}, and nothing that can be called"
+        raise InspectError(message)
+    owner, _, method = name.rpartition(".")
+    held = loading.find_named(module, owner, place) if owner else None
+    if isinstance(held, type) and inspect.isfunction(found) and not _takes(found, asked):
+        found = getattr(_instantiate(held, owner), method)
+    return Call(*_hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
+
+
+def _instantiate(kind: type, name: str) -> Any:
+    try:
+        return kind()
+    except TypeError as error:
+        message = (
+            f"{name} is a class, and an object of it needs arguments ({error}); "
+            "make one in the file, MODEL = ..., and ask about that"
+        )
+        raise InspectError(message) from error
+
+
+def _takes(function: Callable[..., Any], asked: Call) -> bool:
+    try:
+        inspect.signature(function).bind(*asked.args, **asked.kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def _hold_rest(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a function of arrays alone, with what else its arguments hold, such as activation functions, held fast."""
+    import jax
+
+    if hasattr(function, "trace") and hasattr(function, "lower"):
+        return function, args
+    leaves, tree = jax.tree.flatten(args)
+    is_array = [hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex) for leaf in leaves]
+    if all(is_array):
+        return function, args
+    held = [None if is_it else leaf for leaf, is_it in zip(leaves, is_array, strict=True)]
+
+    def call(arrays: list[Any], **kwargs: Any) -> Any:
+        given = iter(arrays)
+        whole = [next(given) if is_it else kept for kept, is_it in zip(held, is_array, strict=True)]
+        return function(*jax.tree.unflatten(tree, whole), **kwargs)
+
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # so that its file and name are the reader's
+    call.__name__ = getattr(function, "__name__", type(function).__name__)
+    return call, ([leaf for leaf, is_it in zip(leaves, is_array, strict=True) if is_it],)
+
+
+def _apply(request: Request, call: Call) -> Call:
+    """Return a call as the options ask for it: with a batch, differentiated, with arguments donated or static."""
+    import jax
+    import jax.numpy as jnp
+
+    function, args = call.function, call.args
+    if request.vmap:
+        inner = function
+        function = _named_as(jax.vmap(inner), inner)
+        args = jax.tree.map(partial(_add_axis, size=request.vmap), args)
+    if request.grad:
+        differentiated = function
+
+        def total(*given: Any, **kwargs: Any) -> Any:
+            results = jax.tree.leaves(differentiated(*given, **kwargs))
+            floats = [leaf for leaf in results if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+            # A loss is a number; of anything else the sum is differentiated.
+            return floats[0] if len(results) == 1 and not floats[0].shape else sum(jnp.sum(leaf) for leaf in floats)
+
+        function = _named_as(jax.grad(total, allow_int=True), differentiated)
+    settings = {**call.settings, **({"mesh": dict(request.mesh)} if request.mesh else {})}
+    for option, given in (("donate", request.donate), ("static", request.static)):
+        numbers = tuple(int(item) for item in given if item.lstrip("-").isdecimal())
+        names = tuple(item for item in given if not item.lstrip("-").isdecimal())
+        settings |= {f"{option}_argnums": numbers} if numbers else {}
+        settings |= {f"{option}_argnames": names} if names else {}
+    return Call(function, args, call.kwargs, settings)
+
+
+def _add_axis(leaf: Any, size: int) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    return jax.ShapeDtypeStruct(
+        (size, *jnp.shape(leaf)), jnp.result_type(leaf) if not hasattr(leaf, "dtype") else leaf.dtype
+    )
+
+
+def _named_as(function: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = getattr(original, "__name__", type(original).__name__)
+    return function
