@@ -36,6 +36,7 @@ from xla_inspect.analysis.op_sources import (
     read_operations,
     read_stablehlo_lines,
 )
+from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
 from xla_inspect.analysis.tracking import PassState, SourceLine, find_computation_lines, find_lines, follow_passes
 from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
@@ -52,6 +53,7 @@ __all__ = [
     "FlowGraph",
     "Fusion",
     "FusionLog",
+    "Held",
     "JaxprStep",
     "Launch",
     "Operation",
@@ -83,6 +85,7 @@ __all__ = [
     "list_collectives",
     "list_edges",
     "list_fusions",
+    "list_held",
     "list_kernels",
     "list_launches",
     "list_opcodes",

@@ -2,6 +2,7 @@
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
 from xla_inspect.answers.html import write_fragment, write_page
+from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize
 from xla_inspect.answers.text import print_answer
@@ -9,11 +10,14 @@ from xla_inspect.answers.text import print_answer
 __all__ = [
     "Answer",
     "Hint",
+    "MemoryTrial",
+    "MemoryUse",
     "Part",
     "Summary",
     "Table",
     "TargetSummary",
     "describe_json",
+    "explain_memory",
     "print_answer",
     "summarize",
     "write_fragment",

@@ -6,7 +6,7 @@ import json
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeAliasType, Union, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from dataclasses import Field
@@ -55,6 +55,8 @@ def _is_always_there(column: Field[Any]) -> bool:
 
 
 def _describe(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
+    if isinstance(hint, TypeAliasType):
+        return _describe(hint.__value__)
     if hint in _PLAIN:
         return {"type": _PLAIN[hint]}
     origin, arguments = get_origin(hint), get_args(hint)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
+    "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
@@ -59,6 +60,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     options = build_parser(words[0] if words else "").parse_args([*words[:at], *words[at : at + 1]])
     if at < len(words):
         options.subject = list(words[at:])
+    options.words = list(words[1:])
     return options
 
 

@@ -4,13 +4,16 @@ from xla_inspect.subject.loading import FORMS, load_file
 from xla_inspect.subject.request import Request, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.subject import Call, Subject, read_function
+from xla_inspect.subject.trials import KINDS, list_trials
 
 __all__ = [
     "FORMS",
+    "KINDS",
     "Call",
     "Request",
     "Subject",
     "is_saved",
+    "list_trials",
     "load_file",
     "read_function",
     "read_mesh",

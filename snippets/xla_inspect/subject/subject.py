@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
-from xla_inspect.compilation import begin, describe_program
+from xla_inspect.compilation import begin, describe_program, list_program_members
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import loading, modules, shapes
 
@@ -119,7 +119,12 @@ class Subject:
         key = repr(sorted(settings.items()))
         if key not in self._programs:
             given = {**self.call.settings, **settings, **self.call.kwargs}
-            self._programs[key] = describe_program(self.call.function, self.call.args, given)
+            try:
+                program = describe_program(self.call.function, self.call.args, given)
+            except ValueError as error:
+                message = f"{self.name}: {error}"
+                raise InspectError(message) from error
+            self._programs[key] = replace(program, name=self.name.rpartition(".")[2])
         return self._programs[key]
 
 
@@ -131,9 +136,19 @@ def read_function(request: Request) -> Subject:
     """
     place, name = loading.split_name(request.words[0])
     module = loading.load_place(place)
+    if call := _find_program(module, name):
+        return Subject(name, _apply(request, call))
     found = loading.find_named(module, name, place)
     args, kwargs = _find_arguments(request, module, place)
     return Subject(name, _apply(request, _make_call(module, place, name, Call(found, args, kwargs))))
+
+
+def _find_program(module: ModuleType, name: str) -> Call | None:
+    """Return what a file offers under a name in its PROGRAMS, with its arguments, or None."""
+    if name not in getattr(module, "PROGRAMS", {}):
+        return None
+    member = list_program_members(module, "")[name]
+    return Call(member.function, member.example, {}, member.arguments)
 
 
 def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
