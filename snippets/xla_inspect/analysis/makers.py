@@ -160,7 +160,7 @@ class Makers:
     def _body(self, loop: Instruction) -> Computation:
         return self.module.computation(loop.calls["body"][0])
 
-    def _trace(self, value: Value, loop: Instruction | None, seen: set[Value]) -> Maker:  # noqa: PLR0911 - a table
+    def _trace(self, value: Value, loop: Instruction | None, seen: set[Value]) -> Maker:  # noqa: C901, PLR0911 - a table of opcodes
         instruction, index = value
         if value in seen:
             return Maker(instruction, loop)

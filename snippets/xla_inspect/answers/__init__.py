@@ -1,6 +1,7 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
+from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.html import write_fragment, write_page
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.answers.record import describe_json, write_json
@@ -9,13 +10,16 @@ from xla_inspect.answers.text import print_answer
 
 __all__ = [
     "Answer",
+    "Diagnosis",
     "Hint",
     "MemoryTrial",
     "MemoryUse",
     "Part",
     "Summary",
     "Table",
+    "TargetCheck",
     "TargetSummary",
+    "Trouble",
     "describe_json",
     "explain_memory",
     "print_answer",

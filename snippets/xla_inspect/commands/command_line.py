@@ -22,6 +22,7 @@ QUESTIONS: Mapping[str, str] = {
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
 OTHERS: Mapping[str, str] = {
+    "doctor": "what this machine can compile for, what to install, and what does not go together",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
     "targets": "list the targets, and what those that cannot be compiled for lack",
@@ -88,15 +89,13 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     except KeyboardInterrupt:
         _say("xla-inspect: interrupted")
         return 130
-    except BaseException as error:
-        if not file:
-            raise
-        # Whatever the file does, the reader is told.
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
         from xla_inspect.commands import user_code
 
-        if options.debug:
+        if getattr(options, "debug", not file):
             traceback.print_exception(error)
-        _say(f"xla-inspect: {user_code.explain(error, file)}")
+        # Whatever the file does, the reader is told.
+        _say(f"xla-inspect: {user_code.explain(error, file or options.command)}")
         return BAD_INPUT
 
 
