@@ -45,10 +45,15 @@ def thread_settings() -> object:
 def lent_context() -> Iterator[None]:
     """Let this thread lower in the MLIR context that an earlier one left, and leave it for a later one.
 
-    To make one takes longer than to lower most programs. JAX itself uses each ten times, and keeps it by thread.
+    To make one takes longer than to lower most programs. JAX itself uses each ten times, and keeps it by thread; before
+    0.11 it makes one for each program, and there is none to lend.
     """
-    from jax._src.interpreters.mlir import _thread_local_context as context
+    from jax._src.interpreters import mlir
 
+    context = getattr(mlir, "_thread_local_context", None)
+    if context is None:
+        yield
+        return
     # A list's pop and append are whole: no two threads have the same one.
     context.set_local(_contexts.pop() if _contexts else None)
     try:
