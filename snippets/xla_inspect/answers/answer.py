@@ -57,3 +57,15 @@ class Answer:
     def tell(self) -> Iterator[Part]:
         """Yield the answer in the order in which it is read: the first part says it in one sentence."""
         raise NotImplementedError
+
+    def __str__(self) -> str:
+        """The answer as a command prints it, without colours."""
+        from xla_inspect.answers.text import print_text
+
+        return print_text(self)
+
+    def _repr_html_(self) -> str:
+        """Show the answer in a notebook."""
+        from xla_inspect.answers.html import write_fragment
+
+        return write_fragment(self)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
@@ -257,6 +258,13 @@ class Capture:
             for field_name, value in read().items():
                 self.__dict__.setdefault(field_name, value)
             return self.__dict__[name]
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        # By name, since what answers questions stands above what is asked about.
+        answers = import_module("xla_inspect.answers")
+        shown: str = answers.write_fragment(answers.summarize(self.program, [self], ""))
+        return shown
 
     def to_json(self) -> str:
         """Return the capture as one line of JSON, from which `from_json` makes an equal one."""

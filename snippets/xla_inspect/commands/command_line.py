@@ -126,7 +126,7 @@ def build_parser(chosen: str = "") -> argparse.ArgumentParser:
         subparser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
         if name != chosen:
             continue
-        module = _load(name)
+        module = load(name)
         if name in QUESTIONS:
             from xla_inspect.commands import question
 
@@ -137,7 +137,7 @@ def build_parser(chosen: str = "") -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, out: TextIO) -> int:
-    module = _load(options.command)
+    module = load(options.command)
     if options.command in QUESTIONS:
         from xla_inspect.commands import question
 
@@ -146,7 +146,8 @@ def _run(options: argparse.Namespace, out: TextIO) -> int:
     return status
 
 
-def _load(name: str) -> Any:  # noqa: ANN401 - a module
+def load(name: str) -> Any:  # noqa: ANN401 - a module
+    """Return the module of a subcommand."""
     return importlib.import_module(f"xla_inspect.commands.{name}")
 
 
