@@ -163,10 +163,12 @@ def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[An
             "function that makes them with --args-from FILE.py:FUNCTION"
         )
         raise InspectError(message)
-    if not isinstance(example or (), tuple):
-        message = f"{place}: EXAMPLE is a tuple of the arguments, shapes are enough, and this one is {type(example)}"
+    given = () if example is None else example
+    if not isinstance(given, tuple):
+        kind = type(given).__name__
+        message = f"{place}: EXAMPLE is a tuple of the arguments, shapes are enough, and this one is of the type {kind}"
         raise InspectError(message)
-    return example or (), dict(named)
+    return given, dict(named)
 
 
 def _make_arguments(named: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
