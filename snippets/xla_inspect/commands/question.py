@@ -75,6 +75,7 @@ def add_forms(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--json", action="store_true", help="print it as JSON")
     how.add_argument("--html", metavar="FILE", type=Path, help="write it as a page too")
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
+    how.add_argument("--no-times", action="store_true", help="leave out times, which are of one machine and moment")
 
 
 def read_request(options: argparse.Namespace, words: Sequence[str] | None = None) -> Request:
@@ -131,6 +132,7 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     if options.html:
         check_output(options.html, force=options.force)
     subject = read_subject(read_request(options), options.load_limit)
+    subject.is_timed = not options.no_times
     targets, missing = choose_targets(question.USUAL, subject, options.target)
     answers = list(question.ask(subject, targets, options))
     if options.json:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
+from xla_inspect.captured import Times
 from xla_inspect.compilation import begin, describe_program, list_program_members
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import loading, modules, shapes
@@ -57,6 +58,9 @@ class Subject:
         call: The function and its arguments; None for a capture that was saved.
         saved: Captures that were saved, by target.
         others: Names of what else could have been asked about, such as the other functions that a script compiles.
+
+    Attributes:
+        is_timed: Whether captures say how long they took to make.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Subject:
         others: tuple[str, ...] = (),
     ) -> None:
         """Compile nothing yet."""
+        self.is_timed = True
         self.name = name
         self.call = call
         self.saved = dict(saved or {})
@@ -96,6 +101,10 @@ class Subject:
             TargetUnavailableError: This machine cannot compile for the target.
             InspectError: No such target; or arguments, mesh and target do not go together.
         """
+        made = self._capture(target, settings, passes=passes)
+        return made if self.is_timed else made.retold(times=Times())
+
+    def _capture(self, target: str, settings: dict[str, Any], *, passes: bool) -> Capture:
         if self.call is None:
             if target in self.saved and not settings:
                 return self.saved[target]
