@@ -164,6 +164,26 @@ def _find_done(module: Module, found: Collective, last: Instruction) -> Instruct
     return next((user for user in users if user.opcode.endswith("-done")), found.scheduled)
 
 
+def is_cut_anew(origins: Origins, collective: Collective) -> bool:
+    """Return whether each device only keeps a part of what an all-gather brings it: the part that is its own.
+
+    That is how the partitioner goes from one sharding to another where it knows no other way: it makes the whole value
+    on every device, and cuts it again by the number of the device.
+
+    Args:
+        origins: Of the collective's module.
+        collective: The collective.
+    """
+    if collective.kind != "all-gather":
+        return False
+    uses = [use for use, _ in origins.find_uses(collective.done if collective.is_async else collective.instruction)]
+    return bool(uses) and all(
+        use.opcode == "dynamic-slice"
+        and any(origins.depends_on(number, "partition-id") for number in origins.module.operands(use)[1:])
+        for use in uses
+    )
+
+
 def name_kind(instruction: Instruction) -> str | None:
     """Return the kind of collective that an instruction starts or is, one of `KINDS`, or None."""
     opcode = instruction.opcode.removesuffix("-start")

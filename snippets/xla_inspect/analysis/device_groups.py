@@ -1,4 +1,4 @@
-"""Which devices a collective puts together, in any form that XLA prints it in, and which axes of a mesh those lie along."""
+"""Which devices a collective puts together, in any form that XLA prints, and along which axes of a mesh those lie."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _transpose(sizes: Sequence[int], order: Sequence[int]) -> list[int]:
 
 
 def _read_mesh(axes: str, used: str) -> Groups:
-    """Return the groups along axes of a mesh, of which one may be used in part: `'a':(2)4` is the middle of 2, 4, ..."""
+    """Return the groups along axes of a mesh, of which one may be used in part: `'a':(2)4`."""
     parts: list[tuple[int, bool]] = []
     chosen = {match["name"]: match for match in _USED.finditer(used)}
     for axis in _AXIS.finditer(axes):

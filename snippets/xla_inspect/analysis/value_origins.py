@@ -64,23 +64,24 @@ class Origins:
         return value
 
     def _step_back(self, value: Instruction, picked: list[int], cutting: frozenset[str]) -> Instruction | None:
+        """Return what an instruction hands on, or None where it makes its value itself."""
         computation = self.module.computation(value.computation)
         opcode = value.opcode
-        if opcode == "get-tuple-element":
-            picked.append(int(value.attributes.get("index", "0")))
-            return computation.by_name[value.operands[0]]
-        if opcode == "tuple":
-            return computation.by_name[value.operands[picked.pop()]] if picked else None
         if opcode == "parameter":
             return self._find_argument(value, computation, picked)
-        if opcode == "async-done":
-            start = computation.by_name[value.operands[0]]
-            return self.module.called(start)[0].root if start.called else None
-        if opcode in _OPENED and value.called:
-            return self.module.called(value)[0].root
-        if opcode in MOVING or opcode in cutting:
-            return computation.by_name[value.operands[0]]
-        return None
+        if opcode == "while":
+            kept = picked and self.is_kept(value.calls.get("body", ("",))[0], picked[-1])
+            return computation.by_name[value.operands[0]] if kept else None
+        if opcode == "async-done" or (opcode in _OPENED and value.called):
+            holder = computation.by_name[value.operands[0]] if opcode == "async-done" else value
+            return self.module.called(holder)[0].root if holder.called else None
+        if opcode == "get-tuple-element":
+            picked.append(int(value.attributes.get("index", "0")))
+        elif opcode == "tuple" and picked:
+            return computation.by_name[value.operands[picked.pop()]]
+        elif opcode not in MOVING | cutting:
+            return None
+        return computation.by_name[value.operands[0]]
 
     def _find_argument(self, value: Instruction, computation: Computation, picked: list[int]) -> Instruction | None:
         caller = self.callers.get(computation.name)
@@ -116,31 +117,32 @@ class Origins:
             value: The instruction whose result is asked about.
         """
         waiting, seen = deque([value]), {value}
-
-        def go_on(to: Instruction) -> None:
-            if to not in seen:
-                seen.add(to)
-                waiting.append(to)
-
         for _ in range(_STEPS):
             if not waiting:
                 return
             taken = waiting.popleft()
             computation = self.module.computation(taken.computation)
             caller = self.callers.get(computation.name)
-            if taken.is_root and caller is not None and caller.opcode in _OPENED:
-                go_on(caller)
+            going_on = [caller] if taken.is_root and caller is not None and caller.opcode in _OPENED else []
             for user in computation.users(taken.name):
-                if user.opcode in MOVING | {"tuple", "get-tuple-element"} or user.opcode.endswith("-done"):
-                    go_on(user)
-                elif user.opcode in _OPENED and user.called:
-                    for parameter in self.module.called(user)[0].parameters:
-                        number = parameter.parameter_number or 0
-                        if number < len(user.operands) and user.operands[number] == taken.name:
-                            go_on(parameter)
-                elif user not in seen:
+                handed = self._hand_on(user, taken)
+                going_on += handed
+                if not handed and user not in seen:
                     seen.add(user)
                     yield user, taken
+            for each in going_on:
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+
+    def _hand_on(self, user: Instruction, taken: Instruction) -> list[Instruction]:
+        """Return what has the value that an instruction takes: itself, where it only moves it, or what it calls."""
+        if user.opcode in MOVING | {"tuple", "get-tuple-element"} or user.opcode.endswith("-done"):
+            return [user]
+        if user.opcode not in _OPENED or not user.called:
+            return []
+        parameters = self.module.called(user)[0].parameters
+        return [parameter for parameter, name in zip(parameters, user.operands, strict=False) if name == taken.name]
 
     def depends_on(self, value: Instruction, opcode: str) -> bool:
         """Return whether an instruction of some opcode is among those that a value is computed from."""

@@ -1,6 +1,8 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
+from xla_inspect.answers.collectives import Exchange, Exchanges
+from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.html import write_fragment, write_page
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize
@@ -8,12 +10,15 @@ from xla_inspect.answers.text import print_answer
 
 __all__ = [
     "Answer",
+    "Exchange",
+    "Exchanges",
     "Hint",
     "Part",
     "Summary",
     "Table",
     "TargetSummary",
     "describe_json",
+    "find_exchanges",
     "print_answer",
     "summarize",
     "write_fragment",

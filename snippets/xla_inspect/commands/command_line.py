@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
+    "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
