@@ -2,6 +2,8 @@
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
 from xla_inspect.answers.collectives import Exchange, Exchanges
+from xla_inspect.answers.comparison import compare_captures
+from xla_inspect.answers.difference import Difference
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.html import write_fragment, write_page
 from xla_inspect.answers.record import describe_json, write_json
@@ -10,6 +12,7 @@ from xla_inspect.answers.text import print_answer
 
 __all__ = [
     "Answer",
+    "Difference",
     "Exchange",
     "Exchanges",
     "Hint",
@@ -17,6 +20,7 @@ __all__ = [
     "Summary",
     "Table",
     "TargetSummary",
+    "compare_captures",
     "describe_json",
     "find_exchanges",
     "print_answer",

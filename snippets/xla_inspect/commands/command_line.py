@@ -22,11 +22,15 @@ QUESTIONS: Mapping[str, str] = {
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
 OTHERS: Mapping[str, str] = {
+    "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
     "targets": "list the targets, and what those that cannot be compiled for lack",
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
+
+APART = frozenset({"diff"})
+"""Those that run the reader's code in several processes, and start each themselves."""
 
 OK, BAD_INPUT = 0, 2
 EXITS = """\
@@ -41,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = complete(sys.argv[1:] if arguments is None else arguments)
     options = parse(words)
-    if not getattr(options, "subject", None):
+    if not getattr(options, "subject", None) or options.command in APART:
         return run_here(words)
     from xla_inspect.commands import child_process
 
@@ -59,7 +63,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     options = build_parser(words[0] if words else "").parse_args([*words[:at], *words[at : at + 1]])
     if at < len(words):
-        options.subject = list(words[at:])
+        options.subject = [*options.subject[:-1], *words[at:]]
     return options
 
 

@@ -57,6 +57,7 @@ class Subject:
         call: The function and its arguments; None for a capture that was saved.
         saved: Captures that were saved, by target.
         others: Names of what else could have been asked about, such as the other functions that a script compiles.
+        options: Options of XLA that it is compiled with.
     """
 
     def __init__(
@@ -66,12 +67,14 @@ class Subject:
         *,
         saved: Mapping[str, Capture] | None = None,
         others: tuple[str, ...] = (),
+        options: Mapping[str, str | int | bool] | None = None,
     ) -> None:
         """Compile nothing yet."""
         self.name = name
         self.call = call
         self.saved = dict(saved or {})
         self.others = others
+        self.options = dict(options or {})
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:
@@ -102,7 +105,7 @@ class Subject:
             message = f"{self.name} holds the capture for {', '.join(self.saved)}, and not for {target}"
             raise InspectError(message)
         named = self.name_target(target)
-        options = settings.pop("options", None)
+        options = {**self.options, **settings.pop("options", {})} or None
         try:
             return begin(self.program(**settings), named, options, passes=passes)()
         except RuntimeError as error:
@@ -133,7 +136,8 @@ def read_function(request: Request) -> Subject:
     module = loading.load_place(place)
     found = loading.find_named(module, name, place)
     args, kwargs = _find_arguments(request, module, place)
-    return Subject(name, _apply(request, _make_call(module, place, name, Call(found, args, kwargs))))
+    call = _apply(request, _make_call(module, place, name, Call(found, args, kwargs)))
+    return Subject(name, call, options=request.xla)
 
 
 def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
