@@ -1,7 +1,11 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
+from xla_inspect.answers.collectives import Exchange, Exchanges
+from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
+from xla_inspect.answers.difference import Difference
+from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.html import write_fragment, write_page
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.answers.record import describe_json, write_json
@@ -11,6 +15,9 @@ from xla_inspect.answers.text import print_answer
 __all__ = [
     "Answer",
     "Diagnosis",
+    "Difference",
+    "Exchange",
+    "Exchanges",
     "Hint",
     "MemoryTrial",
     "MemoryUse",
@@ -20,8 +27,10 @@ __all__ = [
     "TargetCheck",
     "TargetSummary",
     "Trouble",
+    "compare_captures",
     "describe_json",
     "explain_memory",
+    "find_exchanges",
     "print_answer",
     "summarize",
     "write_fragment",

@@ -18,16 +18,21 @@ if TYPE_CHECKING:
 QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
     "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
+    "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
 OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",
+    "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
     "targets": "list the targets, and what those that cannot be compiled for lack",
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
+
+APART = frozenset({"diff"})
+"""Those that run the reader's code in several processes, and start each themselves."""
 
 OK, BAD_INPUT = 0, 2
 EXITS = """\
@@ -42,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = complete(sys.argv[1:] if arguments is None else arguments)
     options = parse(words)
-    if not getattr(options, "subject", None):
+    if not getattr(options, "subject", None) or options.command in APART:
         return run_here(words)
     from xla_inspect.commands import child_process
 
@@ -60,7 +65,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     options = build_parser(words[0] if words else "").parse_args([*words[:at], *words[at : at + 1]])
     if at < len(words):
-        options.subject = list(words[at:])
+        options.subject = [*options.subject[:-1], *words[at:]]
     options.words = list(words[1:])
     return options
 

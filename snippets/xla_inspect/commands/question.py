@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from xla_inspect.commands import time_limit
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.subject import FORMS, Request, Subject, is_saved, read_function, read_mesh, read_saved, split_list
+from xla_inspect.subject import (
+    FORMS,
+    Request,
+    Subject,
+    is_saved,
+    read_flags,
+    read_function,
+    read_mesh,
+    read_saved,
+    split_list,
+)
 from xla_inspect.targets import TARGETS, available, find
 from xla_inspect.terminal import open_answer_paper
 
@@ -52,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None
     about.add_argument("--static", metavar="ARG", action="append", default=[], help="number or name; may repeat")
     about.add_argument("--grad", action="store_true", help="its gradient, by the first argument")
     about.add_argument("--vmap", metavar="N", type=int, default=0, help="mapped over a batch of N")
+    about.add_argument("--xla", metavar="NAME=VALUE", action="append", default=[], help="an option of XLA; may repeat")
     about.add_argument("--only", metavar="NAME", default="", help="which function that a script compiles")
     repeat = {
         "action": "append",
@@ -98,6 +109,7 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
         grad=options.grad,
         vmap=options.vmap,
         only=options.only,
+        xla=read_flags(options.xla),
     )
 
 
@@ -127,14 +139,31 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
         InspectError: As `read_subject`, or the file of an answer is there already.
         TargetUnavailableError: This machine can compile for none of the targets.
     """
-    from xla_inspect.answers import print_answer, write_json, write_page
-
     if options.html:
         check_output(options.html, force=options.force)
     subject = read_subject(read_request(options), options.load_limit)
     subject.is_timed = not options.no_times
     targets, missing = choose_targets(question.USUAL, subject, options.target)
     answers = list(question.ask(subject, targets, options))
+    tell(answers, subject.name, options, out)
+    for reason in missing:
+        say(reason)
+    if missing:
+        return MISSING
+    return 0 if all(answer.holds for answer in answers) else NO
+
+
+def tell(answers: Sequence[Answer], name: str, options: argparse.Namespace, out: TextIO) -> None:
+    """Print answers in the form that was asked for, and write the page of them.
+
+    Args:
+        answers: The answers.
+        name: What they are about.
+        options: The command line.
+        out: Where to.
+    """
+    from xla_inspect.answers import print_answer, write_json, write_page
+
     if options.json:
         texts = [write_json(answer) for answer in answers]
         out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
@@ -143,12 +172,7 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
         for answer in answers:
             print_answer(answer, paper)
     if options.html:
-        write_file(options.html, "\n".join(write_page(answer, subject.name) for answer in answers))
-    for reason in missing:
-        say(reason)
-    if missing:
-        return MISSING
-    return 0 if all(answer.holds for answer in answers) else NO
+        write_file(options.html, "\n".join(write_page(answer, name) for answer in answers))
 
 
 def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:

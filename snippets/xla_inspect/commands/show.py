@@ -116,5 +116,6 @@ STAGES: Mapping[str, Callable[[Capture], str]] = {
     "memory": lambda compiled: compiled.memory_report,
     "kernels": _list_kernels,
     "code": _print_code,
+    "capture": lambda compiled: compiled.to_json(),
 }
 """What it can print, by the name of its stage."""
