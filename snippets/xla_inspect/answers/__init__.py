@@ -2,18 +2,22 @@
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
 from xla_inspect.answers.html import write_fragment, write_page
+from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, list_kernels_of
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize
 from xla_inspect.answers.text import print_answer
 
 __all__ = [
+    "USUAL_ROWS",
     "Answer",
     "Hint",
+    "Kernels",
     "Part",
     "Summary",
     "Table",
     "TargetSummary",
     "describe_json",
+    "list_kernels_of",
     "print_answer",
     "summarize",
     "write_fragment",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
+    "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
