@@ -2,7 +2,9 @@
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
 from xla_inspect.answers.html import write_fragment, write_page
-from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, list_kernels_of
+from xla_inspect.answers.joining import Names
+from xla_inspect.answers.kernel_times import KernelTimes, join_times
+from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize
 from xla_inspect.answers.text import print_answer
@@ -11,13 +13,16 @@ __all__ = [
     "USUAL_ROWS",
     "Answer",
     "Hint",
+    "KernelTimes",
     "Kernels",
+    "Names",
     "Part",
     "Summary",
     "Table",
     "TargetSummary",
     "describe_json",
-    "list_kernels_of",
+    "join_times",
+    "rank_launches",
     "print_answer",
     "summarize",
     "write_fragment",

@@ -8,23 +8,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table
-from xla_inspect.answers.launch_rows import describe_launches
+from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import STATEMENT, explain_absence, find_hardware, title
-from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
+from xla_inspect.units import format_amount, format_bytes, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from xla_inspect.answers.answer import Part
-    from xla_inspect.answers.launch_rows import LaunchRow
     from xla_inspect.captured import Capture
 
 USUAL_ROWS = 12
 """How many launches are shown where nobody says how many."""
 
 NANOSECOND = 1e-9
+
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", NANOSECOND))
+_WHOLE = 100
 
 _NAME = 26
 _COLUMNS = ("launch", "least", "by", "runs", "bytes", "flops", "where")
@@ -99,7 +101,7 @@ class Kernels(Answer):
             moved = format_bytes(first.weight[1])
             return f"{self.program} on {title(self.target)}: {counted}; {first.name}{where} moves most, {moved}."
         share = f"{first.weight[0] / self.least_seconds:.0%}"
-        most = format_duration(self.least_seconds)
+        most = show_seconds(self.least_seconds)
         return (
             f"{self.program} on {title(self.target)}: {counted}, at least {most} in all; "
             f"{first.name}{where} takes most, {share}."
@@ -109,7 +111,7 @@ class Kernels(Answer):
         row = next(row for row in self.launches if row.name == self.named[0])
         what = f"{row.kind} {row.role}" if row.kind != row.role else row.kind
         where = f" of {row.where}" if row.where else ""
-        least = f", at least {format_duration(row.least_seconds)} a run" if row.least_seconds else ""
+        least = f", at least {show_seconds(row.least_seconds)} a run" if row.least_seconds else ""
         return f"{row.name} is a {what}{where} in {self.program} on {title(self.target)}{least}."
 
     def _tell_list(self) -> Iterator[Part]:
@@ -122,9 +124,9 @@ class Kernels(Answer):
         yield Table(tuple(_COLUMNS[at] for at in kept), rows, numbers)
         if others:
             least = sum(row.weight[0] for row in others)
-            share = f", {least / self.least_seconds:.1%} of the least time," if self.least_seconds else ""
-            verb = "is" if len(others) == 1 else "are"
-            yield f"{plural(len(others), 'smaller launch', 'smaller launches')}{share} {verb} left out; --all shows all."
+            share = f" ({least / self.least_seconds:.1%} of the least time)" if self.least_seconds else ""
+            left = plural(len(others), "smaller launch", "smaller launches")
+            yield f"Left out: {left}{share}; --all shows all."
         if self.unknown_runs:
             yield (
                 f"{plural(self.unknown_runs, 'launch', 'launches')} in loops or branches of which the compiler does "
@@ -155,35 +157,31 @@ class Kernels(Answer):
             )
 
 
-def list_kernels_of(
-    program: str,
+def rank_launches(
     capture: Capture,
     asked: str = "",
     *,
     names: Collection[str] = (),
     shown: int = USUAL_ROWS,
-    registers: Mapping[str, tuple[int, int, int]] | None = None,
-    registers_gap: str = "",
+    registers: Mapping[str, tuple[int, int, int]] | str = "",
 ) -> Kernels:
     """Return what a program launches on one target.
 
     Args:
-        program: The name of the program.
         capture: Its capture, which needs no modules between passes.
         asked: What was asked about, as on the command line.
         names: Launches to tell in detail: the names of their instructions, or of their kernels in the code.
         shown: How many to tell where none are named.
-        registers: Of kernels by their symbol, see `describe_launches`.
-        registers_gap: Why registers are not known.
+        registers: Of kernels by their symbol, see `describe_launches`; or why they are not known.
 
     Raises:
         InspectError: There is no such launch.
     """
-    rows = describe_launches(capture, registers) if capture.after else ()
+    rows = describe_launches(capture, {} if isinstance(registers, str) else registers) if capture.after else ()
     found = find_names(rows, names) if rows else ()
     hardware = find_hardware(capture.target)
     return Kernels(
-        program=program,
+        program=capture.program,
         asked=asked,
         target=capture.target,
         launches=tuple(sorted(rows, key=lambda row: row.weight, reverse=True)),
@@ -192,7 +190,7 @@ def list_kernels_of(
         least_seconds=sum(row.weight[0] for row in rows) if hardware else None,
         unknown_runs=sum(row.runs is None for row in rows),
         model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
-        registers_gap=registers_gap,
+        registers_gap=registers if isinstance(registers, str) else "",
         error=capture.error,
     )
 
@@ -213,8 +211,12 @@ def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a time in few characters: what is below a nanosecond is none to speak of."""
-    return format_duration(seconds) if seconds >= NANOSECOND else "0"
+    """Return a time in few characters, three digits: what is below a nanosecond is none to speak of."""
+    if seconds < NANOSECOND:
+        return "0"
+    unit, least = next(each for each in _UNITS if seconds >= each[1])
+    number = seconds / least
+    return f"{number:.0f} {unit}" if number >= _WHOLE else f"{number:.3g} {unit}"
 
 
 def _list_row(row: LaunchRow) -> tuple[str, ...]:
@@ -263,8 +265,13 @@ def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
         yield "unknown work", f"{', '.join(row.unknown_work)} says nothing of it"
     if row.transcendentals:
         yield "exp, tanh, ...", format_amount(row.transcendentals)
+    yield from _list_device_facts(row)
+
+
+def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a launch on its device, likewise."""
     if row.least_seconds is not None:
-        yield "least time", f"{format_duration(row.least_seconds)}, limited by {row.limit}"
+        yield "least time", f"{show_seconds(row.least_seconds)}, limited by {row.limit}"
     if row.grid and row.threads:
         yield "grid", f"{_show_grid(row.grid)} blocks of {_show_grid(row.threads)} threads"
     if row.shared_bytes is not None:

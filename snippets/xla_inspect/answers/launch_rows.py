@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from xla_inspect.hlo import IDLE
 from xla_inspect.report import MEMORY, model_launches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Module
@@ -131,9 +132,7 @@ def describe_launches(
     languages: dict[str, list[str]] = {}
     for piece in capture.code:
         languages.setdefault(piece.kernel, []).append(piece.language)
-    return tuple(
-        _describe(capture, each, lines, registers or {}, languages) for each in model_launches(capture)
-    )
+    return tuple(_describe(capture, each, lines, registers or {}, languages) for each in model_launches(capture))
 
 
 def show_place(line: SourceLine) -> str:

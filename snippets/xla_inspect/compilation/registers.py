@@ -26,12 +26,12 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def count_registers(capture: Capture, kernels: Collection[str] | None = None) -> dict[str, tuple[int, int, int]]:
-    """Return three numbers of each of a capture's kernels, by its symbol: registers of a thread, bytes that it spills, and
-    bytes of shared memory that the code asks for itself, to which those come that a launch asks for.
+    """Return registers of a thread, bytes that it spills and bytes of shared memory, by the symbols of kernels.
 
-    Each takes one short process, and what was counted is kept. What is spilled is written to and read from memory, for
-    want of registers: both are summed, by the instructions in the code, not by how often they run. The assembler is that of the CUDA package that is installed here, which need not be that of the driver that the
-    program meets: another version may choose otherwise.
+    Each kernel takes one short process, and what was counted is kept. What is spilled is written to and read from
+    memory for want of registers: both are summed, as the code has them and not by how often they run. The shared memory
+    is what the code asks for, to which comes what a launch asks for. The assembler is that of the CUDA package that is
+    installed here, which need not be that of the driver that the program meets: another may choose otherwise.
 
     Args:
         capture: A capture for a GPU; any other has no kernels to count.

@@ -9,7 +9,8 @@ from xla_inspect.captured import Thunk
 THUNK = re.compile(r"^ *(?P<id>\d+): (?P<kind>k\w+)(?P<rest>.*)$", re.MULTILINE)
 ANNOTATION = re.compile(r'profile_annotation: "(.*?)"\s+thunk_id: (\d+)')
 DIMENSIONS = re.compile(
-    r"(?:(?P<symbol>[\w.$]+) )?grid: \[(\d+), (\d+), (\d+)\] threads: \[(\d+), (\d+), (\d+)\]\s+shared_memory: (\d+) bytes"
+    r"(?:(?P<symbol>[\w.$]+) )?grid: \[(\d+), (\d+), (\d+)\] "
+    r"threads: \[(\d+), (\d+), (\d+)\]\s+shared_memory: (\d+) bytes"
 )
 STEP = re.compile(r"^fusion_steps \{\n(.*?)\n\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r'^ *(\w+): "?(.*?)"?$', re.MULTILINE)
