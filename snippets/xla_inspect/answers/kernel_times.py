@@ -134,26 +134,39 @@ class KernelTimes(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether anything in the profile is of the program."""
-        return bool(self.launches)
+        """Whether anything in the profile is of the program, on a device of the target's kind."""
+        return bool(self.launches) and self.is_alike
+
+    @property
+    def file_name(self) -> str:
+        """The name of the profile without its folders."""
+        return self.file.rpartition("/")[2]
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether the profile is of a device of the kind that the capture is for."""
+        return self.device == lane(self.target)
 
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the launches by their time, and what is not in the program."""
         yield self._say()
         if self.labelled:
             yield f"{self.labelled} has the lines in {plural(self.labelled_events, 'event')}; open it in Perfetto."
-        if not self.launches:
+        if not self.holds:
             yield from self._advise()
             yield from self._tell_others()
             return
         has_roof = any(row.reached is not None for row in self.launches)
         columns = ("launch", "time", "share", "count", "each", *(("least", "of it") if has_roof else ()), "where")
         rows = tuple(_show(row, has_roof=has_roof) for row in self.launches[: self.shown])
-        yield Table(columns, rows, tuple(range(1, len(columns) - 1)))
+        if rows:
+            yield Table(columns, rows, tuple(range(1, len(columns) - 1)))
         if rest := self.launches[self.shown :]:
             share = sum(row.share for row in rest)
             yield f"{plural(len(rest), 'more launch', 'more launches')}, {share:.1%} of the time; --all shows all."
         yield from self._tell_others()
+        if any(row.known_by == "symbol" for row in self.launches) and self.form.startswith("Nsight"):
+            yield "Nsight knows kernels by their symbols alone: those of another program with the same symbol count too."
         if self.unseen:
             yield f"Not in the profile: {shorten(', '.join(self.unseen), 200)}."
         yield from self._advise()
@@ -163,20 +176,29 @@ class KernelTimes(Answer):
     def _say(self) -> str:
         program = f"{self.program} on {title(self.target)}"
         if not self.seconds:
-            return f"{self.file}, a {self.form}, holds nothing that ran on a device or has a name of HLO."
+            return f"{self.file_name}, a {self.form}, holds nothing that ran on a device or has a name of HLO."
         on = f" on {plural(self.devices, self.device.upper())}" if self.devices > 1 else ""
         total = f"{show_seconds(self.seconds)}{on}"
+        if not self.is_alike:
+            kind = self.device.upper()
+            return (
+                f"{self.file_name} is of a {kind}, and the capture is for {title(self.target)}: compilers name kernels "
+                f"each in its own way, so ask for the {kind} that it ran on, with --target."
+            )
         if not self.launches:
-            return f"Nothing of the {total} in {self.file} is of {program}."
+            return f"Nothing of the {total} in {self.file_name} is of {program}."
         first = self.launches[0]
         where = f" ({first.where})" if first.where else ""
         joined = self.joined_seconds / self.seconds
+        launches = plural(sum(bool(row.role) for row in self.launches), "launch", "launches")
         return (
-            f"{joined:.0%} of the {total} in {self.file} is joined to {len(self.launches)} launches of {program}; "
+            f"{joined:.0%} of the {total} in {self.file_name} is joined to {launches} of {program}; "
             f"{first.name}{where} takes most, {first.share:.0%}."
         )
 
     def _tell_others(self) -> Iterator[Part]:
+        if not self.is_alike:
+            return
         if self.other_seconds:
             listed = ", ".join(
                 f"{name} {show_seconds(seconds)}" for name, seconds in [*self.other_seconds.items()][:FEW_OTHERS]
@@ -186,7 +208,7 @@ class KernelTimes(Answer):
         if not own:
             return
         rows = tuple(
-            (show_seconds(each.seconds), f"{each.count:,}", f"{shorten(each.name, 120)}: {each.reason}")
+            (show_seconds(each.seconds), f"{each.count:,}", f"{shorten(each.name, 56)}: {each.reason}")
             for each in own[: max(FEW_OTHERS, self.shown if self.shown > len(self.launches) else 0)]
         )
         yield Table(("time", "count", "what"), rows, (0, 1), title="Not in the program")
@@ -195,11 +217,8 @@ class KernelTimes(Answer):
             yield f"{len(own) - len(rows)} more names, {show_seconds(left)}."
 
     def _advise(self) -> Iterator[Part]:
-        if self.device and self.device != lane(self.target):
-            yield (
-                f"The profile is of a {self.device.upper()}, and the capture is for {title(self.target)}: compilers "
-                "name kernels each in its own way, so ask for the target that it ran on."
-            )
+        if not self.is_alike:
+            return
         named = sum(each.seconds for each in self.unjoined if each.module == self.module)
         if named and named > _LIKELY * (named + self.joined_seconds):
             yield (

@@ -121,7 +121,8 @@ class Kernels(Answer):
         kept = [at for at in range(len(_COLUMNS)) if self.least_seconds is not None or at not in {1, 2}]
         rows = tuple(tuple(row[at] for at in kept) for row in cells)
         numbers = tuple(number for number, at in enumerate(kept) if at in {1, 3, 4, 5})
-        yield Table(tuple(_COLUMNS[at] for at in kept), rows, numbers)
+        if rows:
+            yield Table(tuple(_COLUMNS[at] for at in kept), rows, numbers)
         if others:
             least = sum(row.weight[0] for row in others)
             share = f" ({least / self.least_seconds:.1%} of the least time)" if self.least_seconds else ""

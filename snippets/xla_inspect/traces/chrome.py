@@ -81,8 +81,6 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
             yield from _read_text(source, _Scanner(file))
     except gzip.BadGzipFile as error:
         source.refuse(f"it is compressed and damaged ({error})")
-    except json.JSONDecodeError as error:
-        source.refuse(f"{error.msg}, about {error.pos:,} characters into what is read at once")
     except ValueError as error:
         if isinstance(error, UnicodeDecodeError):
             raise
@@ -144,7 +142,7 @@ class _Scanner:
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self._text = ""
-        self._at = 0
+        self._at = self._passed = 0
         self._decode = json.JSONDecoder().raw_decode
 
     def take(self) -> str:
@@ -169,6 +167,8 @@ class _Scanner:
             EOFError: The text ends within it.
             ValueError: It is no JSON, or too long.
         """
+        if self.take():
+            self.back()
         size = CHUNK
         while True:
             try:
@@ -179,7 +179,8 @@ class _Scanner:
                     message = f"one value in it is longer than {LARGEST:,} characters"
                     raise ValueError(message) from error
                 if error.pos < len(self._text) - LONGEST_WORD and "Unterminated" not in error.msg:
-                    raise
+                    message = f"{error.msg}, {self._passed + error.pos:,} characters into it"
+                    raise ValueError(message) from error
                 if not self._more(size):
                     raise EOFError from error
             else:
@@ -192,6 +193,7 @@ class _Scanner:
     def _more(self, size: int) -> bool:
         """Read on, forget what was taken, and return whether there was more."""
         more = self._file.read(size)
+        self._passed += self._at
         self._text = self._text[self._at :] + more
         self._at = 0
         return bool(more)

@@ -81,11 +81,11 @@ class Source:
             yield from self.read(self, detailed)
         except UnicodeDecodeError as error:
             self.refuse(f"byte {error.start} is no text in UTF-8")
-        except EOFError as error:
+        except EOFError:
             self.refuse("it is cut off")
-        except RecursionError as error:
+        except RecursionError:
             self.refuse("it is nested too deeply")
-        except MemoryError as error:
+        except MemoryError:
             self.refuse("it needs more memory than there is")
         except OSError as error:
             self.refuse(error.strerror or str(error))
