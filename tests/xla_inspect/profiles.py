@@ -69,12 +69,11 @@ def write_chrome(path: Path, planes: Mapping[str, Lines]) -> Path:
 
 def write_nsight(path: Path, planes: Mapping[str, Lines]) -> Path:
     """Write what `nsys stats --report cuda_gpu_trace --format csv` prints of the same: symbols and no names of HLO."""
-    rows = [
-        "Processing [net.sqlite] with [cuda_gpu_trace.py]... ",
-        "",
+    head = (
         "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
-        "Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name",
-    ]
+        "Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name"
+    )
+    rows = ["Processing [net.sqlite] with [cuda_gpu_trace.py]... ", "", head]
     for event in next(iter(planes.values()))[STREAM]:
         is_copy = event.name.startswith("Memcpy")
         name = f"[CUDA memcpy {event.name.removeprefix('Memcpy')}]" if is_copy else f'"{event.name}"'
@@ -85,7 +84,7 @@ def write_nsight(path: Path, planes: Mapping[str, Lines]) -> Path:
 
 
 def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
-    """What a GPU's profile holds of a program: kernels on a stream by their symbols, and the same again by operation."""
+    """What a GPU's profile holds: kernels on a stream by their symbols, and the same again by operation."""
     module = capture.module.name
     stream: list[Ran] = [Ran(HOST_COPY, 0, 1000), Ran(LIBRARY, 1000, 3000)]
     at = 4000.0
@@ -161,7 +160,9 @@ def _write_plane(number: int, name: str, lines: Lines) -> str:
 def _write_event(
     event: Ran, kinds: Mapping[tuple[str, str], int], stats: Mapping[str, int], shared: Mapping[str, int]
 ) -> str:
-    said = "".join(f"stats {{ metadata_id: {stats[key]} ref_value: {shared[value]} }} " for key, value in event.stats.items())
+    said = "".join(
+        f"stats {{ metadata_id: {stats[key]} ref_value: {shared[value]} }} " for key, value in event.stats.items()
+    )
     offset, duration = round(event.start * 1000), round(event.duration * 1000)
     kind = kinds[event.name, event.display]
     return f"events {{ metadata_id: {kind} offset_ps: {offset} duration_ps: {duration} {said}}} "

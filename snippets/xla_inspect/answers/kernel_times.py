@@ -166,7 +166,7 @@ class KernelTimes(Answer):
             yield f"{plural(len(rest), 'more launch', 'more launches')}, {share:.1%} of the time; --all shows all."
         yield from self._tell_others()
         if any(row.known_by == "symbol" for row in self.launches) and self.form.startswith("Nsight"):
-            yield "Nsight knows kernels by their symbols alone: those of another program with the same symbol count too."
+            yield "Nsight knows kernels by their symbols alone: another program's of the same symbol count too."
         if self.unseen:
             yield f"Not in the profile: {shorten(', '.join(self.unseen), 200)}."
         yield from self._advise()

@@ -79,8 +79,6 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
     try:
         with open_text(source.path) as file:
             yield from _read_text(source, _Scanner(file))
-    except gzip.BadGzipFile as error:
-        source.refuse(f"it is compressed and damaged ({error})")
     except ValueError as error:
         if isinstance(error, UnicodeDecodeError):
             raise

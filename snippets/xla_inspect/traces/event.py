@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -77,12 +80,24 @@ class Source:
         Raises:
             InspectError: The file is damaged, cut off or of another form.
         """
-        try:
+        with self.reading():
             yield from self.read(self, detailed)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Say of whatever goes wrong while the file is read that it is the file that is wrong, and what to do.
+
+        Raises:
+            InspectError: Something goes wrong.
+        """
+        try:
+            yield
         except UnicodeDecodeError as error:
             self.refuse(f"byte {error.start} is no text in UTF-8")
         except EOFError:
             self.refuse("it is cut off")
+        except (gzip.BadGzipFile, zlib.error) as error:
+            self.refuse(f"it is compressed and damaged ({error})")
         except RecursionError:
             self.refuse("it is nested too deeply")
         except MemoryError:

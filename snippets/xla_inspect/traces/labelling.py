@@ -75,14 +75,15 @@ def write_labelled(source: Source, out: Path, find: Callable[[Event], Label | No
 def _rewrite(source: Source, find: Callable[[Event], Label | None]) -> Iterator[tuple[dict[str, Any], bool, bool]]:
     """Yield each record, whether it has a label, and whether it is an event at all."""
     if source.form == chrome.FORM:
-        for record in chrome.read_records(source):
-            event = chrome.as_event(record, detailed=True)
-            label = find(event) if event else None
-            if label:
-                record["name"] = f"{record.get('name', '')} {label.short}".strip()
-                given = record.get("args")
-                record["args"] = {**(given if isinstance(given, dict) else {}), **label.details}
-            yield record, label is not None, event is not None
+        with source.reading():
+            for record in chrome.read_records(source):
+                event = chrome.as_event(record, detailed=True)
+                label = find(event) if event else None
+                if label:
+                    record["name"] = f"{record.get('name', '')} {label.short}".strip()
+                    given = record.get("args")
+                    record["args"] = {**(given if isinstance(given, dict) else {}), **label.details}
+                yield record, label is not None, event is not None
         return
     # Viewers want numbers for processes and threads.
     numbers: dict[object, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import zlib
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
@@ -43,7 +44,7 @@ def open_trace(path: Path) -> Source:
         if compressed:
             with gzip.open(path) as unpacked:
                 start = unpacked.read(START)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or str(error) or "it is cut off"
         message = (
             f"{path} cannot be read: {why}\nname the file of a profile, or the folder that jax.profiler.trace wrote"

@@ -21,11 +21,10 @@ FORM = "XProf profile"
 
 _PLANES = 1
 _PLANE = {"name": 2, "lines": 3, "event_metadata": 4, "stat_metadata": 5}
-_LINE = {"id": 1, "name": 2, "timestamp_ns": 3, "events": 4, "display_id": 10, "display_name": 11}
+_LINE = {"name": 2, "timestamp_ns": 3, "events": 4, "display_name": 11}
 _EVENT = {"metadata_id": 1, "offset_ps": 2, "duration_ps": 3, "stats": 4}
 _METADATA = {"name": 2, "display_name": 4, "stats": 5}
 _VALUE = 2
-_PICO = 1e-3
 _ASKED = frozenset({"hlo_op", "hlo_module", "long_name"})
 
 
@@ -62,23 +61,19 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
         EOFError: It is cut off.
     """
     planes = 0
-    with source.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        whole = memoryview(data)
-        try:
-            for number, value in wire.read_fields(whole):
-                if number == _PLANES and isinstance(value, memoryview):
-                    plane = _read_plane(value)
-                    planes += bool(plane.name)
-                    yield from _read_events(source, str(planes), plane, detailed=detailed)
-        except (ValueError, TypeError) as error:
-            if isinstance(error, UnicodeDecodeError):
-                raise
-            source.refuse(str(error))
-        finally:
-            # What still looks at the file, such as a plane of a generator that was left, would keep it open.
-            plane = None  # type: ignore[assignment]
-            value = 0
-            whole.release()
+    with source.path.open("rb") as file:
+        # Closed when nothing looks at it any more, which an error's traceback may do for a while.
+        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    try:
+        for number, value in wire.read_fields(data):
+            if number == _PLANES and isinstance(value, memoryview):
+                plane = _read_plane(value)
+                planes += bool(plane.name)
+                yield from _read_events(source, str(planes), plane, detailed=detailed)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise
+        source.refuse(str(error))
     if not planes:
         source.refuse("no plane in it has a name")
 
@@ -149,53 +144,83 @@ def _read_stat(data: memoryview, stats: Mapping[int, str]) -> tuple[str, str | f
 
 def _read_events(source: Source, process: str, plane: _Plane, *, detailed: bool) -> Iterator[Event]:
     source.processes[process] = plane.name
-    asked = {key for key, name in plane.stats.items() if detailed or name in _ASKED}
+    reader = _Reader(plane, detailed=detailed)
     for at, data in enumerate(plane.lines):
-        start, thread, events = _read_line(source, process, at, data)
-        for event in events:
-            yield _read_event(event, plane, (process, thread, start), asked)
+        thread = str(at)
+        start, source.threads[process, thread] = _read_line(data)
+        for number, value in wire.read_fields(data):
+            if number == _LINE["events"]:
+                yield reader.read(_bytes(value), process, thread, start)
 
 
-def _read_line(source: Source, process: str, at: int, data: memoryview) -> tuple[int, str, list[memoryview]]:
-    start, names, events = 0, {"name": "", "display_name": ""}, []
+def _read_line(data: memoryview) -> tuple[int, str]:
+    """Return when a line starts, in nanoseconds, and its name, which may stand after its events."""
+    start, name, shown = 0, "", ""
     for number, value in wire.read_fields(data):
         if number == _LINE["timestamp_ns"] and isinstance(value, int):
             start = wire.as_signed(value)
-        elif number == _LINE["events"]:
-            events.append(_bytes(value))
+        elif number == _LINE["name"]:
+            name = _text(value)
+        elif number == _LINE["display_name"]:
+            shown = _text(value)
+    return start, shown or name
+
+
+class _Reader:
+    """Reads the events of a plane. Most are alike but for their times, and what they say is read once.
+
+    Args:
+        plane: The plane.
+        detailed: Whether to read all that is said of each event.
+    """
+
+    def __init__(self, plane: _Plane, *, detailed: bool) -> None:
+        self._plane = plane
+        self._detailed = detailed
+        self._asked = frozenset(key for key, name in plane.stats.items() if name in _ASKED)
+        self._known: dict[tuple[int, bytes], tuple[str, str, str]] = {}
+
+    def read(self, data: memoryview, process: str, thread: str, start: int) -> Event:
+        """Return one event of a line that starts at some nanosecond."""
+        key = offset = duration = 0
+        stats: list[memoryview] = []
+        for number, value in wire.read_fields(data):
+            if number == _EVENT["stats"]:
+                stat = _bytes(value)
+                if self._detailed or _find_key(stat) in self._asked:
+                    stats.append(stat)
+            elif isinstance(value, int):
+                if number == _EVENT["metadata_id"]:
+                    key = value
+                elif number == _EVENT["offset_ps"]:
+                    offset = wire.as_signed(value)
+                elif number == _EVENT["duration_ps"]:
+                    duration = wire.as_signed(value)
+        details: dict[str, Any] = {}
+        if self._detailed:
+            details = self._tell(key, stats)
+            name, op, module = self._name(key, details)
         else:
-            for name in names:
-                if number == _LINE[name]:
-                    names[name] = _text(value)
-    thread = str(at)
-    source.threads[process, thread] = names["display_name"] or names["name"]
-    return start, thread, events
+            said = key, b"".join(stats)
+            if said not in self._known:
+                self._known[said] = self._name(key, self._tell(key, stats))
+            name, op, module = self._known[said]
+        # Nanoseconds since 1970 and their thousandths: a float alone would lose these.
+        begin = (start * 1000 + offset) / 1000
+        return Event(process, thread, name, op, module, begin, max(duration, 0) / 1000, details=details)
+
+    def _tell(self, key: int, stats: list[memoryview]) -> dict[str, Any]:
+        kind = self._plane.kinds.get(key) or _Kind()
+        return {**kind.details, **dict(_read_stat(stat, self._plane.stats) for stat in stats)}
+
+    def _name(self, key: int, details: Mapping[str, Any]) -> tuple[str, str, str]:
+        name = (self._plane.kinds.get(key) or _Kind()).name
+        return name, *name_op(name, details)
 
 
-def _read_event(data: memoryview, plane: _Plane, place: tuple[str, str, int], asked: set[int]) -> Event:
-    key = offset = duration = 0
-    own: dict[str, Any] = {}
-    for number, value in wire.read_fields(data):
-        if number == _EVENT["stats"]:
-            stat = _bytes(value)
-            # Nearly all stats begin with the number of their name, in one byte: others need not be read.
-            if len(stat) < 2 or stat[0] != 8 or stat[1] >= 0x80 or stat[1] in asked:  # noqa: PLR2004 - tag and size
-                name, said = _read_stat(stat, plane.stats)
-                own[name] = said
-        elif isinstance(value, int):
-            if number == _EVENT["metadata_id"]:
-                key = value
-            elif number == _EVENT["offset_ps"]:
-                offset = wire.as_signed(value)
-            elif number == _EVENT["duration_ps"]:
-                duration = wire.as_signed(value)
-    kind = plane.kinds.get(key) or _Kind()
-    details = {**kind.details, **own}
-    op, module = name_op(kind.name, details)
-    process, thread, start = place
-    return Event(
-        process, thread, kind.name, op, module, start + offset * _PICO, max(duration, 0) * _PICO, details=details
-    )
+def _find_key(stat: memoryview) -> int:
+    """Return the number of a stat's name, which stands first."""
+    return next((value for number, value in wire.read_fields(stat) if number == 1 and isinstance(value, int)), 0)
 
 
 def _bytes(value: int | memoryview) -> memoryview:
