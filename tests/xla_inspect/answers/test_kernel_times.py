@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import profiles
 import pytest
-
 from scanned import EXAMPLE, scanned
+
 from xla_inspect import capture
 from xla_inspect.analysis import list_launches
 from xla_inspect.answers import KernelTimes, Names, describe_json, join_times, print_answer

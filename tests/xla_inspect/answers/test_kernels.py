@@ -6,8 +6,8 @@ import io
 import json
 
 import pytest
-
 from scanned import EXAMPLE, scanned
+
 from xla_inspect import capture
 from xla_inspect.analysis import list_launches
 from xla_inspect.answers import Kernels, describe_json, print_answer, rank_launches, write_json

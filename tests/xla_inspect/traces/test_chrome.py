@@ -13,7 +13,15 @@ from xla_inspect.traces import chrome, measure, open_trace
 if TYPE_CHECKING:
     from pathlib import Path
 
-EVENT = {"ph": "X", "pid": 1, "tid": 2, "ts": 1.5, "dur": 2, "name": "add", "args": {"hlo_op": "add", "hlo_module": "m"}}
+EVENT = {
+    "ph": "X",
+    "pid": 1,
+    "tid": 2,
+    "ts": 1.5,
+    "dur": 2,
+    "name": "add",
+    "args": {"hlo_op": "add", "hlo_module": "m"},
+}
 
 
 def read(path: Path, text: str) -> list[tuple[str, float, float]]:
@@ -29,7 +37,9 @@ def read(path: Path, text: str) -> list[tuple[str, float, float]]:
         json.dumps([EVENT], indent=2),
         f"[{json.dumps(EVENT)},\n",
         f"\ufeff [{json.dumps(EVENT)}]",
-        json.dumps({"traceEvents": [7, None, "x", EVENT, {"ph": "X"}, {**EVENT, "dur": "many"}, {**EVENT, "ts": 10**400}]}),
+        json.dumps(
+            {"traceEvents": [7, None, "x", EVENT, {"ph": "X"}, {**EVENT, "dur": "many"}, {**EVENT, "ts": 10**400}]}
+        ),
     ],
 )
 def test_each_form_of_the_format_is_read(text: str, tmp_path: Path) -> None:
@@ -40,7 +50,7 @@ def test_each_form_of_the_format_is_read(text: str, tmp_path: Path) -> None:
 def test_where_the_pieces_end_that_are_read_at_once_makes_no_difference(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = json.dumps({"n": 123, "t": "a\\\"\u00e9", "traceEvents": [EVENT, {**EVENT, "name": "\u00e9\\"}, EVENT]})
+    text = json.dumps({"n": 123, "t": 'a\\"\u00e9', "traceEvents": [EVENT, {**EVENT, "name": "\u00e9\\"}, EVENT]})
     whole = read(tmp_path / "trace.json", text)
     monkeypatch.setattr(chrome, "CHUNK", size)
     assert read(tmp_path / "trace.json", text) == whole

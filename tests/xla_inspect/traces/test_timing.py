@@ -28,7 +28,13 @@ def seconds(timing: Timing) -> dict[str, float]:
 
 
 def test_a_loop_has_the_time_that_its_body_leaves(tmp_path: Path) -> None:
-    events = [on_cpu("while", 0, 100), on_cpu("a", 10, 30), on_cpu("b", 15, 5), on_cpu("c", 50, 50), on_cpu("d", 100, 7)]
+    events = [
+        on_cpu("while", 0, 100),
+        on_cpu("a", 10, 30),
+        on_cpu("b", 15, 5),
+        on_cpu("c", 50, 50),
+        on_cpu("d", 100, 7),
+    ]
     timing = time(tmp_path, events)
     assert seconds(timing) == {"while": 20, "a": 25, "b": 5, "c": 50, "d": 7}
     assert timing.seconds == pytest.approx(107e-9)

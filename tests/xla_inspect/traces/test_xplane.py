@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import profiles
 import pytest
 from jax.profiler import ProfileData
-
 from scanned import EXAMPLE, scanned
+
 from xla_inspect import capture
 from xla_inspect.answers import join_times
 from xla_inspect.traces import measure, open_trace
@@ -79,7 +79,9 @@ def test_a_real_profile_is_joined_whole_from_either_file_and_from_the_folder(pro
         assert not answer.unjoined
     assert answers[0].form == "XProf profile"
     assert answers[1].form == "Chrome trace"
-    assert [(row.name, row.count) for row in answers[0].launches] == [(row.name, row.count) for row in answers[1].launches]
+    assert [(row.name, row.count) for row in answers[0].launches] == [
+        (row.name, row.count) for row in answers[1].launches
+    ]
 
 
 def test_a_tpus_operation_is_known_by_its_short_name(tmp_path: Path) -> None:
