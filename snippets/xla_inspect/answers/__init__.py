@@ -7,20 +7,27 @@ from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.html import write_fragment, write_page
+from xla_inspect.answers.joining import Names
+from xla_inspect.answers.kernel_times import KernelTimes, join_times
+from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize
 from xla_inspect.answers.text import print_answer
 
 __all__ = [
+    "USUAL_ROWS",
     "Answer",
     "Diagnosis",
     "Difference",
     "Exchange",
     "Exchanges",
     "Hint",
+    "KernelTimes",
+    "Kernels",
     "MemoryTrial",
     "MemoryUse",
+    "Names",
     "Part",
     "Summary",
     "Table",
@@ -31,7 +38,9 @@ __all__ = [
     "describe_json",
     "explain_memory",
     "find_exchanges",
+    "join_times",
     "print_answer",
+    "rank_launches",
     "summarize",
     "write_fragment",
     "write_json",

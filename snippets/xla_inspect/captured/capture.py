@@ -115,6 +115,8 @@ class Thunk:
         grid: Blocks in x, y and z, of a kernel.
         threads: Threads per block in x, y and z, of a kernel.
         shared_memory: Bytes of shared memory per block, of a kernel.
+        symbol: What the kernel is called in the code, and so in a profile: the name of the instruction for which it was
+            made, which is another one where two instructions share a kernel. Empty of what is no kernel.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Thunk:
     grid: tuple[int, int, int] | None = None
     threads: tuple[int, int, int] | None = None
     shared_memory: int | None = None
+    symbol: str = ""
 
 
 @dataclass(frozen=True, slots=True)

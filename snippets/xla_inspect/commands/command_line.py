@@ -19,6 +19,7 @@ QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
     "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
     "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
+    "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 

@@ -141,6 +141,8 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     """
     if options.html:
         check_output(options.html, force=options.force)
+    if take_names := getattr(question, "take_names", None):
+        take_names(options)
     subject = read_subject(read_request(options), options.load_limit)
     subject.is_timed = not options.no_times
     targets, missing = choose_targets(question.USUAL, subject, options.target)
