@@ -3,6 +3,7 @@
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.collectives import list_collectives
+from xla_inspect.analysis.compilations import Compilation, ScriptRun
 from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
 from xla_inspect.analysis.flops import Count, Work
 from xla_inspect.analysis.fusion_log import FusionLog, parse_log
@@ -37,6 +38,7 @@ from xla_inspect.analysis.op_sources import (
     read_stablehlo_lines,
 )
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
+from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
 from xla_inspect.analysis.tracking import PassState, SourceLine, find_computation_lines, find_lines, follow_passes
 from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
 
@@ -46,7 +48,9 @@ __all__ = [
     "INPUT",
     "MAIN",
     "Allocation",
+    "Compilation",
     "Count",
+    "Difference",
     "Fate",
     "Flow",
     "FlowGraph",
@@ -54,12 +58,16 @@ __all__ = [
     "FusionLog",
     "JaxprStep",
     "Launch",
+    "Leaf",
     "Operation",
     "PassState",
     "Place",
     "Placement",
     "Role",
+    "ScriptRun",
+    "Signature",
     "SourceLine",
+    "Value",
     "Work",
     "calls_host",
     "compare_modules",
@@ -73,6 +81,7 @@ __all__ = [
     "find_launch",
     "find_line",
     "find_lines",
+    "find_nearest",
     "find_peak",
     "find_residuals",
     "find_role",

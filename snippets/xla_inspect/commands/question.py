@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from xla_inspect.commands import time_limit
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.subject import FORMS, Request, Subject, is_saved, read_function, read_mesh, read_saved, split_list
-from xla_inspect.targets import TARGETS, available, find
+from xla_inspect.subject import FORMS, Request, Subject, is_saved, read_function, read_mesh, read_saved, read_script, split_list
+from xla_inspect.targets import TARGETS, available, count_devices, find
 from xla_inspect.terminal import open_answer_paper
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
     Raises:
         InspectError: An option is of another form than it should be.
     """
+    asked = options.target if isinstance(options.target, list) else [options.target]
     return Request(
         words=tuple(words or options.subject),
         args=options.args,
@@ -97,6 +98,8 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
         grad=options.grad,
         vmap=options.vmap,
         only=options.only,
+        whole=getattr(options, "whole", False),
+        devices=max((count_devices(name) for name in asked if name), default=1),
     )
 
 
@@ -110,7 +113,10 @@ def read_subject(request: Request, limit: float) -> Subject:
     Raises:
         InspectError: There is no such thing, or its arguments are missing.
     """
-    if not request.is_script and len(request.words) > 1:
+    if request.is_script:
+        # It takes the time that it takes.
+        return read_script(request)
+    if len(request.words) > 1:
         message = f"one subject at a time, and then options: what is {request.words[1]!r}?"
         raise InspectError(message)
     with time_limit.limited(f"loading {request.file}", request.file, limit):
@@ -140,6 +146,8 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
         paper = open_answer_paper(out)
         for answer in answers:
             print_answer(answer, paper)
+        if subject.others:
+            paper.say(f"also compiled by the script: {', '.join(subject.others)} (--only NAME)")
     if options.html:
         write_file(options.html, "\n".join(write_page(answer, subject.name) for answer in answers))
     for reason in missing:

@@ -26,6 +26,8 @@ class Request:
         grad: Whether the gradient is asked about, by the first argument.
         vmap: How many examples a batch has that is mapped over, or none for no batch.
         only: Which function of a script.
+        whole: Whether all of a script is asked about, and none of its functions.
+        devices: How many devices the target that was asked for has: as many a script finds.
     """
 
     words: tuple[str, ...]
@@ -37,6 +39,8 @@ class Request:
     grad: bool = False
     vmap: int = 0
     only: str = ""
+    whole: bool = False
+    devices: int = 1
 
     @property
     def is_script(self) -> bool:
@@ -47,7 +51,7 @@ class Request:
     def file(self) -> str:
         """The reader's file or module, as it was named."""
         if self.is_script:
-            return self.words[1] if len(self.words) > 1 else ""
+            return next((word for word in self.words[1:] if word != "-m"), "")
         return self.words[0].rpartition(":")[0] or self.words[0]
 
 

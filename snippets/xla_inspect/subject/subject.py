@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
+    from xla_inspect.analysis import ScriptRun
     from xla_inspect.captured import Capture
     from xla_inspect.compilation import Program
     from xla_inspect.subject.request import Request
@@ -57,6 +58,7 @@ class Subject:
         call: The function and its arguments; None for a capture that was saved.
         saved: Captures that were saved, by target.
         others: Names of what else could have been asked about, such as the other functions that a script compiles.
+        script: What all of a script let JAX compile, where that is asked about.
     """
 
     def __init__(
@@ -66,12 +68,14 @@ class Subject:
         *,
         saved: Mapping[str, Capture] | None = None,
         others: tuple[str, ...] = (),
+        script: ScriptRun | None = None,
     ) -> None:
         """Compile nothing yet."""
         self.name = name
         self.call = call
         self.saved = dict(saved or {})
         self.others = others
+        self.script = script
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:
