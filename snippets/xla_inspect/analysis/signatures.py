@@ -15,6 +15,7 @@ type Kind = Literal[
     "weak type",
     "PRNG key",
     "static value",
+    "static object",
     "structure",
     "sharding",
     "keyword",
@@ -28,6 +29,7 @@ type Kind = Literal[
 _ADDRESS = re.compile(r" (?:object )?at 0x[0-9a-fA-F]+")
 _ROOT = re.compile(r"[^.\[]+")
 _SHOWN = 60
+_X64 = "enable_x64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,27 +154,42 @@ def compare(earlier: Signature, later: Signature) -> tuple[Difference, ...]:
 
 
 def _compare(earlier: Signature, later: Signature) -> Iterator[Difference]:
-    for name in later.statics.keys() | earlier.statics.keys():
+    settings = list(_compare_texts("setting of JAX", earlier.settings, later.settings))
+    # With 64 bits, what all arguments are follows from the setting.
+    yield from (each for each in settings if each.argument == _X64)
+    changed: list[str] = []
+    for name in sorted({*later.statics, *earlier.statics}):
         before, after = earlier.statics.get(name), later.statics.get(name)
         if before != after:
-            yield Difference("static value", name, *_show(before, after))
+            changed.append(name)
+            yield _compare_values("static value", name, before or earlier.leaves.get(name), after or later.leaves.get(name))
     moved = (earlier.keywords ^ later.keywords) & (_roots(earlier) & _roots(later))
     for name in sorted(moved):
         how = ("by position", "by keyword")
         yield Difference("keyword", name, *(how if name in later.keywords else how[::-1]))
-    yield from _compare_structure(earlier, later)
+    yield from _compare_structure(earlier, later, changed)
     for path, after in later.leaves.items():
         if before := earlier.leaves.get(path):
             yield from _compare_leaves(path, before, after)
     if earlier.function != later.function:
         yield Difference("new function", "", "", "")
-    for kind, old, new in (
-        ("jit options", earlier.options, later.options),
-        ("setting of JAX", earlier.settings, later.settings),
-    ):
-        for name in sorted({*old, *new}):
-            if old.get(name) != new.get(name):
-                yield Difference(kind, name, old.get(name, "not set"), new.get(name, "not set"))  # type: ignore[arg-type]  # mypy forgets which strings they are
+    yield from _compare_texts("jit options", earlier.options, later.options)
+    yield from (each for each in settings if each.argument != _X64)
+
+
+def _compare_texts(kind: Kind, earlier: Mapping[str, str], later: Mapping[str, str]) -> Iterator[Difference]:
+    for name in sorted({*earlier, *later}):
+        before, after = earlier.get(name) or "none", later.get(name) or "none"
+        if before != after:
+            yield Difference(kind, name, clip(before), clip(after))
+
+
+def _compare_values(kind: Kind, name: str, before: Leaf | Value | None, after: Leaf | Value | None) -> Difference:
+    if not (isinstance(before, Value) and isinstance(after, Value)):
+        return Difference(kind, name, _name(before), _name(after))
+    if before.text == after.text:
+        return Difference("static object", name, clip(before.text), "another that looks the same")
+    return Difference(kind, name, *_show(before.text, after.text))
 
 
 def _roots(signature: Signature) -> set[str]:
@@ -180,9 +197,8 @@ def _roots(signature: Signature) -> set[str]:
     return {root[0] for path in paths if (root := _ROOT.match(path))}
 
 
-def _compare_structure(earlier: Signature, later: Signature) -> Iterator[Difference]:
-    """Yield what is in one only; what stands below a node that changed is not told as well."""
-    told: list[str] = []
+def _compare_structure(earlier: Signature, later: Signature, told: list[str]) -> Iterator[Difference]:
+    """Yield what is in one only, and in none of the paths that are told; nor what stands below a node that changed."""
     for path in sorted({*earlier.nodes, *later.nodes, *earlier.leaves, *later.leaves}, key=lambda text: (len(text), text)):
         before = earlier.leaves.get(path) or earlier.nodes.get(path)
         after = later.leaves.get(path) or later.nodes.get(path)
@@ -190,15 +206,12 @@ def _compare_structure(earlier: Signature, later: Signature) -> Iterator[Differe
         if before == after or both_arrays or any(path.startswith(each) for each in told):
             continue
         told.append(path)
-        if isinstance(before, Value) and isinstance(after, Value):
-            yield Difference("structure", path, *_show(before, after))
-        else:
-            yield Difference("structure", path, _name(before), _name(after))
+        yield _compare_values("structure", path, before, after)
 
 
 def _name(part: Leaf | Value | None) -> str:
     if part is None:
-        return "not there"
+        return "not given"
     return str(part) if isinstance(part, Leaf) else clip(part.text)
 
 
@@ -216,11 +229,8 @@ def _compare_leaves(path: str, before: Leaf, after: Leaf) -> Iterator[Difference
         yield Difference("sharding", path, before.sharding or nowhere, after.sharding or nowhere)
 
 
-def _show(before: Value | None, after: Value | None) -> tuple[str, str]:
-    """Return two values as they are shown: of long ones, the part that differs."""
-    texts = ["not there" if each is None else each.text for each in (before, after)]
-    if texts[0] == texts[1]:
-        return clip(texts[0]), "another object that looks the same"
+def _show(*texts: str) -> tuple[str, str]:
+    """Return two texts as they are shown: of long ones, the part that differs."""
     if max(map(len, texts)) <= _SHOWN:
         return texts[0], texts[1]
     same = next((at for at, pair in enumerate(zip(*texts, strict=False)) if pair[0] != pair[1]), min(map(len, texts)))

@@ -2,6 +2,7 @@
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
 from xla_inspect.answers.html import write_fragment, write_page
+from xla_inspect.answers.recompiles import Recompiles, explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize
 from xla_inspect.answers.text import print_answer
@@ -10,10 +11,12 @@ __all__ = [
     "Answer",
     "Hint",
     "Part",
+    "Recompiles",
     "Summary",
     "Table",
     "TargetSummary",
     "describe_json",
+    "explain_recompiles",
     "print_answer",
     "summarize",
     "write_fragment",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
+    "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 

@@ -10,7 +10,7 @@ import jax
 
 from xla_inspect import jax_private
 from xla_inspect.subject.subject import Call
-from xla_inspect.subject.watching import name_function, open_wrappers
+from xla_inspect.subject.watching import name_function, open_equinox, open_wrappers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,15 +22,21 @@ class Jitted:
     Args:
         function: The function that was jitted.
         info: JAX's record of how.
+        source: What the reader wrote of it.
         statics: The static arguments that were given by position, by their number.
         named: Those that were given by keyword.
     """
 
     def __init__(
-        self, function: Callable[..., Any], info: Any, statics: Mapping[int, Any], named: Mapping[str, Any]
+        self,
+        function: Callable[..., Any],
+        info: Any,
+        source: Callable[..., Any],
+        statics: Mapping[int, Any],
+        named: Mapping[str, Any],
     ) -> None:
         """Trace nothing yet."""
-        self.__wrapped__ = open_wrappers(function)
+        self.__wrapped__ = open_wrappers(source)
         self.__name__ = name_function(function)
         self._jitted = jax_private.jit_again(function, info)
         self._statics = dict(statics)
@@ -83,7 +89,8 @@ def note(
     count = len(args)
     at_static = {at % count for at in info.static_argnums if -count <= at < count} if count else set()
     by_name = {name: value for name, value in kwargs.items() if name in info.static_argnames}
-    jitted = Jitted(function, info, {at: args[at] for at in sorted(at_static)}, by_name)
+    source = open_equinox(function, args) or function
+    jitted = Jitted(function, info, source, {at: args[at] for at in sorted(at_static)}, by_name)
     given = tuple(value for at, value in enumerate(args) if at not in at_static)
     shapes, named = jax.tree.map(
         _abstract, (given, {name: value for name, value in kwargs.items() if name not in by_name})

@@ -11,22 +11,21 @@ import jax
 
 from xla_inspect import jax_private
 from xla_inspect.analysis import Leaf, Signature, Value
+from xla_inspect.subject.watching import open_equinox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _SHORT = {"bfloat16": "bf16", "bool": "bool", "float": "f", "uint": "u", "int": "i", "complex": "c"}
-_OPTIONS = (
-    "static_argnums",
-    "static_argnames",
-    "donate_argnums",
-    "donate_argnames",
-    "in_shardings_leaves",
-    "out_shardings_leaves",
-    "keep_unused",
-    "inline",
-    "compiler_options_kvs",
-)
+_OPTIONS = {
+    "static": ("static_argnames", "static_argnums"),
+    "donated": ("donate_argnames", "donate_argnums"),
+    "in_shardings": ("in_shardings_leaves",),
+    "out_shardings": ("out_shardings_leaves",),
+    "keep_unused": ("keep_unused",),
+    "inline": ("inline",),
+    "compiler_options": ("compiler_options_kvs",),
+}
 _BUILT_IN = (dict, list, tuple)
 
 _numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -49,7 +48,10 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
         for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
             leaves[name + jax.tree_util.keystr(path)] = _describe(leaf)
         nodes |= {name + path: found for path, found in _list_nodes(jax.tree.structure(value), "")}
-    options = {name.removesuffix("_leaves").removesuffix("_kvs"): str(getattr(info, name, "")) for name in _OPTIONS}
+    options = {
+        name: ", ".join(map(str, next(filter(None, (_list(getattr(info, field, ())) for field in fields)), ())))
+        for name, fields in _OPTIONS.items()
+    }
     settings = {name.removeprefix("jax_"): str(value) for name, value in jax_private.read_settings().items()}
     settings["mesh"] = "".join(str(mesh) for mesh in jax_private.read_meshes() if not mesh.empty)
     return Signature(
@@ -61,6 +63,10 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
         options,
         settings,
     )
+
+
+def _list(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 def split_static(
@@ -94,15 +100,14 @@ def _open_equinox(
 
     What is no array stands in the leaves of one static argument, beside the structure of all.
     """
-    if getattr(function, "__module__", "") != "equinox._jit" or "static" not in statics:
+    called = open_equinox(function, (None, None, statics.get("static")))
+    if called is None:
         return named, statics
     try:
         arrays = {**named["dynamic_donate"], **named["dynamic_nodonate"]}
         _, first, rest = statics["static"]
         found = {name: _merge(arrays[name], held) for name, held in (("first", first), ("rest", rest))}
-        whole = statics["static"][0]
-        called = jax.tree.unflatten(whole[1], whole[0])
-        parameters = [*inspect.signature(called).parameters] if callable(called) else []
+        parameters = [*inspect.signature(called).parameters]
         given = [found["first"], *found["rest"][0][:-1]]
         names = [*parameters, *(f"argument {at}" for at in range(len(parameters), len(given)))]
         pairs = [*zip(names, given, strict=False), *found["rest"][1].items()]

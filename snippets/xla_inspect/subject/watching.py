@@ -196,7 +196,7 @@ class Watch:
         from xla_inspect.subject.signing import sign
 
         own = is_own(function)
-        record = _Record(name_function(function), find_definition(function), find_line(), own)
+        record = _Record(name_function(function), find_definition(open_equinox(function, args) or function), find_line(), own)
         if self.signed and not own and info is not None:
             record.signature = sign(function, info, args, kwargs)
         for phase, seconds in phases:
@@ -225,6 +225,9 @@ class Watch:
 
 
 _KEPT = 64
+_EQUINOX = 3
+"""How many arguments the function has that `equinox.filter_jit` jits."""
+
 _active: list[Watch] = []
 
 
@@ -238,6 +241,20 @@ def _listen() -> None:
                 watch.hear(PHASES[event], seconds, str(about.get("fun_name", "")))
 
     jax.monitoring.register_event_duration_secs_listener(hear)
+
+
+def open_equinox(function: Any, args: tuple[Any, ...]) -> Any:
+    """Return the function that `equinox.filter_jit` calls, which is an argument of the one that it jits, or None."""
+    if getattr(function, "__module__", "") != "equinox._jit" or len(args) != _EQUINOX:
+        return None
+    import jax
+
+    try:
+        leaves, tree = args[-1][0]
+        found = jax.tree.unflatten(tree, leaves)
+    except Exception:  # noqa: BLE001 - another release of Equinox may hold it otherwise
+        return None
+    return found if callable(found) else None
 
 
 def name_function(function: Any) -> str:
@@ -263,7 +280,7 @@ def open_wrappers(function: Any) -> Any:
             cells = {name: cell.cell_contents for name, cell in _read_cells(function)}
             inner = next((value for name, value in cells.items() if name in {"fun", "f"} and callable(value)), None)
         else:
-            inner = getattr(function, "__wrapped__", None) or _find_field(function)
+            inner = getattr(function, "__wrapped__", None) or getattr(function, "__func__", None) or _find_field(function)
         if inner is None or inner is function:
             break
         function = inner
