@@ -222,7 +222,7 @@ def watch_jit(around_trace: Callable[..., Any], around_run: Callable[..., Any]) 
     def run_python_pjit(found: Any, flat: Any, fun: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - likewise
         return around_run(lambda: run(found, flat, fun, args, kwargs), fun, args, kwargs)
 
-    pjit._infer_params, pjit._run_python_pjit = infer_params, run_python_pjit  # noqa: SLF001
+    pjit._infer_params, pjit._run_python_pjit = infer_params, run_python_pjit  # type: ignore[assignment]  # noqa: SLF001
     hide_frames_of(__file__)
     try:
         yield
@@ -237,29 +237,29 @@ def is_outside() -> bool:
     return bool(core.trace_state_clean())
 
 
-def count_equations(inferred: Any) -> int:  # noqa: ANN401 - what JAX's tracing returns
-    """Return how many equations a function was traced to, those of inner functions too, each once."""
-    seen: set[int] = set()
-    left, count = [inferred[0].params["jaxpr"]], 0
-    while left:
-        jaxpr = left.pop()
-        jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-        if id(jaxpr) in seen:
-            continue
-        seen.add(id(jaxpr))
-        count += len(jaxpr.eqns)
-        for equation in jaxpr.eqns:
-            for value in equation.params.values():
-                inner = value if isinstance(value, tuple | list) else (value,)
-                left += [each for each in inner if hasattr(each, "eqns") or hasattr(each, "jaxpr")]
-    return count
-
-
 def jit_again(fun: Callable[..., Any], info: Any) -> Any:  # noqa: ANN401 - JAX's record, and what it makes of it
     """Return a function jitted as JAX's record says that it was."""
     from jax._src import pjit
 
     return pjit._cpp_pjit(fun, info)  # noqa: SLF001 - the public way wants the options as the reader wrote them
+
+
+@contextmanager
+def traced_before(inferred: Any, leaves: Sequence[Any]) -> Iterator[None]:  # noqa: ANN401 - what JAX's tracing returned
+    """Let whatever is traced now be what was traced before.
+
+    Args:
+        inferred: What JAX's function returned to `watch_jit` at that time.
+        leaves: The flat arguments, or their shapes.
+    """
+    from jax._src import pjit
+
+    trace = pjit._infer_params  # noqa: SLF001 - what `Traced` is made from
+    pjit._infer_params = lambda *_: (inferred[0], list(leaves))  # noqa: SLF001
+    try:
+        yield
+    finally:
+        pjit._infer_params = trace  # noqa: SLF001
 
 
 def read_settings() -> dict[str, Any]:
@@ -312,4 +312,4 @@ def leave_meshes() -> None:
     if JITS in sys.modules and not read_meshes()[0].empty:
         import jax
 
-        jax.set_mesh(None)  # type: ignore[arg-type]  # as JAX has it
+        jax.set_mesh(None)

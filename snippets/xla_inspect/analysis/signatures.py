@@ -1,4 +1,4 @@
-"""What JAX tells one call of a jitted function from the next by, as plain data, and what differs between two of them."""
+"""What JAX tells one call of a jitted function from the next by, as plain data, and what differs between two."""
 
 from __future__ import annotations
 
@@ -162,15 +162,17 @@ def _compare(earlier: Signature, later: Signature) -> Iterator[Difference]:
         before, after = earlier.statics.get(name), later.statics.get(name)
         if before != after:
             changed.append(name)
-            yield _compare_values("static value", name, before or earlier.leaves.get(name), after or later.leaves.get(name))
+            yield _compare_values(
+                "static value", name, before or earlier.leaves.get(name), after or later.leaves.get(name)
+            )
     moved = (earlier.keywords ^ later.keywords) & (_roots(earlier) & _roots(later))
     for name in sorted(moved):
         how = ("by position", "by keyword")
         yield Difference("keyword", name, *(how if name in later.keywords else how[::-1]))
     yield from _compare_structure(earlier, later, changed)
-    for path, after in later.leaves.items():
-        if before := earlier.leaves.get(path):
-            yield from _compare_leaves(path, before, after)
+    for path, leaf in later.leaves.items():
+        if known := earlier.leaves.get(path):
+            yield from _compare_leaves(path, known, leaf)
     if earlier.function != later.function:
         yield Difference("new function", "", "", "")
     yield from _compare_texts("jit options", earlier.options, later.options)
@@ -199,9 +201,11 @@ def _roots(signature: Signature) -> set[str]:
 
 def _compare_structure(earlier: Signature, later: Signature, told: list[str]) -> Iterator[Difference]:
     """Yield what is in one only, and in none of the paths that are told; nor what stands below a node that changed."""
-    for path in sorted({*earlier.nodes, *later.nodes, *earlier.leaves, *later.leaves}, key=lambda text: (len(text), text)):
-        before = earlier.leaves.get(path) or earlier.nodes.get(path)
-        after = later.leaves.get(path) or later.nodes.get(path)
+    for path in sorted(
+        {*earlier.nodes, *later.nodes, *earlier.leaves, *later.leaves}, key=lambda text: (len(text), text)
+    ):
+        before: Leaf | Value | None = earlier.leaves.get(path) or earlier.nodes.get(path)
+        after: Leaf | Value | None = later.leaves.get(path) or later.nodes.get(path)
         both_arrays = isinstance(before, Leaf) and isinstance(after, Leaf)
         if before == after or both_arrays or any(path.startswith(each) for each in told):
             continue

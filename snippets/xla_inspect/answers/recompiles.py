@@ -23,7 +23,7 @@ ADVICE: Mapping[str, str] = {
     "weak type": "pass the same kind of number each time, such as jnp.float32(x)",
     "PRNG key": "make all keys alike, with jax.random.key",
     "static value": "pass it as an array, unless a shape or a Python branch depends on it",
-    "static object": "give its class __eq__ and __hash__, or pass what it holds as arguments",
+    "static object": "make it once, or give its class __eq__ and __hash__, or pass what it holds as arguments",
     "structure": "pass containers of one structure, with zeros for what is missing",
     "sharding": "place it before the first call as the results of the step are, with jax.device_put or in_shardings",
     "keyword": "pass it in one way, by position or by keyword",
@@ -145,7 +145,7 @@ class Recompiles(Answer):
     @property
     def seconds(self) -> float:
         """How long all tracing, lowering and compiling took."""
-        return sum(each.seconds for each in (*self.functions, *self.own))
+        return sum(each.seconds for each in self.functions) + sum(each.seconds for each in self.own)
 
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the functions, what made each compile again, and what would save it."""
@@ -167,7 +167,9 @@ class Recompiles(Answer):
         if not self.functions:
             counted = plural(self.own_compiles, "compile")
             return f"{counted} of operations of JAX's own {share}: it jits no function itself."
-        over = [function for function in self.functions if self.at_most is not None and function.compiles > self.at_most]
+        over = [
+            function for function in self.functions if self.at_most is not None and function.compiles > self.at_most
+        ]
         if over:
             named = ", ".join(f"{each.name} {each.compiles} times" for each in over)
             return f"{said}; compiled more often than {self.at_most}: {named}."
@@ -191,7 +193,11 @@ class Recompiles(Answer):
         rows = [_describe(_call(each), each.calls) for each in (*many, *named)]
         if len(once) > len(named):
             calls = [call for function in once for call in function.calls]
-            rows.append(_describe(shorten(f"{len(once)} that were once: {', '.join(each.name for each in once)}", _WHERE), calls))
+            rows.append(
+                _describe(
+                    shorten(f"{len(once)} that were once: {', '.join(each.name for each in once)}", _WHERE), calls
+                )
+            )
         if self.own:
             seconds = sum(each.seconds for each in self.own)
             rows.append(("JAX's own operations", "", str(self.own_compiles), _write(seconds), "", "", ""))
@@ -216,11 +222,18 @@ class Recompiles(Answer):
     def _tell_own(self) -> Iterator[Part]:
         for each in self.own:
             name, count = max(each.operations.items(), key=lambda item: (item[0] in CONTROL, item[1]))
-            if count > 1 and (name in CONTROL or each.seconds > _MUCH * self.script_seconds):
-                what = "another function to run" if name in CONTROL else "other shapes"
+            where = f"at {each.where}" if each.where else "somewhere"
+            if name in CONTROL and count > 1:
                 yield (
-                    f"Of JAX's own operations, {name} at {each.where} was compiled {count} times, "
-                    f"{_write(each.seconds)} s, for {what} each time; under jax.jit it is part of one program."
+                    f"JAX's own operations: {name} {where} was compiled {count} times, {_write(each.seconds)} s, with "
+                    "another function to run each time; under jax.jit it is part of one program."
+                )
+                return
+            if each.seconds > _MUCH * self.script_seconds:
+                many = sum(each.operations.values())
+                yield (
+                    f"JAX's own operations: {many} of the {self.own_compiles} {where}, {_write(each.seconds)} s; run "
+                    "one by one each is a program, and under jax.jit all are one."
                 )
                 return
 
@@ -270,7 +283,7 @@ def _tell_difference(calls: Sequence[TracedCall]) -> str:
         change = f"{first.before} -> {first.after}"
         if len(calls) > 1 and last.after != first.after:
             change += f", ... -> {last.after}"
-        more = f", and {first.more} more of it" if first.more else ""
+        more = f", and {plural(first.more, 'other part')} of it" if first.more else ""
         told = f"{first.argument}: {first.kind} {change}{more}"
     others = [f"{each.argument} ({each.kind})" if each.argument else each.kind for each in calls[0].differences[1:]]
     return f"{told}; also {', '.join(others[:2])}" if others else told
@@ -294,7 +307,10 @@ def explain_recompiles(run: ScriptRun, at_most: int | None = None) -> Recompiles
     own = [
         OwnOperations(
             where,
-            dict(Counter({each.function: 0 for each in calls}) + Counter(each.function for each in calls if each.compiles)),
+            dict(
+                Counter({each.function: 0 for each in calls})
+                + Counter(each.function for each in calls if each.compiles)
+            ),
             sum(each.seconds for each in calls),
         )
         for where, calls in by_line.items()

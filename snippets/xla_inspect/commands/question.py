@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from xla_inspect.commands import time_limit
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.subject import FORMS, Request, Subject, is_saved, read_function, read_mesh, read_saved, read_script, split_list
+from xla_inspect.subject import (
+    FORMS,
+    Request,
+    Subject,
+    is_saved,
+    read_function,
+    read_mesh,
+    read_saved,
+    read_script,
+    split_list,
+)
 from xla_inspect.targets import TARGETS, available, count_devices, find
 from xla_inspect.terminal import open_answer_paper
 

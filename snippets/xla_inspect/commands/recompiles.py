@@ -20,7 +20,9 @@ USUAL: Sequence[str] = ()
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add how often a function may be compiled."""
     parser.set_defaults(whole=True)
-    parser.add_argument("--at-most", metavar="N", type=int, help="the answer is no where a function is compiled oftener")
+    parser.add_argument(
+        "--at-most", metavar="N", type=int, help="the answer is no where a function is compiled oftener"
+    )
 
 
 def ask(subject: Subject, _: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:

@@ -31,7 +31,7 @@ def read_script(request: Request) -> Subject:
     """Return the subject that a script's function is, or what all of a script let JAX compile.
 
     Raises:
-        InspectError: There is no such script, it ends with an error status, or compiles nothing that can be asked about.
+        InspectError: There is no such script, it ends with an error status, or nothing of it can be asked about.
     """
     name, arguments, code, module = _find_code(request)
     targets.simulate_cpus(request.devices)

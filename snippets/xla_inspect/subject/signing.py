@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 import inspect
 import itertools
 import weakref
@@ -11,7 +13,7 @@ import jax
 
 from xla_inspect import jax_private
 from xla_inspect.analysis import Leaf, Signature, Value
-from xla_inspect.subject.watching import open_equinox
+from xla_inspect.subject.naming import open_equinox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +28,6 @@ _OPTIONS = {
     "inline": ("inline",),
     "compiler_options": ("compiler_options_kvs",),
 }
-_BUILT_IN = (dict, list, tuple)
 
 _numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _count = itertools.count(1)
@@ -45,9 +46,11 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
     leaves: dict[str, Leaf] = {}
     nodes: dict[str, Value] = {}
     for name, value in named.items():
-        for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
-            leaves[name + jax.tree_util.keystr(path)] = _describe(leaf)
-        nodes |= {name + path: found for path, found in _list_nodes(jax.tree.structure(value), "")}
+        for keys, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
+            leaves[name + jax.tree_util.keystr(keys)] = _describe(leaf)
+        for path, container, held in _list_nodes(jax.tree.structure(value), name):
+            nodes[path] = Value(container)
+            statics |= {f"{path}.{field}" if field else path: part for field, part in held.items()}
     options = {
         name: ", ".join(map(str, next(filter(None, (_list(getattr(info, field, ())) for field in fields)), ())))
         for name, fields in _OPTIONS.items()
@@ -76,7 +79,8 @@ def split_static(
     names = _name_positions(info, len(args))
     positions = {at % len(args) for at in info.static_argnums if -len(args) <= at < len(args)} if args else set()
     static_names = {*info.static_argnames}
-    named, statics = {}, {}
+    named: dict[str, Any] = {}
+    statics: dict[str, Any] = {}
     for at, (name, value) in enumerate(zip(names, args, strict=True)):
         (statics if at in positions else named)[name] = value
     for name, value in kwargs.items():
@@ -131,7 +135,9 @@ def _open_equinox(
 
 def _merge(arrays: Any, held: Any) -> Any:
     leaves, tree = held
-    return jax.tree.unflatten(tree, [there if there is not None else other for there, other in zip(arrays, leaves)])
+    return jax.tree.unflatten(
+        tree, [there if there is not None else other for there, other in zip(arrays, leaves, strict=False)]
+    )
 
 
 def _describe(leaf: Any) -> Leaf:
@@ -145,7 +151,7 @@ def _describe(leaf: Any) -> Leaf:
         except TypeError:
             kind = type(leaf).__name__
         return Leaf((), kind, weak, "", f"Python {type(leaf).__name__}")
-    if not jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+    if not jax.numpy.issubdtype(dtype, jax.dtypes.extended):
         dtype = canonicalize_dtype(dtype)
     origin = "NumPy" if type(leaf).__module__.partition(".")[0] == "numpy" else ""
     return Leaf(tuple(shape), _shorten(dtype), bool(getattr(leaf, "weak_type", False)), _place(leaf), origin)
@@ -171,31 +177,58 @@ def _place(leaf: Any) -> str:
     return str(sharding)
 
 
-def _list_nodes(tree: Any, path: str) -> Iterator[tuple[str, Value]]:
-    """Yield the containers of a pytree, with what they hold besides their children, and each None."""
+def _list_nodes(tree: Any, path: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the containers of a pytree: the path, what it is, and by name what it holds that is no child.
+
+    None is one too.
+    """
     data = tree.node_data()
     if data is None:
         if tree.num_leaves == 0:
-            yield path, Value("None")
+            yield path, "None", {}
         return
     kind, held = data
     children = tree.children()
-    if kind is dict:
-        names = [f"[{key!r}]" for key in held]
-    elif hasattr(kind, "_fields"):
-        names = [f".{name}" for name in kind._fields]
+    fields = getattr(kind, "_fields", None)
+    names = [f"[{at}]" for at in range(len(children))]
+    if kind is type(None):
+        yield path, "None", {}
+    elif issubclass(kind, dict):
+        keys = held[1] if kind is collections.defaultdict else held
+        names = [f"[{key!r}]" for key in keys] if len(keys) == len(names) else names
+        # Which keys it has shows in what is inside, but their order does not.
+        yield path, f"{kind.__name__} {tuple(keys)}" if kind is collections.OrderedDict else kind.__name__, {}
+    elif kind in {list, tuple} or fields is not None:
+        names = [f".{name}" for name in fields] if fields is not None else names
+        yield path, kind.__name__, {}
     else:
-        names = [f"[{at}]" for at in range(len(children))]
-    if kind in _BUILT_IN or hasattr(kind, "_fields"):
-        # Which keys a dictionary has, and how long a list is, shows in what is inside.
-        yield path, Value(kind.__name__)
-    elif kind is type(None):
-        yield path, Value("None")
-    else:
-        what = Value.of(held)
-        yield path, Value(f"{kind.__name__} {what.text}" if held else kind.__name__, what.key)
+        yield path, kind.__name__, _name_held(kind, held)
+        names = _name_children(kind, names)
     for name, child in zip(names, children, strict=False):
         yield from _list_nodes(child, path + name)
+
+
+def _name_held(kind: type, held: Any) -> dict[str, Any]:
+    """Return what a node of a class of the reader's holds besides its children, by the names of its fields."""
+    fixed = [each.name for each in _list_fields(kind) if not _is_child(each)]
+    parts = held if isinstance(held, tuple) else (held,)
+    if len(fixed) == len(parts):
+        return dict(zip(fixed, parts, strict=True))
+    return {"": held} if held is not None and held != () else {}
+
+
+def _name_children(kind: type, names: list[str]) -> list[str]:
+    fields = [f".{each.name}" for each in _list_fields(kind) if _is_child(each)]
+    return fields if len(fields) == len(names) else names
+
+
+def _list_fields(kind: type) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+
+
+def _is_child(field: dataclasses.Field[Any]) -> bool:
+    # As Flax, JAX and Equinox have it.
+    return bool(field.metadata.get("pytree_node", True)) and not field.metadata.get("static", False)
 
 
 def number(function: Callable[..., Any]) -> int:

@@ -1,22 +1,20 @@
-"""What a program lets JAX trace and compile, noted while it runs: which function, called where, with what, and how long.
+"""What a program lets JAX trace and compile, noted while it runs: which function, where, with what, and how long.
 
 Nothing is looked at where JAX finds what it has compiled: only what takes long anyway takes a little longer.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-import sys
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import jax_private
 from xla_inspect.analysis import Compilation
+from xla_inspect.subject.naming import find_definition, find_line, is_own, matches, name_function, open_equinox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,8 +28,6 @@ PHASES = {
     "/jax/core/compile/backend_compile_duration": "compiling",
 }
 """The events by which JAX says how long it took, and for what."""
-
-_OWN = Path(__file__).parents[1]
 
 
 class ReachedError(BaseException):
@@ -145,21 +141,23 @@ class Watch:
         self, trace: Callable[[], Any], function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         if not jax_private.is_outside():
-            self._note_inner(function, info, args, kwargs)
-            return trace()
-        if self.only and matches(self.only, function) and not is_own(function):
-            from xla_inspect.subject.noted import note
-
-            self.reached = self.reached or note(function, info, args, kwargs, 0)
-            raise ReachedError(self.only)
+            found = trace()
+            self._note_inner(function, info, args, kwargs, found)
+            return found
         with self._gathered() as phases:
             found = trace()
-        record = None
-        if phases:
-            record = self._record(function, info, args, kwargs, phases)
-            if not record.own:
-                self._note(function, info, args, kwargs, jax_private.count_equations(found))
+        record = self._record(function, info, args, kwargs, phases) if phases else None
         self._state.last = (id(function), info, record)
+        if self.signed or is_own(function):
+            return found
+        wanted = bool(self.only) and matches(self.only, function)
+        if record or wanted:
+            from xla_inspect.subject.noted import note
+
+            self.noted.append(note(function, info, args, kwargs, found))
+        if wanted:
+            self.reached = self.reached or self.noted[-1]
+            raise ReachedError(self.only)
         return found
 
     def _run(self, run: Callable[[], Any], function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -196,7 +194,9 @@ class Watch:
         from xla_inspect.subject.signing import sign
 
         own = is_own(function)
-        record = _Record(name_function(function), find_definition(open_equinox(function, args) or function), find_line(), own)
+        record = _Record(
+            name_function(function), find_definition(open_equinox(function, args) or function), find_line(), own
+        )
         if self.signed and not own and info is not None:
             record.signature = sign(function, info, args, kwargs)
         for phase, seconds in phases:
@@ -204,178 +204,30 @@ class Watch:
         self._records.append(record)
         return record
 
-    def _note(
-        self, function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], equations: int
+    def _note_inner(
+        self, function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], traced: Any
     ) -> None:
-        if not self.signed:
-            from xla_inspect.subject.noted import note
-
-            self.noted.append(note(function, info, args, kwargs, equations))
-
-    def _note_inner(self, function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Note a jitted function that is called as another is traced, as `jax.eval_shape` calls it too."""
         if self.signed or is_own(function):
             return
-        name = name_function(function)
+        self.inner.add(name_function(function))
         if self.only and not self.inside and matches(self.only, function):
             from xla_inspect.subject.noted import note
 
-            self.inside = note(function, info, args, kwargs, 0)
-        self.inner.add(name)
+            self.inside = note(function, info, args, kwargs, traced)
 
 
 _KEPT = 64
-_EQUINOX = 3
-"""How many arguments the function has that `equinox.filter_jit` jits."""
-
 _active: list[Watch] = []
 
 
-@functools.cache
+@cache
 def _listen() -> None:
     import jax.monitoring
 
-    def hear(event: str, seconds: float, **about: str | int) -> None:
+    def hear(event: str, duration_secs: float, **kwargs: str | int) -> None:
         if event in PHASES:
             for watch in _active:
-                watch.hear(PHASES[event], seconds, str(about.get("fun_name", "")))
+                watch.hear(PHASES[event], duration_secs, str(kwargs.get("fun_name", "")))
 
     jax.monitoring.register_event_duration_secs_listener(hear)
-
-
-def open_equinox(function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the function that `equinox.filter_jit` calls, which is an argument of the one that it jits, or None."""
-    if getattr(function, "__module__", "") != "equinox._jit" or len(args) != _EQUINOX:
-        return None
-    import jax
-
-    try:
-        leaves, tree = args[-1][0]
-        found = jax.tree.unflatten(tree, leaves)
-    except Exception:  # noqa: BLE001 - another release of Equinox may hold it otherwise
-        return None
-    return found if callable(found) else None
-
-
-def name_function(function: Any) -> str:
-    """Return what the reader calls a function that was jitted: `step`, `Trainer.step`, `<lambda>`."""
-    function = open_wrappers(function)
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
-    return str(name).rpartition("<locals>.")[2]
-
-
-def matches(named: str, function: Any) -> bool:
-    """Return whether a reader who writes a name means a function."""
-    name = name_function(function)
-    return named in {name, name.rpartition(".")[2], getattr(function, "__name__", "")}
-
-
-def open_wrappers(function: Any) -> Any:
-    """Return the function under partial applications and wrappers."""
-    for _ in range(_KEPT):
-        if isinstance(function, functools.partial):
-            inner = function.func
-        elif getattr(function, "__module__", "") == "jax._src.pmap" and getattr(function, "__closure__", None):
-            # What `jax.pmap` jits has the reader's function in one of its cells.
-            cells = {name: cell.cell_contents for name, cell in _read_cells(function)}
-            inner = next((value for name, value in cells.items() if name in {"fun", "f"} and callable(value)), None)
-        else:
-            inner = getattr(function, "__wrapped__", None) or getattr(function, "__func__", None) or _find_field(function)
-        if inner is None or inner is function:
-            break
-        function = inner
-    return function
-
-
-def _read_cells(function: Any) -> list[tuple[str, Any]]:
-    return [pair for pair in zip(function.__code__.co_freevars, function.__closure__, strict=True) if _is_filled(pair[1])]
-
-
-def _is_filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - it raises where the cell is empty
-    except ValueError:
-        return False
-    return True
-
-
-def _find_field(function: Any) -> Any:
-    """Return the function that an object holds which is called in its place, as those of Flax's transformations do."""
-    if inspect.isroutine(function) or isinstance(function, type):
-        return None
-    held = getattr(function, "f", None)
-    return held if callable(held) else None
-
-
-def find_definition(function: Any) -> str:
-    """Return where a function is defined, as FILE:LINE, or an empty string."""
-    code = getattr(inspect.unwrap(open_wrappers(function)), "__code__", None)
-    if code is None:
-        code = getattr(getattr(type(open_wrappers(function)), "__call__", None), "__code__", None)
-    return f"{shorten_path(code.co_filename)}:{code.co_firstlineno}" if code else ""
-
-
-def is_own(function: Any) -> bool:
-    """Return whether a function is one of JAX's that it jits by itself, such as those of `jax.numpy`.
-
-    One that a reader jits is not, though JAX defines it: that is a function under the name by which JAX offers it.
-    """
-    inner = open_wrappers(function)
-    code = getattr(inner, "__code__", None)
-    if code is None or not _is_of_jax(code.co_filename):
-        return False
-    if hasattr(function, "lower"):
-        # Jitted already, and once more.
-        return False
-    module = sys.modules.get(getattr(inner, "__module__", ""))
-    return getattr(module, getattr(inner, "__name__", ""), None) is not inner
-
-
-@functools.cache
-def _is_of_jax(file: str) -> bool:
-    import jax
-
-    return Path(file).is_relative_to(Path(jax.__file__).parent)
-
-
-def find_line() -> str:
-    """Return the innermost line of the reader's own that this thread is in, as FILE:LINE.
-
-    That is one of no installed package, else of another than JAX.
-    """
-    frame = sys._getframe(1)  # noqa: SLF001 - documented
-    of_package = ""
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith("<") and not Path(file).is_relative_to(_OWN) and not _is_of_jax(file):
-            place = f"{shorten_path(file)}:{frame.f_lineno}"
-            if not _is_installed(file):
-                return place
-            of_package = of_package or ("" if _is_standard(file) else place)
-        frame = frame.f_back  # type: ignore[assignment]  # None at the end
-    return of_package
-
-
-@functools.cache
-def _is_installed(file: str) -> bool:
-    return bool({"site-packages", "dist-packages"} & {*Path(file).parts}) or _is_standard(file)
-
-
-@functools.cache
-def _is_standard(file: str) -> bool:
-    import sysconfig
-
-    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
-    packages = {"site-packages", "dist-packages"} & {*Path(file).parts}
-    return not packages and any(Path(file).is_relative_to(folder) for folder in folders)
-
-
-def shorten_path(file: str) -> str:
-    """Return a file as one names it from the working folder, or from the folder of installed packages."""
-    path = Path(file)
-    if path.is_relative_to(Path.cwd()):
-        return str(path.relative_to(Path.cwd()))
-    for folder in ("site-packages", "dist-packages"):
-        if folder in path.parts:
-            return str(Path(*path.parts[path.parts.index(folder) + 1 :]))
-    return file
