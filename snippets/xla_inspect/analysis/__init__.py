@@ -3,6 +3,7 @@
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.collectives import Collective, is_cut_anew, list_collectives, name_kind
+from xla_inspect.analysis.compilations import Compilation, ScriptRun
 from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
 from xla_inspect.analysis.device_groups import Mesh, find_mesh, read_groups, read_pairs
 from xla_inspect.analysis.flops import Count, Work
@@ -39,6 +40,7 @@ from xla_inspect.analysis.op_sources import (
 )
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
+from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
 from xla_inspect.analysis.tracking import (
     PassState,
     SourceLine,
@@ -58,7 +60,9 @@ __all__ = [
     "MOVING",
     "Allocation",
     "Collective",
+    "Compilation",
     "Count",
+    "Difference",
     "Fate",
     "Flow",
     "FlowGraph",
@@ -67,6 +71,7 @@ __all__ = [
     "Held",
     "JaxprStep",
     "Launch",
+    "Leaf",
     "Mesh",
     "Operation",
     "Origins",
@@ -74,7 +79,10 @@ __all__ = [
     "Place",
     "Placement",
     "Role",
+    "ScriptRun",
+    "Signature",
     "SourceLine",
+    "Value",
     "Work",
     "calls_host",
     "compare_modules",
@@ -90,6 +98,7 @@ __all__ = [
     "find_line",
     "find_lines",
     "find_mesh",
+    "find_nearest",
     "find_peak",
     "find_residuals",
     "find_role",

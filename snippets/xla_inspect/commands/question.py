@@ -17,9 +17,10 @@ from xla_inspect.subject import (
     read_function,
     read_mesh,
     read_saved,
+    read_script,
     split_list,
 )
-from xla_inspect.targets import TARGETS, available, find
+from xla_inspect.targets import TARGETS, available, count_devices, find
 from xla_inspect.terminal import open_answer_paper
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
     Raises:
         InspectError: An option is of another form than it should be.
     """
+    asked = options.target if isinstance(options.target, list) else [options.target]
     return Request(
         words=tuple(words or options.subject),
         args=options.args,
@@ -110,6 +112,8 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
         vmap=options.vmap,
         only=options.only,
         xla=read_flags(options.xla),
+        whole=getattr(options, "whole", False),
+        devices=max((count_devices(name) for name in asked if name), default=1),
     )
 
 
@@ -123,7 +127,13 @@ def read_subject(request: Request, limit: float) -> Subject:
     Raises:
         InspectError: There is no such thing, or its arguments are missing.
     """
-    if not request.is_script and len(request.words) > 1:
+    if request.whole and not request.is_script:
+        message = f"that is asked about a whole script: run SCRIPT.py and its arguments, and not {request.words[0]!r}"
+        raise InspectError(message)
+    if request.is_script:
+        # It takes the time that it takes.
+        return read_script(request)
+    if len(request.words) > 1:
         message = f"one subject at a time, and then options: what is {request.words[1]!r}?"
         raise InspectError(message)
     with time_limit.limited(f"loading {request.file}", request.file, limit):
@@ -147,7 +157,7 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     subject.is_timed = not options.no_times
     targets, missing = choose_targets(question.USUAL, subject, options.target)
     answers = list(question.ask(subject, targets, options))
-    tell(answers, subject.name, options, out)
+    tell(answers, subject.name, options, out, others=subject.others)
     for reason in missing:
         say(reason)
     if missing:
@@ -155,7 +165,9 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     return 0 if all(answer.holds for answer in answers) else NO
 
 
-def tell(answers: Sequence[Answer], name: str, options: argparse.Namespace, out: TextIO) -> None:
+def tell(
+    answers: Sequence[Answer], name: str, options: argparse.Namespace, out: TextIO, *, others: Sequence[str] = ()
+) -> None:
     """Print answers in the form that was asked for, and write the page of them.
 
     Args:
@@ -163,6 +175,7 @@ def tell(answers: Sequence[Answer], name: str, options: argparse.Namespace, out:
         name: What they are about.
         options: The command line.
         out: Where to.
+        others: What else could have been asked about.
     """
     from xla_inspect.answers import print_answer, write_json, write_page
 
@@ -173,6 +186,8 @@ def tell(answers: Sequence[Answer], name: str, options: argparse.Namespace, out:
         paper = open_answer_paper(out)
         for answer in answers:
             print_answer(answer, paper)
+        if others:
+            paper.say(f"also compiled by the script: {', '.join(others)} (--only NAME)")
     if options.html:
         write_file(options.html, "\n".join(write_page(answer, name) for answer in answers))
 

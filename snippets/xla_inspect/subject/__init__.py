@@ -3,6 +3,7 @@
 from xla_inspect.subject.loading import FORMS, load_file
 from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
+from xla_inspect.subject.script import read_script
 from xla_inspect.subject.subject import Call, Subject, read_function
 from xla_inspect.subject.trials import KINDS, list_trials
 
@@ -19,5 +20,6 @@ __all__ = [
     "read_function",
     "read_mesh",
     "read_saved",
+    "read_script",
     "split_list",
 ]

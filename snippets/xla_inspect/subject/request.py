@@ -27,6 +27,8 @@ class Request:
         vmap: How many examples a batch has that is mapped over, or none for no batch.
         only: Which function of a script.
         xla: Options of XLA, name to value.
+        whole: Whether all of a script is asked about, and none of its functions.
+        devices: How many devices the target that was asked for has: as many a script finds.
     """
 
     words: tuple[str, ...]
@@ -39,6 +41,8 @@ class Request:
     vmap: int = 0
     only: str = ""
     xla: Mapping[str, str | int | bool] = field(default_factory=dict)
+    whole: bool = False
+    devices: int = 1
 
     @property
     def is_script(self) -> bool:
@@ -49,7 +53,7 @@ class Request:
     def file(self) -> str:
         """The reader's file or module, as it was named."""
         if self.is_script:
-            return self.words[1] if len(self.words) > 1 else ""
+            return next((word for word in self.words[1:] if word != "-m"), "")
         return self.words[0].rpartition(":")[0] or self.words[0]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
+    from xla_inspect.analysis import ScriptRun
     from xla_inspect.captured import Capture
     from xla_inspect.compilation import Program
     from xla_inspect.subject.request import Request
@@ -59,12 +60,13 @@ class Subject:
         saved: Captures that were saved, by target.
         others: Names of what else could have been asked about, such as the other functions that a script compiles.
         options: Options of XLA that it is compiled with.
+        script: What all of a script let JAX compile, where that is asked about.
 
     Attributes:
         is_timed: Whether captures say how long they took to make.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what any kind of subject is
         self,
         name: str,
         call: Call | None = None,
@@ -72,6 +74,7 @@ class Subject:
         saved: Mapping[str, Capture] | None = None,
         others: tuple[str, ...] = (),
         options: Mapping[str, str | int | bool] | None = None,
+        script: ScriptRun | None = None,
     ) -> None:
         """Compile nothing yet."""
         self.is_timed = True
@@ -80,6 +83,7 @@ class Subject:
         self.saved = dict(saved or {})
         self.others = others
         self.options = dict(options or {})
+        self.script = script
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:

@@ -49,7 +49,8 @@ def test_registers_that_cannot_be_counted_are_said(
 ) -> None:
     def refuse(*_: object) -> None:
         reason = "nvidia-cuda-nvcc is not installed; run `pip install`"
-        raise TargetUnavailableError("h100", reason)
+        target = "h100"
+        raise TargetUnavailableError(target, reason)
 
     monkeypatch.setattr(kernels, "count_registers", refuse)
     assert command_line.run_here(["kernels", SUBJECT, "--target", "h100"]) == 0
