@@ -68,6 +68,10 @@ class Memory:
     peak: int
 
 
+PASSES, REST = "HLO passes", "not recorded"
+"""Phases of a compile that each compiler has, see `Times`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Times:
     """Seconds that a compile took, on the machine and at the load that it met.
@@ -77,12 +81,15 @@ class Times:
         lowering: The jaxpr turned into StableHLO, once for all targets of a kind.
         compiling: All that the compiler did, its passes and the generation of code.
         passes: Each of `Capture.runs` in the same order, without what ran inside it that is a run of its own.
+        phases: What `compiling` consists of, in the order in which it begins, as far as the compiler tells: `PASSES`,
+            what comes after it, and `REST`, which nothing is recorded of. They sum to `compiling`.
     """
 
     tracing: float = 0.0
     lowering: float = 0.0
     compiling: float = 0.0
     passes: tuple[float, ...] = ()
+    phases: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
