@@ -93,6 +93,40 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class Equations:
+    """How many equations of the jaxpr, those of inner jaxprs among them, one part of the program has.
+
+    Attributes:
+        scope: The name stack that they are under, as `Encoder/dropout`, with JAX's own marks such as `jvp(...)`.
+        function: The Python function that they are of.
+        number: How many.
+    """
+
+    scope: str
+    function: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An array that the program closes over, so that it is a part of the program and not an argument.
+
+    Attributes:
+        dtype: Its element type, such as `float32`.
+        shape: Its dimensions.
+        size: Bytes.
+        file: The file with the line that first uses it, or an empty string.
+        line: That line, or 0.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """Work that the optimized module does, counted by a cost model and not measured.
 
@@ -181,6 +215,9 @@ class Capture:
         times: How long it took to make, which two captures that are the same otherwise differ in.
         is_stepped: Whether `passes` holds the module after each pass that changed it. One that was made without is
             made in less time and memory, and has no `passes`.
+        equations: The jaxpr's equations by part of the program.
+        constants: The arrays of more than 1 KiB that the program closes over, the largest first. In `stablehlo` such a
+            literal is left out, and `dense_resource<__elided__>` stands in its place, in HLO `constant({...})`.
     """
 
     program: str
@@ -211,6 +248,8 @@ class Capture:
     error: str = field(default_factory=str)
     times: Times = field(default_factory=Times, compare=False)
     is_stepped: bool = field(default_factory=lambda: True)
+    equations: tuple[Equations, ...] = field(default_factory=tuple)
+    constants: tuple[Constant, ...] = field(default_factory=tuple)
 
     @cached_property
     def unoptimized_module(self) -> Module:

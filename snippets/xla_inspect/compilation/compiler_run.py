@@ -222,6 +222,8 @@ def assemble(
             pass_runs.complete(record.phases, made.seconds),
         ),
         is_stepped=made.is_stepped,
+        equations=lowered.traced.equations,
+        constants=lowered.traced.constants,
     )
 
 
