@@ -37,6 +37,7 @@ from xla_inspect.analysis.op_sources import (
     read_stablehlo_lines,
 )
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
+from xla_inspect.analysis.scopes import count_repeats, join_alike, name_part, read_op_scope, read_scope
 from xla_inspect.analysis.tracking import PassState, SourceLine, find_computation_lines, find_lines, follow_passes
 from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
 
@@ -65,6 +66,7 @@ __all__ = [
     "compare_modules",
     "count_executed",
     "count_operations",
+    "count_repeats",
     "custom_fusion_kind",
     "find_computation_lines",
     "find_expression",
@@ -80,6 +82,7 @@ __all__ = [
     "fused_computations",
     "is_fusion",
     "is_residual",
+    "join_alike",
     "list_collectives",
     "list_edges",
     "list_fusions",
@@ -91,13 +94,16 @@ __all__ = [
     "live_bytes",
     "main_memory_bytes",
     "measure_traffic",
+    "name_part",
     "parse_buffers",
     "parse_live_ranges",
     "parse_log",
     "place_buffers",
     "read_jaxpr_lines",
     "read_names",
+    "read_op_scope",
     "read_operations",
+    "read_scope",
     "read_stablehlo_lines",
     "trace_flow",
 ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
+    "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
