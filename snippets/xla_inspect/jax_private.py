@@ -172,6 +172,14 @@ def hide_frames_of(file: str) -> None:
     source_info_util.register_exclusion(file)
 
 
+def walk_frames(equation: Any) -> Iterator[tuple[str, str, int]]:  # noqa: ANN401 - its class says nothing of it
+    """Yield the file, function and line of each Python frame that an equation came from, innermost first."""
+    from jax._src import source_info_util
+
+    for frame in source_info_util.user_frames(equation.source_info.traceback):
+        yield frame.file_name, frame.function_name, frame.start_line
+
+
 def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to annotate with
     """Start XLA's own profiler in this process, without Python frames; `.stop()` returns a serialized XSpace."""
     from jaxlib import _profiler  # type: ignore[attr-defined]  # it has no stub

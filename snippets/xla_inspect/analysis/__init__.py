@@ -40,6 +40,7 @@ from xla_inspect.analysis.op_sources import (
 )
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
+from xla_inspect.analysis.scopes import count_repeats, join_alike, name_part, read_op_scope, read_scope
 from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
 from xla_inspect.analysis.tracking import (
     PassState,
@@ -88,6 +89,7 @@ __all__ = [
     "compare_modules",
     "count_executed",
     "count_operations",
+    "count_repeats",
     "custom_fusion_kind",
     "find_computation_lines",
     "find_expression",
@@ -107,6 +109,7 @@ __all__ = [
     "is_cut_anew",
     "is_fusion",
     "is_residual",
+    "join_alike",
     "list_collectives",
     "list_edges",
     "list_fusions",
@@ -120,6 +123,7 @@ __all__ = [
     "main_memory_bytes",
     "measure_traffic",
     "name_kind",
+    "name_part",
     "parse_buffers",
     "parse_live_ranges",
     "parse_log",
@@ -127,8 +131,10 @@ __all__ = [
     "read_groups",
     "read_jaxpr_lines",
     "read_names",
+    "read_op_scope",
     "read_operations",
     "read_pairs",
+    "read_scope",
     "read_stablehlo_lines",
     "trace_flow",
 ]

@@ -11,6 +11,7 @@ from xla_inspect.answers.joining import Names
 from xla_inspect.answers.kernel_times import KernelTimes, join_times
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
+from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import Recompiles, explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize
@@ -19,6 +20,7 @@ from xla_inspect.answers.text import print_answer
 __all__ = [
     "USUAL_ROWS",
     "Answer",
+    "CompileTimes",
     "Diagnosis",
     "Difference",
     "Exchange",
@@ -39,6 +41,7 @@ __all__ = [
     "compare_captures",
     "describe_json",
     "explain_memory",
+    "explain_passes",
     "explain_recompiles",
     "find_exchanges",
     "join_times",

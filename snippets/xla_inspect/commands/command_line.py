@@ -21,6 +21,7 @@ QUESTIONS: Mapping[str, str] = {
     "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
     "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
     "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
+    "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
