@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
@@ -136,7 +136,7 @@ class Kernels(Answer):
         if shown:
             yield Hint(
                 "One of them in detail:",
-                f"xla-inspect kernels {self.asked} {shown[0].name} --target {self.target}",
+                suggest("kernels", self.asked, "--kernel", shown[0].name),
             )
 
     def _tell_one(self, row: LaunchRow) -> Iterator[Part]:
@@ -154,7 +154,7 @@ class Kernels(Answer):
         if row.code:
             yield Hint(
                 f"Its code ({', '.join(row.code)}):",
-                f"xla-inspect show {self.asked} --target {self.target} --stage code --kernel {row.symbol or row.name}",
+                suggest("show", self.asked, "--stage", "code", "--kernel", row.symbol or row.name),
             )
 
 

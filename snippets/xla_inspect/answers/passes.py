@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.program_parts import count_parts, list_constants, list_repeats
 from xla_inspect.report import title
 from xla_inspect.units import format_bytes, shorten
@@ -194,7 +194,7 @@ class CompileTimes(Answer):
                 f"{most.path} is there {most.repeats} times: jax.lax.scan over stacked parameters compiles it once."
             )
         if not self.is_stepped:
-            yield Hint("What each pass changed:", f"xla-inspect passes {self.asked} --target {self.target} --changes")
+            yield Hint("What each pass changed:", suggest("passes", self.asked, "--changes"))
 
 
 _SUSPECTS = {

@@ -69,7 +69,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     options = build_parser(words[0] if words else "").parse_args([*words[:at], *words[at : at + 1]])
     if at < len(words):
         options.subject = [*options.subject[:-1], *words[at:]]
-    options.words = list(words[1:])
     return options
 
 

@@ -110,7 +110,7 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
     return join_times(
         capture,
         timing,
-        " ".join(options.subject),
+        question.retype(options, capture.target),
         shown=len(capture.after) if options.all else max(options.rows, 0),
         labelled=(str(options.label), labelled) if options.label else ("", 0),
     )
@@ -120,7 +120,7 @@ def _ask_one(capture: Capture, options: argparse.Namespace) -> Kernels:
     def tell(registers: dict[str, tuple[int, int, int]] | str) -> Kernels:
         return rank_launches(
             capture,
-            " ".join(options.subject),
+            question.retype(options, capture.target),
             names=options.kernel,
             shown=len(capture.after) if options.all else max(options.rows, 0),
             registers=registers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -115,6 +116,27 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
         whole=getattr(options, "whole", False),
         devices=max((count_devices(name) for name in asked if name), default=1),
     )
+
+
+def retype(options: argparse.Namespace, target: str = "") -> str:
+    """Return the subject with the options that all questions share, to be typed again behind another question.
+
+    Args:
+        options: The command line.
+        target: The one target that an answer is of, in the place of those that were asked for.
+    """
+    asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
+    words: list[str] = []
+    for name in ("args", "args_from", "mesh", "only"):
+        if value := getattr(options, name):
+            words += [f"--{name.replace('_', '-')}", value]
+    for name in ("donate", "static", "xla"):
+        for value in getattr(options, name):
+            words += [f"--{name}", value]
+    words += ["--grad"] * options.grad + (["--vmap", str(options.vmap)] if options.vmap else [])
+    for name in asked or ():
+        words += ["--target", name] if name else []
+    return shlex.join([*words, *options.subject])
 
 
 def read_subject(request: Request, limit: float) -> Subject:
