@@ -2,8 +2,8 @@
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
 from xla_inspect.answers.html import write_fragment, write_page
-from xla_inspect.answers.joining import Names
-from xla_inspect.answers.kernel_times import KernelTimes, join_times
+from xla_inspect.answers.joining import Names, join_times
+from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize

@@ -104,6 +104,9 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
 
 def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.Namespace) -> KernelTimes:
     source, timing = measured
+    if not timing.names_instructions and source.has_starts:
+        # Only what runs before and after them tells of which launch kernels of libraries are.
+        timing = measure(source, Names(capture).symbols)
     labelled = 0
     if options.label:
         labelled, _ = write_labelled(source, options.label, Names(capture).label)
