@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import find_lines, list_launches
 from xla_inspect.answers.kernel_times import KernelTimes, MeasuredLaunch, Unjoined
 from xla_inspect.answers.launch_rows import describe_launches, find_scope, read_line, show_place
+from xla_inspect.answers.line_totals import sum_lines
 from xla_inspect.report import STATEMENT, explain_absence, find_hardware
 from xla_inspect.traces import Label
 
@@ -77,8 +79,8 @@ class Names:
     @cached_property
     def symbols(self) -> frozenset[str]:
         """The kernels that one launch alone runs, by name: it is known what runs before one of them, and what next."""
-        named = [launch.thunk.symbol for launch in self._launches if launch.thunk and launch.thunk.symbol]
-        return frozenset(symbol for symbol in named if named.count(symbol) == 1)
+        named = Counter(launch.thunk.symbol for launch in self._launches if launch.thunk)
+        return frozenset(symbol for symbol, number in named.items() if symbol and number == 1)
 
     def find_between(self, after: str, before: str, *, is_copy: bool) -> str:
         """Return the launch that must be what ran between two kernels of one stream, or an empty string if none must.
@@ -216,6 +218,7 @@ def join_times(
         joined_seconds=sum(row.seconds for row in measured),
         other_seconds=dict(sorted(others.items(), key=lambda other: -other[1])),
         launches=tuple(measured),
+        lines=sum_lines((row.where, row.text, row.seconds) for row in measured),
         unjoined=tuple(unjoined),
         unseen=tuple(name for name in rows if name not in seen) if measured else (),
         shown=shown,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table
 from xla_inspect.answers.kernels import show_seconds
+from xla_inspect.answers.line_totals import LineTotal, tell_lines
 from xla_inspect.plural import plural
 from xla_inspect.report import lane, title
 from xla_inspect.units import shorten
@@ -101,6 +102,7 @@ class KernelTimes(Answer):
         joined_seconds: How much of that belongs to launches of the program.
         other_seconds: How much of it the profile says is of other programs, by module.
         launches: What was measured, the longest first.
+        lines: The same by line of Python, in seconds.
         unjoined: What belongs to no launch, the longest first.
         unseen: Launches that the profile does not have.
         shown: How many launches are told, from the first.
@@ -121,6 +123,7 @@ class KernelTimes(Answer):
     joined_seconds: float
     other_seconds: Mapping[str, float]
     launches: tuple[MeasuredLaunch, ...]
+    lines: tuple[LineTotal, ...]
     unjoined: tuple[Unjoined, ...]
     unseen: tuple[str, ...]
     shown: int
@@ -160,6 +163,8 @@ class KernelTimes(Answer):
         if rest := self.launches[self.shown :]:
             share = sum(row.share for row in rest)
             yield f"{plural(len(rest), 'more launch', 'more launches')}, {share:.1%} of the time; --all shows all."
+        if len(self.launches) > len(self.lines) > 1:
+            yield tell_lines(self.lines, "time", show_seconds)
         yield from self._tell_others()
         if any(row.known_by == "symbol" for row in self.launches) and self.form.startswith("Nsight"):
             yield "Nsight knows kernels by their symbols alone: another program's of the same symbol count too."
