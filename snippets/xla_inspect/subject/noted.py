@@ -104,7 +104,8 @@ def note(
     count = len(args)
     at_static = {at % count for at in info.static_argnums if -count <= at < count} if count else set()
     by_name = {name: value for name, value in kwargs.items() if name in info.static_argnames}
-    statics: dict[int | str, Any] = {**{at: args[at] for at in sorted(at_static)}, **by_name}
+    statics: dict[int | str, Any] = {at: args[at] for at in sorted(at_static)}
+    statics.update(by_name)
     source = open_equinox(function, args) or function
     jitted = Jitted(function, info, source, statics, traced)
     given = tuple(value for at, value in enumerate(args) if at not in at_static)
