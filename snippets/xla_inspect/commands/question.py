@@ -154,13 +154,15 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     answers = list(question.ask(subject, targets, options))
     if options.json:
         texts = [write_json(answer) for answer in answers]
+        if subject.others:
+            say(name_others(subject))
         out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
     else:
         paper = open_answer_paper(out)
         for answer in answers:
             print_answer(answer, paper)
         if subject.others:
-            paper.say(f"also compiled by the script: {', '.join(subject.others)} (--only NAME)")
+            paper.say(name_others(subject))
     if options.html:
         write_file(options.html, "\n".join(write_page(answer, subject.name) for answer in answers))
     for reason in missing:
@@ -199,6 +201,11 @@ def answer_each[T](subject: Subject, targets: Sequence[str], ask: Callable[[str]
     """
     for target in targets:
         yield ask(target if subject.call is None else subject.name_target(target))
+
+
+def name_others(subject: Subject) -> str:
+    """Return what is said of what else a script compiles."""
+    return f"also compiled by the script: {', '.join(subject.others)} (--only NAME)"
 
 
 def check_output(path: Path, *, force: bool) -> None:
