@@ -48,10 +48,15 @@ def thread_settings() -> object:
 def lent_context() -> Iterator[None]:
     """Let this thread lower in the MLIR context that an earlier one left, and leave it for a later one.
 
-    To make one takes longer than to lower most programs. JAX itself uses each ten times, and keeps it by thread.
+    To make one takes longer than to lower most programs. JAX itself uses each ten times, and keeps it by thread; before
+    0.11 it makes one for each program, and there is none to lend.
     """
-    from jax._src.interpreters.mlir import _thread_local_context as context
+    from jax._src.interpreters import mlir
 
+    context = getattr(mlir, "_thread_local_context", None)
+    if context is None:
+        yield
+        return
     # A list's pop and append are whole: no two threads have the same one.
     context.set_local(_contexts.pop() if _contexts else None)
     try:
@@ -165,6 +170,14 @@ def hide_frames_of(file: str) -> None:
     from jax._src import source_info_util
 
     source_info_util.register_exclusion(file)
+
+
+def walk_frames(equation: Any) -> Iterator[tuple[str, str, int]]:  # noqa: ANN401 - its class says nothing of it
+    """Yield the file, function and line of each Python frame that an equation came from, innermost first."""
+    from jax._src import source_info_util
+
+    for frame in source_info_util.user_frames(equation.source_info.traceback):
+        yield frame.file_name, frame.function_name, frame.start_line
 
 
 def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to annotate with

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -13,6 +14,7 @@ from xla_inspect.subject import (
     Request,
     Subject,
     is_saved,
+    read_flags,
     read_function,
     read_mesh,
     read_saved,
@@ -62,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None
     about.add_argument("--static", metavar="ARG", action="append", default=[], help="number or name; may repeat")
     about.add_argument("--grad", action="store_true", help="its gradient, by the first argument")
     about.add_argument("--vmap", metavar="N", type=int, default=0, help="mapped over a batch of N")
+    about.add_argument("--xla", metavar="NAME=VALUE", action="append", default=[], help="an option of XLA; may repeat")
     about.add_argument("--only", metavar="NAME", default="", help="which function that a script compiles")
     repeat = {
         "action": "append",
@@ -85,6 +88,7 @@ def add_forms(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--json", action="store_true", help="print it as JSON")
     how.add_argument("--html", metavar="FILE", type=Path, help="write it as a page too")
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
+    how.add_argument("--no-times", action="store_true", help="leave out times, which are of one machine and moment")
 
 
 def read_request(options: argparse.Namespace, words: Sequence[str] | None = None) -> Request:
@@ -108,9 +112,31 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
         grad=options.grad,
         vmap=options.vmap,
         only=options.only,
+        xla=read_flags(options.xla),
         whole=getattr(options, "whole", False),
         devices=max((count_devices(name) for name in asked if name), default=1),
     )
+
+
+def retype(options: argparse.Namespace, target: str = "") -> str:
+    """Return the subject with the options that all questions share, to be typed again behind another question.
+
+    Args:
+        options: The command line.
+        target: The one target that an answer is of, in the place of those that were asked for.
+    """
+    asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
+    words: list[str] = []
+    for name in ("args", "args_from", "mesh", "only"):
+        if value := getattr(options, name):
+            words += [f"--{name.replace('_', '-')}", value]
+    for name in ("donate", "static", "xla"):
+        for value in getattr(options, name):
+            words += [f"--{name}", value]
+    words += ["--grad"] * options.grad + (["--vmap", str(options.vmap)] if options.vmap else [])
+    for name in asked or ():
+        words += ["--target", name] if name else []
+    return shlex.join([*words, *options.subject])
 
 
 def read_subject(request: Request, limit: float) -> Subject:
@@ -145,31 +171,49 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
         InspectError: As `read_subject`, or the file of an answer is there already.
         TargetUnavailableError: This machine can compile for none of the targets.
     """
-    from xla_inspect.answers import print_answer, write_json, write_page
-
     if options.html:
         check_output(options.html, force=options.force)
+    if take_names := getattr(question, "take_names", None):
+        take_names(options)
     subject = read_subject(read_request(options), options.load_limit)
+    subject.is_timed = not options.no_times
     targets, missing = choose_targets(question.USUAL, subject, options.target)
     answers = list(question.ask(subject, targets, options))
-    if options.json:
-        texts = [write_json(answer) for answer in answers]
-        if subject.others:
-            say(name_others(subject))
-        out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
-    else:
-        paper = open_answer_paper(out)
-        for answer in answers:
-            print_answer(answer, paper)
-        if subject.others:
-            paper.say(name_others(subject))
-    if options.html:
-        write_file(options.html, "\n".join(write_page(answer, subject.name) for answer in answers))
+    tell(answers, subject.name, options, out, others=subject.others)
     for reason in missing:
         say(reason)
     if missing:
         return MISSING
     return 0 if all(answer.holds for answer in answers) else NO
+
+
+def tell(
+    answers: Sequence[Answer], name: str, options: argparse.Namespace, out: TextIO, *, others: Sequence[str] = ()
+) -> None:
+    """Print answers in the form that was asked for, and write the page of them.
+
+    Args:
+        answers: The answers.
+        name: What they are about.
+        options: The command line.
+        out: Where to.
+        others: What else could have been asked about.
+    """
+    from xla_inspect.answers import print_answer, write_json, write_page
+
+    if options.json:
+        texts = [write_json(answer) for answer in answers]
+        if others:
+            say(name_others(others))
+        out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
+    else:
+        paper = open_answer_paper(out)
+        for answer in answers:
+            print_answer(answer, paper)
+        if others:
+            paper.say(name_others(others))
+    if options.html:
+        write_file(options.html, "\n".join(write_page(answer, name) for answer in answers))
 
 
 def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
@@ -203,9 +247,9 @@ def answer_each[T](subject: Subject, targets: Sequence[str], ask: Callable[[str]
         yield ask(target if subject.call is None else subject.name_target(target))
 
 
-def name_others(subject: Subject) -> str:
+def name_others(others: Sequence[str]) -> str:
     """Return what is said of what else a script compiles."""
-    return f"also compiled by the script: {', '.join(subject.others)} (--only NAME)"
+    return f"also compiled by the script: {', '.join(others)} (--only NAME)"
 
 
 def check_output(path: Path, *, force: bool) -> None:

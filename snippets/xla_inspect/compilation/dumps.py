@@ -61,12 +61,14 @@ class Dumps:
         files: The part of a file's name after module number and module name, with its text (or bytes for `.o`).
         passes: File names of the modules dumped between passes, in order, with their text.
         metadata: The text of the record of pass runs, or an empty string (a CPU compile writes none).
+        written: When each of the program's files was written, by the system's clock.
     """
 
     files: dict[str, str] = field(default_factory=dict)
     objects: dict[str, bytes] = field(default_factory=dict)
     passes: list[tuple[str, str]] = field(default_factory=list)
     metadata: str = ""
+    written: dict[str, float] = field(default_factory=dict)
 
     def find(self, ending: str) -> str:
         """Return the text of the file whose name ends so, or an empty string."""
@@ -86,14 +88,27 @@ def compile_with_dumps(
     Raises:
         InspectError: The compiler does not know an option, or refuses its value.
     """
-    try:
-        return stage.compile({**options, **list_options(target.kind, folder, passes=passes)})
-    except RuntimeError as error:
-        match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
-        if not match:
-            raise
-        message = f"target {target.name!r}: the compiler refuses an option ({error}); see xla.proto of the XLA it is of"
-        raise InspectError(message) from error
+    wanted = list_options(target.kind, folder, passes=passes)
+    while True:
+        try:
+            return stage.compile({**options, **{name: wanted[name] for name in wanted if name not in _UNKNOWN}})
+        except RuntimeError as error:
+            match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
+            name = match and (match[1] or match[2])
+            if not name:
+                raise
+            if name in wanted and name not in _UNKNOWN:
+                # An older compiler than the one that this is made with: it dumps as well without.
+                _UNKNOWN.add(name)
+                continue
+            message = (
+                f"target {target.name!r}: the compiler refuses an option ({error}); see xla.proto of the XLA it is of"
+            )
+            raise InspectError(message) from error
+
+
+_UNKNOWN: set[str] = set()
+"""Options of dumping that the compilers of this process do not know."""
 
 
 def list_options(kind: str, folder: Path, *, passes: bool = True) -> dict[str, Any]:
@@ -200,6 +215,7 @@ def read(folder: Path) -> Dumps:
             modules.setdefault(match["module"], []).append((re.sub(r"^cl_\d+\.", "", match["rest"]), path))
     programs = [files for files in modules.values() if any(rest.endswith(GIVEN) for rest, _ in files)]
     for rest, path in max(programs, key=len, default=[]):
+        dumps.written[rest] = path.stat().st_mtime
         if path.suffix == ".o":
             dumps.objects[rest] = path.read_bytes()
         elif re.match(r"\d{4,}\.", rest):

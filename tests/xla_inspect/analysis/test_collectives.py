@@ -7,7 +7,7 @@ from jax.sharding import PartitionSpec as P
 
 from programs import exchange, train_step
 from xla_inspect import Capture, capture
-from xla_inspect.analysis.collectives import Collective, list_collectives
+from xla_inspect.analysis.collectives import list_collectives
 from xla_inspect.hlo import parse_module
 
 EIGHT = ("cpu:8", "h100:8", "tpu-v5e:2x4")
@@ -74,4 +74,6 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
   ROOT %y = f32[8]{{0}} all-to-all(%x), channel_id=1, replica_groups={groups}, dimensions={{0}}
 }}
 """
-    assert list_collectives(parse_module(text)) == (Collective("y", "all-to-all", 32, size, is_async=False),)
+    (found,) = list_collectives(parse_module(text))
+    assert (found.name, found.kind, found.operand_bytes, found.group) == ("y", "all-to-all", 32, size)
+    assert (found.is_async, found.runs, found.within) == (False, 1, ())
