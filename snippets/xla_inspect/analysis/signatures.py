@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -103,6 +104,13 @@ class Signature:
     options: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def parts(self) -> frozenset[int]:
+        """All of it by number, but for the function, which says nothing of which call is like which."""
+        held = (self.leaves, self.nodes, self.statics, self.options, self.settings)
+        parts = (hash((at, item)) for at, each in enumerate(held) for item in each.items())
+        return frozenset((*parts, *map(hash, self.keywords)))
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -130,13 +138,8 @@ def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, t
         earlier: One or more.
         later: The later one.
     """
-    compared = [(at, compare(each, later)) for at, each in enumerate(earlier)]
-    return min(compared, key=lambda found: (_weigh(found[1]), -found[0]))
-
-
-def _weigh(differences: Sequence[Difference]) -> int:
-    # A function that is new each time differs always, and so says nothing of which call is near.
-    return sum(1 + each.more for each in differences if each.kind != "new function")
+    at = min(range(len(earlier)), key=lambda at: (len(earlier[at].parts ^ later.parts), -at))
+    return at, compare(earlier[at], later)
 
 
 def compare(earlier: Signature, later: Signature) -> tuple[Difference, ...]:

@@ -34,8 +34,11 @@ ADVICE: Mapping[str, str] = {
 }
 """What would save a compile, by the kind of difference."""
 
-_NAME, _WHERE, _SHOWN, _ROWS = 24, 36, 3, 12
-"""Characters of a name, of a name with its place, and how many functions and causes are shown."""
+_NAME, _WHERE = 24, 36
+"""Characters of a name, and of a name with its place."""
+
+_NAMED, _ROWS, _SHOWN = 5, 12, 3
+"""How many functions that are compiled once are named, and how many causes and pieces of advice are given."""
 
 _MUCH = 0.1
 """The share of a script's time from which on the operations of one line are told."""
@@ -188,16 +191,12 @@ class Recompiles(Answer):
     def _list_functions(self) -> Table:
         many = [function for function in self.functions if len(function.calls) > 1]
         once = [function for function in self.functions if len(function.calls) == 1]
-        # Few that are compiled once are named; many are summed up.
-        named = once if len(once) <= _SHOWN else []
+        # Of what is compiled once, what took longest is named, and the rest summed up.
+        named = once if len(once) <= _NAMED + 1 else once[:_NAMED]
         rows = [_describe(_call(each), each.calls) for each in (*many, *named)]
-        if len(once) > len(named):
-            calls = [call for function in once for call in function.calls]
-            rows.append(
-                _describe(
-                    shorten(f"{len(once)} that were once: {', '.join(each.name for each in once)}", _WHERE), calls
-                )
-            )
+        if rest := once[len(named) :]:
+            calls = [call for function in rest for call in function.calls]
+            rows.append(_describe(f"{len(rest)} more, once each", calls))
         if self.own:
             seconds = sum(each.seconds for each in self.own)
             rows.append(("JAX's own operations", "", str(self.own_compiles), _write(seconds), "", "", ""))

@@ -203,13 +203,15 @@ def tell(
 
     if options.json:
         texts = [write_json(answer) for answer in answers]
+        if others:
+            say(name_others(others))
         out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
     else:
         paper = open_answer_paper(out)
         for answer in answers:
             print_answer(answer, paper)
         if others:
-            paper.say(f"also compiled by the script: {', '.join(others)} (--only NAME)")
+            paper.say(name_others(others))
     if options.html:
         write_file(options.html, "\n".join(write_page(answer, name) for answer in answers))
 
@@ -243,6 +245,11 @@ def answer_each[T](subject: Subject, targets: Sequence[str], ask: Callable[[str]
     """
     for target in targets:
         yield ask(target if subject.call is None else subject.name_target(target))
+
+
+def name_others(others: Sequence[str]) -> str:
+    """Return what is said of what else a script compiles."""
+    return f"also compiled by the script: {', '.join(others)} (--only NAME)"
 
 
 def check_output(path: Path, *, force: bool) -> None:

@@ -56,9 +56,22 @@ def matches(named: str, function: Any) -> bool:
 def _name_transform(wrapper: Any) -> str:
     """Return the name of the transformation of JAX's that made a wrapper, such as `value_and_grad`, or none."""
     code = getattr(wrapper, "__code__", None)
-    if code is None or not code.co_name.endswith("_f") or not _is_of_jax(code.co_filename):
+    if code is None or not _is_of_jax(code.co_filename):
         return ""
-    return str(code.co_name.removesuffix("_f"))
+    made, nested, _ = code.co_qualname.partition(".<locals>")
+    if made == "api_boundary":
+        # Around most of them is what shortens the tracebacks of their errors.
+        inner = _read_cell(wrapper)
+        return "" if inner is None or inner is wrapper else _name_transform(inner)
+    return made if nested and made.isidentifier() and not made.startswith("_") else ""
+
+
+def _read_cell(function: Any) -> Any:
+    """Return what a function closes over by the name that JAX gives to a function that it wraps, or None."""
+    names, cells = function.__code__.co_freevars, function.__closure__ or ()
+    with suppress(ValueError):
+        return next((cell.cell_contents for name, cell in zip(names, cells, strict=True) if name == "fun"), None)
+    return None
 
 
 def open_wrappers(function: Any) -> Any:
@@ -87,11 +100,7 @@ def _list_wrappers(function: Any) -> list[Any]:
 def _look_inside(function: Any) -> Any:
     """Return the function that another holds, as those do that Flax's transformations and `jax.pmap` jit."""
     if inspect.isfunction(function):
-        if function.__module__ != "jax._src.pmap":
-            return None
-        names, cells = function.__code__.co_freevars, function.__closure__ or ()
-        with suppress(ValueError):
-            return next((cell.cell_contents for name, cell in zip(names, cells, strict=True) if name == "fun"), None)
+        return _read_cell(function) if function.__module__ == "jax._src.pmap" else None
     if inspect.isroutine(function) or isinstance(function, type):
         return None
     held = getattr(function, "f", None)

@@ -21,7 +21,7 @@ from xla_inspect.subject.subject import Subject
 from xla_inspect.subject.watching import ReachedError, Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from xla_inspect.subject.noted import Noted
     from xla_inspect.subject.request import Request
@@ -33,11 +33,11 @@ def read_script(request: Request) -> Subject:
     Raises:
         InspectError: There is no such script, it ends with an error status, or nothing of it can be asked about.
     """
-    name, arguments, code, module = _find_code(request)
+    name, words, code, module = _find_code(request)
     targets.simulate_cpus(request.devices)
     watch = Watch(request.only, signed=request.whole)
     begun = time.perf_counter()
-    with _watched(watch), _as_main(module, [str(module.__file__), *arguments]):
+    with _watched(watch), _as_main(module, words):
         _run(code, module, name)
     seconds = time.perf_counter() - begun
     jax_private.leave_meshes()
@@ -48,8 +48,8 @@ def read_script(request: Request) -> Subject:
     return Subject(noted.name, noted.call, others=tuple(sorted(others)))
 
 
-def _find_code(request: Request) -> tuple[str, Sequence[str], types.CodeType, types.ModuleType]:
-    """Return a script's name, its arguments, its code, and the module that it will be, `__main__`."""
+def _find_code(request: Request) -> tuple[str, list[str], types.CodeType, types.ModuleType]:
+    """Return a script's name, the words that it is told, its code, and the module that it will be, `__main__`."""
     words = request.words[1:]
     if not words or words == ("-m",):
         message = "run what? Write run SCRIPT.py and its arguments, or run -m package.module and its arguments"
@@ -65,7 +65,7 @@ def _find_code(request: Request) -> tuple[str, Sequence[str], types.CodeType, ty
             raise InspectError(message)
         module.__spec__, module.__loader__, module.__package__ = spec, spec.loader, spec.parent
         module.__file__ = spec.origin
-        return words[1], words[2:], code, module
+        return words[1], [str(spec.origin), *words[2:]], code, module
     path = Path(words[0])
     if path.is_dir():
         path /= "__main__.py"
@@ -73,14 +73,14 @@ def _find_code(request: Request) -> tuple[str, Sequence[str], types.CodeType, ty
         message = f"no file {path}"
         raise InspectError(message)
     put_on_path(path.absolute().parent)
-    module.__file__ = str(path)
+    module.__file__ = str(path.absolute())
     module.__package__ = None
     try:
         code = compile(path.read_bytes(), str(path.absolute()), "exec", dont_inherit=True)
     except ValueError as error:
         message = f"{path} is no Python file: {error}"
         raise InspectError(message) from error
-    return words[0], words[1:], code, module
+    return words[0], list(words), code, module
 
 
 def _find_spec(name: str) -> importlib.machinery.ModuleSpec:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import inspect
 import itertools
 import weakref
@@ -29,6 +30,9 @@ _OPTIONS = {
     "compiler_options": ("compiler_options_kvs",),
 }
 
+_KEPT = 256
+"""How many outlines of arguments are kept."""
+
 _numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _count = itertools.count(1)
 
@@ -46,11 +50,11 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
     leaves: dict[str, Leaf] = {}
     nodes: dict[str, Value] = {}
     for name, value in named.items():
-        for keys, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
-            leaves[name + jax.tree_util.keystr(keys)] = _describe(leaf)
-        for path, container, held in _list_nodes(jax.tree.structure(value), name):
-            nodes[path] = Value(container)
-            statics |= {f"{path}.{field}" if field else path: part for field, part in held.items()}
+        flat, tree = jax.tree.flatten(value)
+        outline = _outline(name, tree, value)
+        leaves.update(zip(outline.leaves, map(_describe, flat), strict=True))
+        nodes |= outline.nodes
+        statics |= outline.held
     options = {
         name: ", ".join(map(str, next(filter(None, (_list(getattr(info, field, ())) for field in fields)), ())))
         for name, fields in _OPTIONS.items()
@@ -66,6 +70,40 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
         options,
         settings,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Outline:
+    """The paths of a pytree: of its leaves, of its containers with what they are, and of what these hold besides."""
+
+    leaves: list[str]
+    nodes: dict[str, Value]
+    held: dict[str, Any]
+
+
+_outlines: dict[Any, _Outline] = {}
+
+
+def _outline(name: str, tree: Any, value: Any) -> _Outline:
+    """Return the outline of an argument, worked out once for arguments of one structure."""
+    try:
+        known = _outlines.get((name, tree))
+    except Exception:  # noqa: BLE001 - what a structure holds may have no hash, or compare in its own way
+        return _make_outline(name, tree, value)
+    if known is None:
+        if len(_outlines) > _KEPT:
+            _outlines.clear()
+        known = _outlines[name, tree] = _make_outline(name, tree, value)
+    return known
+
+
+def _make_outline(name: str, tree: Any, value: Any) -> _Outline:
+    paths = [name + jax.tree_util.keystr(keys) for keys, _ in jax.tree_util.tree_flatten_with_path(value)[0]]
+    nodes, held = {}, {}
+    for path, container, fields in _list_nodes(tree, name):
+        nodes[path] = Value(container)
+        held.update({f"{path}.{field}" if field else path: part for field, part in fields.items()})
+    return _Outline(paths, nodes, held)
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -141,8 +179,6 @@ def _merge(arrays: Any, held: Any) -> Any:
 
 
 def _describe(leaf: Any) -> Leaf:
-    from jax.dtypes import canonicalize_dtype
-
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
     if shape is None or dtype is None:
         weak = type(leaf) in {int, float, complex}
@@ -151,12 +187,15 @@ def _describe(leaf: Any) -> Leaf:
         except TypeError:
             kind = type(leaf).__name__
         return Leaf((), kind, weak, "", f"Python {type(leaf).__name__}")
-    if not jax.numpy.issubdtype(dtype, jax.dtypes.extended):
-        dtype = canonicalize_dtype(dtype)
-    origin = "NumPy" if type(leaf).__module__.partition(".")[0] == "numpy" else ""
-    return Leaf(tuple(shape), _shorten(dtype), bool(getattr(leaf, "weak_type", False)), _place(leaf), origin)
+    is_numpy = type(leaf).__module__.partition(".")[0] == "numpy"
+    if is_numpy:
+        # As JAX takes it, which is with fewer bits where it is not told to use 64.
+        dtype = jax.dtypes.canonicalize_dtype(dtype)
+    weak = bool(getattr(leaf, "weak_type", False))
+    return Leaf(tuple(shape), _shorten(dtype), weak, _place(leaf), "NumPy" if is_numpy else "")
 
 
+@functools.cache
 def _shorten(dtype: Any) -> str:
     name = str(dtype)
     for long, short in _SHORT.items():
@@ -169,6 +208,11 @@ def _place(leaf: Any) -> str:
     sharding = getattr(leaf, "sharding", None)
     if sharding is None or not (getattr(leaf, "committed", True)):
         return ""
+    return _name_sharding(sharding)
+
+
+@functools.cache
+def _name_sharding(sharding: jax.sharding.Sharding) -> str:
     if isinstance(sharding, jax.sharding.NamedSharding):
         axes = ", ".join(f"{name}={size}" for name, size in sharding.mesh.shape.items())
         return f"{str(sharding.spec).removeprefix('PartitionSpec')} on {axes}"

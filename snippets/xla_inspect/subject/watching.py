@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import jax_private
@@ -89,6 +90,7 @@ class Watch:
     def watching(self) -> Iterator[None]:
         """Watch all threads meanwhile. JAX must have been imported."""
         _listen()
+        jax_private.hide_frames_of(str(Path(__file__).parent))
         _active.append(self)
         try:
             with jax_private.watch_jit(self._trace, self._run):
@@ -218,6 +220,8 @@ class Watch:
 
 
 _KEPT = 64
+"""How many phases of a thread are kept, to be told from those inside of them."""
+
 _active: list[Watch] = []
 
 

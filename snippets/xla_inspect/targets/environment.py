@@ -106,8 +106,10 @@ def _simulate_cpus() -> None:
 def simulate_cpus(count: int) -> None:
     """Let a script find as many CPU devices as a target has, unless it or the reader says how many there are.
 
-    Before JAX is imported: it reads the environment then.
+    JAX reads the environment when it is imported: afterwards nothing is changed.
     """
+    if "jax" in sys.modules:
+        return
     if "JAX_NUM_CPU_DEVICES" in os.environ and os.environ.get(_SIMULATED) != os.environ["JAX_NUM_CPU_DEVICES"]:
         return
     os.environ.pop("JAX_NUM_CPU_DEVICES", None)
