@@ -138,7 +138,6 @@ class Exchanges(Answer):
         mesh: Axes and their sizes; empty where the program names none.
         exchanges: The collectives, those that carry most first.
         error: What the compiler said where it gave up, or an empty string.
-        warnings: What the partitioner said of values that it could only spread anew by making them whole.
     """
 
     program: str
@@ -147,7 +146,6 @@ class Exchanges(Answer):
     mesh: tuple[tuple[str, int], ...]
     exchanges: tuple[Exchange, ...]
     error: str
-    warnings: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -250,8 +248,6 @@ class Exchanges(Answer):
                 "Let the two shardings differ by one axis at a time, with a with_sharding_constraint between them, "
                 "so that an all-to-all does it."
             )
-        for warning in self.warnings:
-            yield f"The partitioner says: {warning}"
 
 
 def _name_group(one: Exchange) -> str:
