@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import pytest
 from jax.sharding import PartitionSpec as P
 
 from programs import exchange, train_step
 from xla_inspect import Capture, capture
 from xla_inspect.analysis.collectives import list_collectives
+from xla_inspect.analysis.device_groups import Mesh, read_groups
 from xla_inspect.hlo import parse_module
 
 EIGHT = ("cpu:8", "h100:8", "tpu-v5e:2x4")
@@ -77,3 +80,57 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
     (found,) = list_collectives(parse_module(text))
     assert (found.name, found.kind, found.operand_bytes, found.group) == ("y", "all-to-all", 32, size)
     assert (found.is_async, found.runs, found.within) == (False, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("groups", "axes"),
+    [
+        ("{{0,2,4,6},{1,3,5,7}}", ("a",)),
+        ("[4,2]<=[8]", ("b",)),
+        ("[2,4]<=[4,2]T(1,0)", ("a",)),
+        ("{}", ("a", "b")),
+        ("mesh['axis_0'=8] {'axis_0'}", ("a", "b")),
+        ("mesh['a'=4,'b'=2] {'b'}", ("b",)),
+        ("mesh['a'=4,'b'=2] {'a':(2)2}", ("part of a",)),
+        ("mesh['a'=4,'b'=2] {'a':(2)2,'b'}", ("part of a", "b")),
+        ("{{0,3},{1,2},{4,7},{5,6}}", ()),
+    ],
+)
+def test_groups_are_named_by_the_axes_of_the_mesh_in_each_form_that_xla_prints(
+    groups: str, axes: tuple[str, ...]
+) -> None:
+    read = read_groups(groups, 8)
+    assert read is not None
+    assert sorted(device for group in read for device in group) == list(range(8))
+    assert Mesh((("a", 4), ("b", 2))).name_axes(read) == axes
+
+
+def test_a_mesh_whose_devices_are_in_another_order_names_the_axes_all_the_same() -> None:
+    order = (0, 4, 1, 5, 2, 6, 3, 7)
+    assert Mesh((("a", 4), ("b", 2)), order).name_axes(((0, 4), (1, 5), (2, 6), (3, 7))) == ("b",)
+
+
+def test_pairs_are_named_by_the_axes_along_which_they_differ() -> None:
+    mesh = Mesh((("a", 4), ("b", 2)))
+    assert mesh.name_pairs([(0, 2), (2, 4), (4, 6), (6, 0)]) == ("a",)
+    assert mesh.name_pairs([(0, 3)]) == ("a", "b")
+
+
+def test_groups_of_a_form_that_is_not_known_are_said_to_be_unknown() -> None:
+    assert read_groups("something else", 8) is None
+    assert read_groups("mesh['a'=4,'b'=2], device_ids=[2,4]T(1,0) {'b'}", 8) is None
+
+
+@pytest.mark.parametrize("target", EIGHT)
+@pytest.mark.parametrize(("start", "stop", "trips"), [(0, 6, 6), (3, 10, 7)])
+def test_a_collective_in_a_loop_runs_as_often_as_the_loop_on_each_target(
+    target: str, start: int, stop: int, trips: int
+) -> None:
+    def swing(w: jax.Array, x: jax.Array) -> jax.Array:
+        return jax.lax.fori_loop(start, stop, lambda _, x: jnp.tanh(x @ w.T) @ w, x)
+
+    specs = (P("m"), P())
+    shapes = jax.ShapeDtypeStruct((256, 512), jnp.float32), jax.ShapeDtypeStruct((64, 512), jnp.float32)
+    found = capture(swing, *shapes, target=target, mesh={"m": 8}, specs=specs, passes=False)
+    assert {one.runs for one in list_collectives(found.module)} == {trips}
+    assert {len(one.within) for one in list_collectives(found.module)} == {1}
