@@ -9,8 +9,9 @@ from jax.sharding import PartitionSpec as P
 
 from programs import exchange, train_step
 from xla_inspect import Capture, capture
-from xla_inspect.analysis.collectives import list_collectives
+from xla_inspect.analysis.collectives import is_cut_anew, list_collectives
 from xla_inspect.analysis.device_groups import Mesh, read_groups
+from xla_inspect.analysis.value_origins import Origins
 from xla_inspect.hlo import parse_module
 
 EIGHT = ("cpu:8", "h100:8", "tpu-v5e:2x4")
@@ -134,3 +135,29 @@ def test_a_collective_in_a_loop_runs_as_often_as_the_loop_on_each_target(
     found = capture(swing, *shapes, target=target, mesh={"m": 8}, specs=specs, passes=False)
     assert {one.runs for one in list_collectives(found.module)} == {trips}
     assert {len(one.within) for one in list_collectives(found.module)} == {1}
+
+
+@pytest.mark.parametrize(("number", "is_cut"), [("%id", True), ("%layer", False)])
+def test_what_is_cut_by_the_number_of_the_device_is_told_from_what_a_loop_cuts(number: str, *, is_cut: bool) -> None:
+    text = f"""HloModule m, num_partitions=8
+
+%cut (whole: f32[64], at: s32[]) -> f32[8] {{
+  %whole = f32[64]{{0}} parameter(0)
+  %at = s32[] parameter(1)
+  ROOT %part = f32[8]{{0}} dynamic-slice(%whole, %at), dynamic_slice_sizes={{8}}
+}}
+
+ENTRY %main (x: f32[8], layer: s32[]) -> f32[8] {{
+  %x = f32[8]{{0}} parameter(0)
+  %layer = s32[] parameter(1)
+  %partition = u32[] partition-id()
+  %id = s32[] convert(%partition)
+  %eight = s32[] constant(8)
+  %place = s32[] multiply({number}, %eight)
+  %all = f32[64]{{0}} all-gather(%x), channel_id=1, replica_groups=[1,8]<=[8], dimensions={{0}}
+  ROOT %fused = f32[8]{{0}} fusion(%all, %place), kind=kLoop, calls=%cut
+}}
+"""
+    module = parse_module(text)
+    (found,) = list_collectives(module)
+    assert is_cut_anew(Origins(module), found) == is_cut
