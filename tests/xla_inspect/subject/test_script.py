@@ -51,7 +51,11 @@ JITTED = {
         "float32[4,2]",
     ),
     "in a loop": ("for n in range(3):\n    jax.jit(lambda x, n=n: x * n)(x)", "<lambda>", "float32[4,2]"),
-    "a partial application": ("def step(n, x):\n    return x * n\njax.jit(partial(step, 3))(x)", "step", "float32[4,2]"),
+    "a partial application": (
+        "def step(n, x):\n    return x * n\njax.jit(partial(step, 3))(x)",
+        "step",
+        "float32[4,2]",
+    ),
     "differentiated": (
         "def loss(x):\n    return (x * x).sum()\njax.jit(jax.value_and_grad(loss))(x)",
         "value_and_grad(loss)",
