@@ -7,7 +7,7 @@ import inspect
 import io
 import re
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -339,8 +339,8 @@ def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> 
     """Lower a traced program for a kind of target, or for one device where rules ask for it."""
 
     def work() -> Lowered:
-        placed = jax.default_device(device) if device else nullcontext()
-        with placed, jax_private.lent_client(device.client if device else None):
+        # The device is no default: what a rule computes by the way is computed here.
+        with jax_private.lent_client(device.client if device else None):
             return _lower(traced, target)
 
     return run_fresh(work)

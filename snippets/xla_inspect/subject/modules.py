@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +64,10 @@ def _haiku(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call
 
     made = jax.eval_shape(lambda: model.init(jax.random.key(0), *_zeros(args), **kwargs))
     first = made if isinstance(model, haiku.TransformedWithState) else (made,)
+    keys = (jax.random.key(0),) if "rng" in inspect.signature(model.apply).parameters else ()
 
     def apply(*given: Any, **kwargs: Any) -> Any:
-        return model.apply(*given[: len(first)], jax.random.key(0), *given[len(first) :], **kwargs)
+        return model.apply(*given[: len(first)], *keys, *given[len(first) :], **kwargs)
 
     return _named(apply, model), (*first, *args)
 
