@@ -25,6 +25,7 @@ _LINE = {"name": 2, "timestamp_ns": 3, "events": 4, "display_name": 11}
 _EVENT = {"metadata_id": 1, "offset_ps": 2, "duration_ps": 3, "stats": 4}
 _METADATA = {"name": 2, "display_name": 4, "stats": 5}
 _VALUE = 2
+_INT64 = 4
 _ASKED = frozenset({"hlo_op", "hlo_module", "long_name"})
 
 
@@ -138,7 +139,7 @@ def _read_stat(data: memoryview, stats: Mapping[int, str]) -> tuple[str, str | f
         elif number == 7:  # noqa: PLR2004 - ref_value: a text that many share is the name of a stat
             said = stats.get(value, "")
         else:
-            said = wire.as_signed(value)
+            said = wire.as_signed(value) if number == _INT64 else value
     return name, said
 
 
