@@ -163,7 +163,11 @@ def _keep_first_hand(
 
 def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
     """Yield each event of a line, by its number, with its time without that of the events inside it."""
-    order = sorted(range(len(track.keys)), key=lambda at: (track.starts[at], -track.durations[at]))
+    order: Sequence[int] = range(len(track.keys))
+    later = zip(track.starts[1:], track.durations[1:], strict=True)
+    # Profilers write a line in order, and a sort would take several times the memory of the rest.
+    if any((start, -duration) < (track.starts[at], -track.durations[at]) for at, (start, duration) in enumerate(later)):
+        order = sorted(order, key=lambda at: (track.starts[at], -track.durations[at]))
     own = array("d", track.durations)
     around: list[int] = []
     for at in order:
