@@ -212,6 +212,7 @@ def join_times(
         form=timing.form,
         device=timing.device,
         devices=timing.devices,
+        programs=timing.programs.get(capture.module.name, 0),
         seconds=total,
         joined_seconds=sum(row.seconds for row in measured),
         other_seconds=dict(sorted(others.items(), key=lambda other: -other[1])),

@@ -166,6 +166,23 @@ def test_another_compile_of_the_same_name_is_suspected(tmp_path: Path) -> None:
     assert "most of its names are not in this compile" in " ".join(tell(answer).split())
 
 
+def test_programs_of_one_name_are_counted_since_nothing_tells_them_apart(tmp_path: Path) -> None:
+    name = next(launch.name for launch in list_launches(capture(scanned, *EXAMPLE, target="h100")))
+    for numbers in (["7", "7"], ["7", "8"]):
+        events = [
+            profiles.Ran("k", at, 1, {"hlo_op": name, "hlo_module": "jit_scanned", "program_id": number})
+            for at, number in enumerate(numbers)
+        ]
+        planes = {"/device:GPU:0": {profiles.STREAM: events}}
+        for path in (
+            profiles.write_xspace(tmp_path / "g.xplane.pb", planes),
+            profiles.write_chrome(tmp_path / "g.json", planes),
+        ):
+            answer = join("h100", path)
+            assert answer.programs == len(set(numbers))
+            assert ("2 programs with the name jit_scanned" in tell(answer)) == (answer.programs == 2)
+
+
 def test_what_is_told_fits_80_columns_and_every_field_has_a_form_in_json(tmp_path: Path) -> None:
     planes = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
     answer = join("h100", profiles.write_nsight(tmp_path / "g.csv", planes))
