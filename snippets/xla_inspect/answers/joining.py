@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import find_lines, list_launches
 from xla_inspect.answers.kernel_times import KernelTimes, MeasuredLaunch, Unjoined
-from xla_inspect.answers.launch_rows import describe_launches, find_scope, read_line, show_place
+from xla_inspect.answers.launch_rows import describe_launches, find_scope, fit_symbol, read_line, show_place
 from xla_inspect.answers.line_totals import sum_lines
 from xla_inspect.report import STATEMENT, explain_absence, find_hardware
 from xla_inspect.traces import Label
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
     from xla_inspect.traces import Event, Timed, Timing
 
-# What stands in the place of what a symbol must not hold.
-_UNFIT = re.compile(r"\W")
 # What compilers and loaders put after the name of an instruction to make that of a kernel.
 _AFTER = re.compile(r"(?:_kernel|\.kernel|__\d+|_clone|\.clone)+$")
 _COPIED = re.compile(r"^\[?(?:CUDA )?mem(?:cpy|set)", re.IGNORECASE)
@@ -52,7 +50,7 @@ class Names:
             for user in self._ends(launch.scheduled):
                 self._named.setdefault(user.name, launch.name)
             symbol = launch.thunk.symbol if launch.thunk else ""
-            sharing = self._by_symbol.setdefault(symbol or _fit(launch.name), [])
+            sharing = self._by_symbol.setdefault(symbol or fit_symbol(launch.name), [])
             if launch.name not in sharing:
                 sharing.append(launch.name)
 
@@ -71,7 +69,7 @@ class Names:
         if op and op in self._instructions:
             return op, "name"
         # Without a module, or with the name of several commands in one, only the symbol tells.
-        for symbol in (name, _fit(name), _AFTER.sub("", name), _fit(_AFTER.sub("", name))):
+        for symbol in (name, fit_symbol(name), _AFTER.sub("", name), fit_symbol(_AFTER.sub("", name))):
             if symbol in self._by_symbol:
                 return self._by_symbol[symbol][0], "symbol"
         return "", ""
@@ -214,6 +212,7 @@ def join_times(
         form=timing.form,
         device=timing.device,
         devices=timing.devices,
+        programs=timing.programs.get(capture.module.name, 0),
         seconds=total,
         joined_seconds=sum(row.seconds for row in measured),
         other_seconds=dict(sorted(others.items(), key=lambda other: -other[1])),
@@ -265,7 +264,3 @@ def explain(timed: Timed, names: Names) -> str:
 
 def _is_generated(launch: Launch) -> bool:
     return bool(launch.thunk and launch.thunk.symbol)
-
-
-def _fit(name: str) -> str:
-    return _UNFIT.sub("_", name)

@@ -98,6 +98,8 @@ class KernelTimes(Answer):
         form: What the profile is, such as `Chrome trace`.
         device: What it ran on: `gpu`, `tpu`, `cpu`, or an empty string.
         devices: On how many of these.
+        programs: How many programs of the module's name the profile has: one that was compiled again, such as for other
+            shapes, has the same name, and its times are not told apart.
         seconds: How long everything took that ran on them, added up.
         joined_seconds: How much of that belongs to launches of the program.
         other_seconds: How much of it the profile says is of other programs, by module.
@@ -119,6 +121,7 @@ class KernelTimes(Answer):
     form: str
     device: str
     devices: int
+    programs: int
     seconds: float
     joined_seconds: float
     other_seconds: Mapping[str, float]
@@ -168,6 +171,11 @@ class KernelTimes(Answer):
         yield from self._tell_others()
         if any(row.known_by == "symbol" for row in self.launches) and self.form.startswith("Nsight"):
             yield "Nsight knows kernels by their symbols alone: another program's of the same symbol count too."
+        if self.programs > 1:
+            yield (
+                f"The profile has {self.programs} programs with the name {self.module}, such as for other shapes: "
+                "what they have in common is added up."
+            )
         if self.unseen:
             yield f"Not in the profile: {shorten(', '.join(self.unseen), 200)}."
         yield from self._advise()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.report import Launched
 
+# What a symbol must not hold.
+_UNFIT = re.compile(r"\W")
 # Parts of a name that JAX gives and that say nothing of where in the reader's program it is.
 _OUTER = re.compile(r"(?:^|/)(?:p?jit\([^()]*\)|while/(?:body|cond)|closed_call|core_call|eval_jaxpr)(?=/|$)")
 
@@ -131,8 +133,14 @@ def describe_launches(
     lines = find_lines(capture, capture.module)
     languages: dict[str, list[str]] = {}
     for piece in capture.code:
-        languages.setdefault(piece.kernel, []).append(piece.language)
+        # Triton's form is kept under the name of the instruction, the rest under that of the symbol.
+        languages.setdefault(fit_symbol(piece.kernel), []).append(piece.language)
     return tuple(_describe(capture, each, lines, registers or {}, languages) for each in model_launches(capture))
+
+
+def fit_symbol(name: str) -> str:
+    """Return the name of an instruction as compilers make a symbol of it."""
+    return _UNFIT.sub("_", name)
 
 
 def show_place(line: SourceLine) -> str:
@@ -223,5 +231,5 @@ def _describe(
         registers=counted[0] if counted else None,
         spilled_bytes=counted[1] if counted else None,
         callback=HOST_CALL if calls_host(launch.instruction) else "",
-        code=tuple(dict.fromkeys(languages.get(symbol or launch.name, ()))),
+        code=tuple(dict.fromkeys(languages.get(fit_symbol(symbol or launch.name), ()))),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.subject import Subject
     from xla_inspect.traces import Source, Timing
+
+log = logging.getLogger(__name__)
 
 __all__ = ["USUAL", "add_arguments", "ask", "take_names"]
 
@@ -93,6 +96,7 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
     if options.label:
         question.check_output(options.label, force=options.force)
     source = open_trace(options.trace)
+    log.info("reading %s", source.path)
     timing = measure(source)
     # Of targets that nobody named, those of the kind that the profile is of.
     alike = [] if options.target else [target for target in targets if find(target).kind == timing.device]
@@ -113,6 +117,12 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
         timing = measure(source, Names(capture).symbols)
     labelled = 0
     if options.label:
+        if timing.device != find(capture.target).kind:
+            message = (
+                f"{source.path} is of a {timing.device.upper() or 'host'}, so it has no line of what {capture.target} "
+                "runs\nname the target that it is of with --target"
+            )
+            raise InspectError(message)
         labelled, _ = write_labelled(source, options.label, Names(capture).label)
     return join_times(
         capture,

@@ -72,7 +72,8 @@ def _keep_kernel(compiled: Capture, name: str) -> Capture:
     Raises:
         InspectError: It has none.
     """
-    code = tuple(piece for piece in compiled.code if piece.kernel == name)
+    # An instruction's name has dots where a symbol has not, and Triton's form is kept under the former.
+    code = tuple(piece for piece in compiled.code if piece.kernel.replace(".", "_") == name.replace(".", "_"))
     if not code:
         known = list(dict.fromkeys(piece.kernel for piece in compiled.code))
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]

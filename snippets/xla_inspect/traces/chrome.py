@@ -55,7 +55,9 @@ def as_event(record: Mapping[str, Any], *, detailed: bool = False) -> Event | No
     op, module = name_op(name, details)
     process, thread = _place(record)
     kept = details if detailed else {}
-    return Event(process, thread, name, op, module, start * _MICRO, max(duration, 0) * _MICRO, details=kept)
+    begin, length = start * _MICRO, max(duration, 0) * _MICRO
+    program = str(details.get("program_id", ""))
+    return Event(process, thread, name, op, module, begin, length, program=program, details=kept)
 
 
 def take_name(source: Source, record: Mapping[str, Any]) -> None:

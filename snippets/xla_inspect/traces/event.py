@@ -34,6 +34,7 @@ class Event:
         start: When it started, in nanoseconds from some beginning.
         duration: How long it took, in nanoseconds; of a sum over several, all of them.
         count: How many it stands for.
+        program: The number of the program that the module was compiled as, or an empty string likewise.
         details: What else the profile says of it, where that was asked for.
     """
 
@@ -45,6 +46,7 @@ class Event:
     start: float
     duration: float
     count: int = 1
+    program: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -37,6 +37,9 @@ def open_trace(path: Path) -> Source:
     """
     if path.is_dir():
         return open_trace(_find_newest(path))
+    if path.exists() and not path.is_file():
+        message = f"{path} is a device or a pipe, which is read once\nwrite the profile into a file, and name that"
+        raise InspectError(message)
     try:
         with path.open("rb") as file:
             start = file.read(START)

@@ -57,6 +57,7 @@ class Timing:
         form: What the file is, as `Source.form`.
         device: `gpu`, `tpu` or `cpu`: what the work ran on; an empty string where nothing ran that has a name of HLO.
         devices: On how many of these.
+        programs: How many programs there are of each module: one that was compiled again has the same name.
         rows: What ran, by name, the longest first.
     """
 
@@ -64,6 +65,7 @@ class Timing:
     form: str
     device: str
     devices: int
+    programs: Mapping[str, int]
     rows: tuple[Timed, ...]
 
     @property
@@ -103,12 +105,17 @@ def measure(source: Source, known: Collection[str] = ()) -> Timing:
     keys: dict[_Key, int] = {}
     tracks: dict[tuple[str, str], _Track] = defaultdict(_Track)
     modules: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
+    programs: dict[str, set[str]] = defaultdict(set)
     for event in source.events():
         place = event.process, event.thread
         if source.threads.get(place) == _MODULES:
-            modules[event.process].append((event.start, event.start + event.duration, bare_module(event.name)))
+            module = bare_module(event.name)
+            modules[event.process].append((event.start, event.start + event.duration, module))
+            programs[module].add(event.name)
         elif event.op or _DEVICE.search(source.processes.get(event.process, "")):
             _take(tracks[place], event, keys)
+            if event.module and event.program:
+                programs[event.module].add(event.program)
     chosen, device = _choose(tracks, source)
     names = list(keys)
     seconds: dict[tuple[_Key, _Between], float] = defaultdict(float)
@@ -123,8 +130,9 @@ def measure(source: Source, known: Collection[str] = ()) -> Timing:
             seconds[key] += own * _NANO
             counts[key] += track.counts.get(at, 1)
     rows = [Timed(*key, seconds[key, between], counts[key, between], *between) for key, between in seconds]
+    counted = {module: len(numbers) for module, numbers in programs.items()}
     rows.sort(key=lambda row: (-row.seconds, row.name))
-    return Timing(str(source.path), source.form, device, len({place[0] for place in chosen}), tuple(rows))
+    return Timing(str(source.path), source.form, device, len({place[0] for place in chosen}), counted, tuple(rows))
 
 
 def _take(track: _Track, event: Event, keys: dict[_Key, int]) -> None:
@@ -163,7 +171,11 @@ def _keep_first_hand(
 
 def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
     """Yield each event of a line, by its number, with its time without that of the events inside it."""
-    order = sorted(range(len(track.keys)), key=lambda at: (track.starts[at], -track.durations[at]))
+    order: Sequence[int] = range(len(track.keys))
+    later = zip(track.starts[1:], track.durations[1:], strict=True)
+    # Profilers write a line in order, and a sort would take several times the memory of the rest.
+    if any((start, -duration) < (track.starts[at], -track.durations[at]) for at, (start, duration) in enumerate(later)):
+        order = sorted(order, key=lambda at: (track.starts[at], -track.durations[at]))
     own = array("d", track.durations)
     around: list[int] = []
     for at in order:

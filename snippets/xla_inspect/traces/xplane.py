@@ -25,7 +25,9 @@ _LINE = {"name": 2, "timestamp_ns": 3, "events": 4, "display_name": 11}
 _EVENT = {"metadata_id": 1, "offset_ps": 2, "duration_ps": 3, "stats": 4}
 _METADATA = {"name": 2, "display_name": 4, "stats": 5}
 _VALUE = 2
-_ASKED = frozenset({"hlo_op", "hlo_module", "long_name"})
+_INT64 = 4
+_FIRST_NUMBER, _MORE = 0x08, 0x80
+_ASKED = frozenset({"hlo_op", "hlo_module", "long_name", "program_id"})
 
 
 @dataclass
@@ -138,7 +140,7 @@ def _read_stat(data: memoryview, stats: Mapping[int, str]) -> tuple[str, str | f
         elif number == 7:  # noqa: PLR2004 - ref_value: a text that many share is the name of a stat
             said = stats.get(value, "")
         else:
-            said = wire.as_signed(value)
+            said = wire.as_signed(value) if number == _INT64 else value
     return name, said
 
 
@@ -178,7 +180,7 @@ class _Reader:
         self._plane = plane
         self._detailed = detailed
         self._asked = frozenset(key for key, name in plane.stats.items() if name in _ASKED)
-        self._known: dict[tuple[int, bytes], tuple[str, str, str]] = {}
+        self._known: dict[tuple[int, bytes], tuple[str, str, str, str]] = {}
 
     def read(self, data: memoryview, process: str, thread: str, start: int) -> Event:
         """Return one event of a line that starts at some nanosecond."""
@@ -199,27 +201,30 @@ class _Reader:
         details: dict[str, Any] = {}
         if self._detailed:
             details = self._tell(key, stats)
-            name, op, module = self._name(key, details)
+            name, op, module, program = self._name(key, details)
         else:
             said = key, b"".join(stats)
             if said not in self._known:
                 self._known[said] = self._name(key, self._tell(key, stats))
-            name, op, module = self._known[said]
+            name, op, module, program = self._known[said]
         # Nanoseconds since 1970 and their thousandths: a float alone would lose these.
         begin = (start * 1000 + offset) / 1000
-        return Event(process, thread, name, op, module, begin, max(duration, 0) / 1000, details=details)
+        length = max(duration, 0) / 1000
+        return Event(process, thread, name, op, module, begin, length, program=program, details=details)
 
     def _tell(self, key: int, stats: list[memoryview]) -> dict[str, Any]:
         kind = self._plane.kinds.get(key) or _Kind()
         return {**kind.details, **dict(_read_stat(stat, self._plane.stats) for stat in stats)}
 
-    def _name(self, key: int, details: Mapping[str, Any]) -> tuple[str, str, str]:
+    def _name(self, key: int, details: Mapping[str, Any]) -> tuple[str, str, str, str]:
         name = (self._plane.kinds.get(key) or _Kind()).name
-        return name, *name_op(name, details)
+        return name, *name_op(name, details), str(details.get("program_id", ""))
 
 
 def _find_key(stat: memoryview) -> int:
-    """Return the number of a stat's name, which stands first."""
+    """Return the number of a stat's name, which stands first, mostly in one byte."""
+    if len(stat) > 1 and stat[0] == _FIRST_NUMBER and stat[1] < _MORE:
+        return stat[1]
     return next((value for number, value in wire.read_fields(stat) if number == 1 and isinstance(value, int)), 0)
 
 

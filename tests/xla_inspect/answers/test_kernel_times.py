@@ -79,13 +79,15 @@ def test_nsight_knows_symbols_alone_which_are_enough_for_all_that_is_generated(t
     assert "another program's of the same symbol" in " ".join(tell(answer).split())
 
 
+SHAPES = [jax.ShapeDtypeStruct(size, jnp.float32) for size in ((8, 64, 32, 32), (64, 64, 3, 3))]
+
+
 def convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
     return jnp.sum(jax.nn.relu(jax.lax.conv(jnp.tanh(x) * 2, kernel, (1, 1), "SAME")))
 
 
 def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_that_are_known(tmp_path: Path) -> None:
-    shapes = [jax.ShapeDtypeStruct(size, jnp.float32) for size in ((8, 64, 32, 32), (64, 64, 3, 3))]
-    made = capture(convolved, *shapes, target="h100")
+    made = capture(convolved, *SHAPES, target="h100")
     (library,) = (launch for launch in list_launches(made) if launch.opcode == "custom-call")
     planes = profiles.profile_gpu(made, STEPS)
     source = open_trace(profiles.write_nsight(tmp_path / "g.csv", planes))
@@ -102,18 +104,19 @@ def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_th
 
 
 def test_what_could_be_of_either_of_two_launches_is_of_none() -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
+    made = capture(convolved, *SHAPES, target="h100")
     names = Names(made)
-    symbols = [launch.thunk.symbol for launch in list_launches(made) if launch.thunk and launch.thunk.symbol]
-    found = {(a, b): names.find_between(a, b, is_copy=True) for a in symbols for b in symbols}
     order = [launch.name for launch in list_launches(made)]
-    by_symbol = {launch.thunk.symbol: launch for launch in list_launches(made) if launch.thunk}
-    for (before, after), name in found.items():
-        if name:
-            assert order.index(by_symbol[after].name) - order.index(by_symbol[before].name) == 2
-            assert by_symbol[before].within == by_symbol[after].within
-    assert not names.find_between("", symbols[0], is_copy=True)
-    assert not names.find_between(symbols[0], "", is_copy=True)
+    by_symbol = {launch.thunk.symbol: launch.name for launch in list_launches(made) if launch.thunk}
+    pairs = [(a, b) for a in names.symbols for b in names.symbols]
+    found = {pair: name for pair in pairs if (name := names.find_between(*pair, is_copy=False))}
+    assert len(found) == 1
+    ((before, after),) = found
+    assert order.index(by_symbol[after]) - order.index(by_symbol[before]) == 2
+    # It is a call of a library, and no copy; and what ran first or last could be of another program.
+    assert not any(names.find_between(*pair, is_copy=True) for pair in pairs)
+    assert not names.find_between("", after, is_copy=False)
+    assert not names.find_between(before, "", is_copy=False)
 
 
 def test_a_tpus_loop_is_not_counted_with_its_body(tmp_path: Path) -> None:
@@ -161,6 +164,23 @@ def test_another_compile_of_the_same_name_is_suspected(tmp_path: Path) -> None:
     planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("loop_fusion_99", 0, 5, said)]}}
     answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
     assert "most of its names are not in this compile" in " ".join(tell(answer).split())
+
+
+def test_programs_of_one_name_are_counted_since_nothing_tells_them_apart(tmp_path: Path) -> None:
+    name = next(launch.name for launch in list_launches(capture(scanned, *EXAMPLE, target="h100")))
+    for numbers in (["7", "7"], ["7", "8"]):
+        events = [
+            profiles.Ran("k", at, 1, {"hlo_op": name, "hlo_module": "jit_scanned", "program_id": number})
+            for at, number in enumerate(numbers)
+        ]
+        planes = {"/device:GPU:0": {profiles.STREAM: events}}
+        for path in (
+            profiles.write_xspace(tmp_path / "g.xplane.pb", planes),
+            profiles.write_chrome(tmp_path / "g.json", planes),
+        ):
+            answer = join("h100", path)
+            assert answer.programs == len(set(numbers))
+            assert ("2 programs with the name jit_scanned" in tell(answer)) == (answer.programs == 2)
 
 
 def test_what_is_told_fits_80_columns_and_every_field_has_a_form_in_json(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def test_a_launch_says_its_line_its_scope_and_what_of_which_line_is_in_it() -> N
     rows = {row.name: row for row in describe_launches(capture(scanned, *EXAMPLE, target="h100"))}
     softmax = next(row for row in rows.values() if row.name.startswith("triton_softmax"))
     assert softmax.text == "scores = jax.nn.softmax(x @ x.swapaxes(1, 2))"
+    assert softmax.code == ("triton", "llvm", "llvm-unoptimized", "ptx")
     assert softmax.scope.startswith("attention/")
     assert (softmax.runs, softmax.within) == (4, (softmax.within[0],))
     assert {fused.text for fused in softmax.fused} == {softmax.text}

@@ -93,6 +93,19 @@ def test_a_profile_is_of_the_target_of_its_kind_and_is_written_with_lines_once(
     assert command_line.run_here([*asked, "--force"]) == 0
 
 
+def test_a_profile_of_another_device_is_not_written_with_lines_that_are_not_its(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    trace = profiles.write_chrome(tmp_path / "trace.json", profiles.profile_gpu(made))
+    asked = ["kernels", SUBJECT, "--trace", str(trace), "--target", "cpu"]
+    assert command_line.run_here(asked) == 1
+    assert capsys.readouterr().out.startswith("trace.json is of a GPU")
+    assert command_line.run_here([*asked, "--label", str(tmp_path / "out.json")]) == 2
+    assert "name the target that it is of" in capsys.readouterr().err
+    assert not (tmp_path / "out.json").exists()
+
+
 def test_a_label_without_a_profile_and_a_file_that_is_none_are_refused_without_a_compile(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

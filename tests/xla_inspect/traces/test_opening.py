@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import profiles
 import pytest
@@ -14,9 +14,6 @@ from scanned import EXAMPLE, scanned
 from xla_inspect import capture
 from xla_inspect.errors import InspectError
 from xla_inspect.traces import measure, open_trace
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NESTED = b'{"traceEvents": [' + b'{"args": ' * 100_000
 NO_TRACE = {
@@ -54,7 +51,8 @@ def test_what_is_no_profile_is_refused_in_two_lines(content: bytes, tmp_path: Pa
 
 
 def test_no_file_and_a_folder_without_a_profile_are_refused(tmp_path: Path) -> None:
-    for path, said in ((tmp_path / "none", "No such file"), (tmp_path, "no profile in")):
+    device = Path(os.devnull)
+    for path, said in ((tmp_path / "none", "No such file"), (tmp_path, "no profile in"), (device, "is a device")):
         with pytest.raises(InspectError, match=said):
             open_trace(path)
 

@@ -90,3 +90,35 @@ def test_a_tpus_operation_is_known_by_its_short_name(tmp_path: Path) -> None:
     (event,) = open_trace(path).events(detailed=True)
     assert (event.name, event.op, event.start, event.duration) == ("fusion.3", "fusion.3", 2500, 250.5)
     assert event.details == {"long_name": ran.name, "tf_op": "jit(f)/add"}
+
+
+NUMBERS = """planes {
+  name: "/device:GPU:0"
+  lines { name: "Stream #1" timestamp_ns: 9 events {
+    metadata_id: 1 offset_ps: 2500 duration_ps: 500
+    stats { metadata_id: 300 int64_value: -5 }
+    stats { metadata_id: 2 uint64_value: 18446744073709551615 }
+    stats { metadata_id: 3 double_value: 0.25 }
+    stats { metadata_id: 4 str_value: "told" }
+    stats { metadata_id: 5 bytes_value: "data" }
+  } }
+  event_metadata { key: 1 value { id: 1 name: "k" stats { metadata_id: 6 int64_value: 7 } } }
+  stat_metadata { key: 300 value { id: 300 name: "signed" } }
+  stat_metadata { key: 2 value { id: 2 name: "unsigned" } }
+  stat_metadata { key: 3 value { id: 3 name: "real" } }
+  stat_metadata { key: 4 value { id: 4 name: "text" } }
+  stat_metadata { key: 5 value { id: 5 name: "bytes" } }
+  stat_metadata { key: 6 value { id: 6 name: "of all" } }
+}"""
+
+
+def test_each_kind_of_value_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "n.xplane.pb"
+    path.write_bytes(ProfileData.text_proto_to_serialized_xspace(NUMBERS))
+    (event,) = open_trace(path).events(detailed=True)
+    assert event.details == {
+        "signed": -5, "unsigned": 2**64 - 1, "real": 0.25, "text": "told", "bytes": None, "of all": 7,
+    }  # fmt: skip
+    assert (event.start, event.duration) == (11.5, 0.5)
+    (bare,) = open_trace(path).events()
+    assert (bare.name, bare.start, bare.details) == ("k", 11.5, {})
