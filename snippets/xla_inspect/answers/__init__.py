@@ -1,7 +1,7 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
-from xla_inspect.answers.collectives import Exchange, Exchanges
+from xla_inspect.answers.collectives import Exchanges
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.difference import Difference
 from xla_inspect.answers.exchange_finding import find_exchanges
@@ -13,7 +13,6 @@ from xla_inspect.answers.text import print_answer
 __all__ = [
     "Answer",
     "Difference",
-    "Exchange",
     "Exchanges",
     "Hint",
     "Part",

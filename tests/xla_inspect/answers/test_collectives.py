@@ -215,3 +215,21 @@ def test_rows_fit_a_terminal_and_json_has_the_schema() -> None:
     record = json.loads(write_json(answer))
     assert set(record) == set(schema["properties"])
     assert set(record["exchanges"][0]) == set(schema["properties"]["exchanges"]["items"]["properties"])
+
+
+def test_a_product_that_is_computed_in_steps_says_what_goes_round() -> None:
+    def project(x: jax.Array, w: jax.Array) -> jax.Array:
+        return x @ w
+
+    # On so many chips the TPU's compiler takes the gathering apart, to do it beside the product.
+    wide = (
+        jax.ShapeDtypeStruct((8192, 4096), jnp.bfloat16),
+        jax.ShapeDtypeStruct((4096, 16384), jnp.bfloat16),
+    )
+    specs = (P("data"), P("data", "model"))
+    answer = ask(project, wide, "tpu-v5e:16x16", {"data": 16, "model": 16}, specs)
+    moved = [each for each in answer.exchanges if each.kind == "collective-permute"]
+    assert {each.reason for each in moved} == {
+        "dot_general is computed in steps: what is cut over data goes round from device to device"
+    }
+    assert {each.axes for each in moved} == {("data",)}
