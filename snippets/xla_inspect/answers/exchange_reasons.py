@@ -104,15 +104,15 @@ class Reasons:
             return self._explain_sum(collective, along)
         if collective.kind == "all-gather":
             return self._explain_gather(collective, uses, along)
-        primitive = name_primitive(source) if source else ""
+        primitive = name_primitive(source) if source else self._name(collective.instruction)
         held, wanted, where = self.written.find_shardings(source)
         change = f"from {held or 'its sharding'} to {wanted}{where}" if wanted else ""
         if collective.kind == "collective-permute":
-            if source is not None and source.opcode in PRODUCTS:
+            if source is not None and source.opcode == "dot":
                 return f"{primitive} is computed in steps: what is cut over {along} goes round from device to device"
             if source is not None and source.opcode in NEIGHBOURS:
                 return f"{primitive} takes elements of other devices' parts, over {along}"
-            moved = f"parts change place over {along}"
+            moved = f"parts change place over {along}{f', at {primitive}' if primitive else ''}"
             return f"parts go to other devices at {primitive}, {change}" if change else moved
         what = f"what is cut over {along} along one dimension is cut along another"
         return f"{what}{f', at {primitive}' if primitive else ''}{f', {change}' if change else ''}"

@@ -233,3 +233,14 @@ def test_a_product_that_is_computed_in_steps_says_what_goes_round() -> None:
         "dot_general is computed in steps: what is cut over data goes round from device to device"
     }
     assert {each.axes for each in moved} == {("data",)}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_window_over_the_edge_of_a_part_takes_of_the_next_device(target: str) -> None:
+    def blur(image: jax.Array, window: jax.Array) -> jax.Array:
+        return jax.lax.conv_general_dilated(image, window, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    answer = ask(blur, (shape(8, 64, 64, 16), shape(3, 3, 16, 32)), target, {"x": 8}, (P(None, "x"), P()))
+    assert [(each.kind, each.reason) for each in answer.exchanges] == [
+        ("collective-permute", "conv_general_dilated takes elements of other devices' parts, over x")
+    ] * 2
