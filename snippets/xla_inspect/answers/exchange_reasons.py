@@ -57,6 +57,7 @@ GENERATED = "is_spmd_generated"
 
 _REDUCING = frozenset({"all-reduce", "reduce-scatter", "all-reduce-scatter"})
 _STEPS = 50
+_MOST_NAMES = 4
 
 
 class Reasons:
@@ -146,9 +147,10 @@ class Reasons:
             self.written.find_alike(each, operand) if "transpose(" in names and each.opcode in PRODUCTS else ()
             for each, operand in sources
         ]
-        if sources and all(weights):
-            told = " and ".join(dict.fromkeys(" or ".join(each) for each in weights))
-            return f"gradient of {told}: the batch is cut over {along}, so parts are summed{kept}"
+        if told := list(dict.fromkeys(" or ".join(each) for each in weights if each)):
+            more = " and others" if len(told) > _MOST_NAMES or not all(weights) else ""
+            names = ", ".join(told[:_MOST_NAMES])
+            return f"gradient of {names}{more}: the batch is cut over {along}, so parts are summed{kept}"
         if not sources:
             return f"parts of a result are added up over {along}{kept}"
         primitive, opcode = name_primitive(sources[0][0]), sources[0][0].opcode

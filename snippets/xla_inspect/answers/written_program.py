@@ -21,6 +21,7 @@ NEIGHBOURS = frozenset({"concatenate", "convolution", "gather", "pad", "reduce-w
 _TELLING = NEIGHBOURS | PRODUCTS | {"custom-call", "dynamic-slice", "dynamic-update-slice", "reduce", "scatter", "sort"}
 _MOST_SHAPES = 4
 _STEPS = 50
+_KEY = re.compile(r"\['([^']+)'\]")
 _ESCAPED = re.compile(r"\\(['\"])")
 
 
@@ -88,8 +89,7 @@ class WrittenProgram:
                     exact.append(name_argument(parameter))
                 if len(dimensions) > 1 and sorted(dimensions) == sorted(source.shape.dimensions):
                     likely.append(name_argument(parameter))
-        # The state of an optimizer has the shapes and the names of the weights: the first of a name stands for all.
-        names = tuple({re.sub(r"^\w+", "", name) or name: name for name in reversed(exact or likely)}.values())[::-1]
+        names = _choose(exact or likely, (source.op_name or "").split("/"))
         return names if 0 < len(names) <= _MOST_SHAPES else ()
 
     def find_shardings(self, source: Instruction | None) -> tuple[str, str, str]:
@@ -124,6 +124,20 @@ class WrittenProgram:
                     seen.add(each)
                     waiting.append(each)
         return ""
+
+
+def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
+    """Return those arguments of some that an operation belongs with, by the modules that both name.
+
+    The state of an optimizer has the shapes of the weights, and ends in their names: the first stands for all.
+    """
+    scores = {name: sum(key in path for key in _KEY.findall(name)) for name in names}
+    best = [name for name in scores if scores[name] == max(scores.values())]
+    kept: list[str] = []
+    for name in best:
+        if not any(name.endswith(other[other.find("[") :]) for other in kept if "[" in other):
+            kept.append(name)
+    return tuple(kept)
 
 
 def _differ(one: Instruction, other: Instruction) -> int:
