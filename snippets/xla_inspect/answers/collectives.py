@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 60
 _LARGEST = 3
 _SHOWN = 4
+_MOST_NAMES = 6
 _MOST_ROWS = 16
 
 
@@ -171,7 +172,8 @@ def _describe(same: Sequence[Exchange]) -> str:
     told = {True: "asked for: ", False: "partitioner: ", None: "asked for or not, the module does not say"}[
         one.is_asked
     ]
-    arguments = ", ".join(dict.fromkeys(name for each in same for name in each.arguments))
+    names = list(dict.fromkeys(name for each in same for name in each.arguments))
+    arguments = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
     reasons = list(dict.fromkeys(each.reason for each in same))
     because = "; ".join(reasons[:_SHOWN]) + ("; ..." if len(reasons) > _SHOWN else "")
     lines = "; ".join(f"{place.line}: `{shorten(place.text, _LONGEST_LINE)}`" for place in one.places if place.text)

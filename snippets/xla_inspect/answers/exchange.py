@@ -62,7 +62,8 @@ class Exchange:
         scope: The named scopes around the operation, with `backward` for what JAX's transposition made.
         inferred: How the lines are known where the instruction says none: from what it takes, or what takes it.
         is_asked: Whether the program asks for it; False for what the partitioner brought in, None where nobody says.
-        arguments: What of the program's arguments is gathered, as the program calls it.
+        arguments: Which of the program's arguments are gathered, or have their gradients summed: as the program calls
+            them, with `or` between those that shapes leave open.
         reason: The primitive that asks for it, or why the partitioner brought it in, as far as the module says.
         is_async: Whether other work may run between its start and its end.
         meanwhile: That work, or None where the exchange is not asynchronous.

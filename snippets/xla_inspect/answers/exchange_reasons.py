@@ -57,7 +57,6 @@ GENERATED = "is_spmd_generated"
 
 _REDUCING = frozenset({"all-reduce", "reduce-scatter", "all-reduce-scatter"})
 _STEPS = 50
-_MOST_NAMES = 4
 
 
 class Reasons:
@@ -138,19 +137,11 @@ class Reasons:
 
     def _explain_sum(self, collective: Collective, along: str) -> str:
         kept = "" if collective.kind == "all-reduce" else "; each device keeps its part"
-        sources = [
-            (self.written.origins.find_origin(each, whole=True) if each.opcode in MOVING else each, operand)
-            for each, operand in self.find_sources(collective)
-        ]
-        names = " ".join(each.op_name or "" for each in (collective.instruction, *(each for each, _ in sources)))
-        weights = [
-            self.written.find_alike(each, operand) if "transpose(" in names and each.opcode in PRODUCTS else ()
-            for each, operand in sources
-        ]
-        if told := list(dict.fromkeys(" or ".join(each) for each in weights if each)):
-            more = " and others" if len(told) > _MOST_NAMES or not all(weights) else ""
-            names = ", ".join(told[:_MOST_NAMES])
-            return f"gradient of {names}{more}: the batch is cut over {along}, so parts are summed{kept}"
+        sources = self._find_summed(collective)
+        weights = self._find_weights(collective, sources)
+        if weights:
+            more = "" if len(weights) == len(sources) else "and others, "
+            return f"{more}whose gradient is a sum over {along}, along which the batch is cut{kept}"
         if not sources:
             return f"parts of a result are added up over {along}{kept}"
         primitive, opcode = name_primitive(sources[0][0]), sources[0][0].opcode
@@ -162,8 +153,28 @@ class Reasons:
         }
         return f"{said.get(opcode, f'parts of the result of {primitive or opcode} are added up over {along}')}{kept}"
 
+    def _find_summed(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
+        """Return the operations whose results are added up, each with the operand that came of it."""
+        return [
+            (self.written.origins.find_origin(each, whole=True) if each.opcode in MOVING else each, operand)
+            for each, operand in self.find_sources(collective)
+        ]
+
+    def _find_weights(
+        self, collective: Collective, sources: Sequence[tuple[Instruction, Instruction]]
+    ) -> list[tuple[str, ...]]:
+        """Return the arguments that the sums are gradients of, several names where shapes leave open which."""
+        names = " ".join(each.op_name or "" for each in (collective.instruction, *(each for each, _ in sources)))
+        if "transpose(" not in names:
+            return []
+        found = [self.written.find_alike(each, operand) for each, operand in sources if each.opcode in PRODUCTS]
+        return [each for each in found if each]
+
     def name_arguments(self, collective: Collective) -> tuple[str, ...]:
-        """Return the arguments of the program that an all-gather brings together."""
+        """Return the arguments of the program that are gathered, or whose gradients are summed."""
+        if collective.kind in _REDUCING:
+            weights = self._find_weights(collective, self._find_summed(collective))
+            return tuple(dict.fromkeys(" or ".join(each) for each in weights))
         if collective.kind != "all-gather":
             return ()
         found = self._find_arguments(collective)

@@ -74,16 +74,16 @@ def test_gradients_are_summed_over_the_axis_that_the_batch_is_cut_over(target: s
     summed = answer.exchanges[0]
     assert (summed.kind, summed.axes, summed.group, summed.is_asked) == ("all-reduce", ("data",), 8, False)
     assert summed.operand_bytes * (summed.runs or 0) == 2 * LAYERS * WIDTH * INNER * 4
-    assert "gradient of params['" in summed.reason
-    assert "the batch is cut over data" in summed.reason
+    assert all("params['up']" in name or "params['down']" in name for name in summed.arguments)
+    assert summed.arguments
+    assert summed.reason == "whose gradient is a sum over data, along which the batch is cut"
     assert {place.line for place in summed.places} <= {line_of("# widens"), line_of("# narrows")}
 
 
 @pytest.mark.parametrize("target", EIGHT)
 def test_weights_that_are_kept_in_parts_are_gathered_where_they_are_used(target: str) -> None:
     answer = ask_step("fsdp", target)
-    gathered = [each for each in answer.exchanges if each.arguments]
-    assert {each.kind for each in gathered} == {"all-gather"}
+    gathered = [each for each in answer.exchanges if each.kind == "all-gather" and each.arguments]
     assert {name for each in gathered for name in each.arguments} == {"params['up']", "params['down']"}
     assert {each.reason.partition(", and ")[0] for each in gathered} == {"kept as P(None, 'data', None)"}
     assert {place.line for each in gathered for place in each.places} == {line_of("# widens"), line_of("# narrows")}
