@@ -1,7 +1,7 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
 from xla_inspect.answers.answer import Answer, Hint, Part, Table
-from xla_inspect.answers.collectives import Exchange, Exchanges
+from xla_inspect.answers.collectives import Exchanges
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
@@ -23,7 +23,6 @@ __all__ = [
     "CompileTimes",
     "Diagnosis",
     "Difference",
-    "Exchange",
     "Exchanges",
     "Hint",
     "KernelTimes",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict, deque
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING, Origins, find_frame, name_kind
+from xla_inspect.analysis import MOVING, Origins, name_kind
 from xla_inspect.answers.shardings import find_sharding
+from xla_inspect.answers.written_program import NEIGHBOURS, PRODUCTS, WrittenProgram, name_argument, name_primitive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,12 +56,7 @@ GENERATED = "is_spmd_generated"
 """What the partitioner writes beside the collectives that it brings in."""
 
 _REDUCING = frozenset({"all-reduce", "reduce-scatter", "all-reduce-scatter"})
-_NEIGHBOURS = frozenset({"concatenate", "convolution", "gather", "pad", "reduce-window", "reverse", "slice"})
-_PRODUCTS = frozenset({"convolution", "dot"})
-_TELLING = _NEIGHBOURS | {"custom-call", "dot", "dynamic-slice", "dynamic-update-slice", "reduce", "scatter", "sort"}
-_MOST_SHAPES = 4
 _STEPS = 50
-_ESCAPED = re.compile(r"\\(['\"])")
 
 
 class Reasons:
@@ -76,18 +70,8 @@ class Reasons:
 
     def __init__(self, capture: Capture, mesh: Mesh | None, origins: Origins) -> None:
         """Look up the module as it was before it was partitioned."""
-        self.capture, self.mesh, self.origins = capture, mesh, origins
-        self.given = Origins(capture.unoptimized_module)
-        self.by_place: dict[tuple[str, str, int], list[Instruction]] = defaultdict(list)
-        self.written: list[Instruction] = []
-        for instruction in capture.unoptimized_module.walk():
-            if frame := find_frame(capture, instruction):
-                self.by_place[name_primitive(instruction), frame.file, frame.line].append(instruction)
-            if name_kind(instruction):
-                self.written.append(instruction)
-        self.parameters = {
-            parameter.parameter_number: parameter for parameter in capture.unoptimized_module.entry.parameters
-        }
+        self.mesh, self.origins = mesh, origins
+        self.written = WrittenProgram(capture, mesh)
 
     def is_asked(self, collective: Collective) -> bool | None:
         """Return whether a collective was asked for, or None where the module does not say."""
@@ -99,7 +83,7 @@ class Reasons:
         reducing = collective.kind in _REDUCING
         alike = [
             each
-            for each in self.written
+            for each in self.written.collectives
             if name_kind(each) == collective.kind or (reducing and name_kind(each) in _REDUCING)
         ]
         if not alike:
@@ -120,13 +104,15 @@ class Reasons:
             return self._explain_sum(collective, along)
         if collective.kind == "all-gather":
             return self._explain_gather(collective, uses, along)
-        primitive = name_primitive(source) if source else ""
-        held, wanted, where = self._find_shardings(source)
+        primitive = name_primitive(source) if source else self._name(collective.instruction)
+        held, wanted, where = self.written.find_shardings(source)
         change = f"from {held or 'its sharding'} to {wanted}{where}" if wanted else ""
         if collective.kind == "collective-permute":
-            if source is not None and source.opcode in _NEIGHBOURS:
+            if source is not None and source.opcode == "dot":
+                return f"{primitive} is computed in steps: what is cut over {along} goes round from device to device"
+            if source is not None and source.opcode in NEIGHBOURS:
                 return f"{primitive} takes elements of other devices' parts, over {along}"
-            moved = f"parts change place over {along}"
+            moved = f"parts change place over {along}{f', at {primitive}' if primitive else ''}"
             return f"parts go to other devices at {primitive}, {change}" if change else moved
         what = f"what is cut over {along} along one dimension is cut along another"
         return f"{what}{f', at {primitive}' if primitive else ''}{f', {change}' if change else ''}"
@@ -138,88 +124,57 @@ class Reasons:
     def find_sources(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
         """Return the operations that a collective was brought in for, each with the operand that came of it."""
         operands = self._list_operands(collective)
-        apart = [(self.find_given(self.origins.find_origin(operand), operand), operand) for operand in operands]
+        apart = [(self.written.find_given(self.origins.find_origin(operand), operand), operand) for operand in operands]
         if len(operands) > 1 and (found := [(given, operand) for given, operand in apart if given]):
             return found
         steps = (collective.instruction, collective.scheduled)
         shaped = operands[0] if operands else collective.instruction
-        own = [(self.find_given(step, shaped), shaped) for step in steps]
+        own = [(self.written.find_given(step, shaped), shaped) for step in steps]
         return [(given, operand) for given, operand in (*own, *apart) if given is not None][:1]
-
-    def find_given(self, instruction: Instruction, shaped: Instruction) -> Instruction | None:
-        """Return the instruction of the module as imported that one of the optimized module has the name and line of.
-
-        Args:
-            instruction: The instruction of the optimized module.
-            shaped: One whose shape tells those apart that have one name and line, as a product and its gradients do.
-        """
-        frame = find_frame(self.capture, instruction)
-        if frame is None:
-            return None
-        found = self.by_place.get((name_primitive(instruction), frame.file, frame.line), [])
-        named = [each for each in found if (instruction.op_name or "").endswith(each.op_name or "")] or found
-        # One operation of JAX may be several of HLO, of which those that only prepare say nothing.
-        return min(named, key=lambda each: (each.opcode not in _TELLING, _differ(each, shaped)), default=None)
 
     def _list_operands(self, collective: Collective) -> tuple[Instruction, ...]:
         return self.origins.module.operands(collective.instruction)
 
     def _explain_sum(self, collective: Collective, along: str) -> str:
         kept = "" if collective.kind == "all-reduce" else "; each device keeps its part"
-        sources = [
-            (self.given.find_origin(each, whole=True) if each.opcode in MOVING else each, operand)
-            for each, operand in self.find_sources(collective)
-        ]
-        names = " ".join(each.op_name or "" for each in (collective.instruction, *(each for each, _ in sources)))
-        weights = [
-            self._find_alike(each, operand) if "transpose(" in names and each.opcode in _PRODUCTS else ()
-            for each, operand in sources
-        ]
-        if sources and all(weights):
-            told = " and ".join(dict.fromkeys(" or ".join(each) for each in weights))
-            return f"gradient of {told}: the batch is cut over {along}, so parts are summed{kept}"
+        sources = self._find_summed(collective)
+        weights = self._find_weights(collective, sources)
+        if weights:
+            more = "" if len(weights) == len(sources) else "and others, "
+            return f"{more}whose gradient is a sum over {along}, along which the batch is cut{kept}"
         if not sources:
             return f"parts of a result are added up over {along}{kept}"
         primitive, opcode = name_primitive(sources[0][0]), sources[0][0].opcode
         said = {
-            **dict.fromkeys(_PRODUCTS, f"{primitive} sums over a dimension that is cut over {along}"),
+            **dict.fromkeys(PRODUCTS, f"{primitive} sums over a dimension that is cut over {along}"),
             "reduce": f"{primitive} reduces a dimension that is cut over {along}",
             "gather": f"the table of {primitive} is cut over {along}: each device looks up what it has",
             "scatter": f"the updates of {primitive} are cut over {along}: each device adds its own",
         }
         return f"{said.get(opcode, f'parts of the result of {primitive or opcode} are added up over {along}')}{kept}"
 
-    def _find_alike(self, source: Instruction, summed: Instruction) -> tuple[str, ...]:
-        """Return the arguments that a result is the gradient of by its shape, where it does not come from a weight.
+    def _find_summed(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
+        """Return the operations whose results are added up, each with the operand that came of it."""
+        return [
+            (self.written.origins.find_origin(each, whole=True) if each.opcode in MOVING else each, operand)
+            for each, operand in self.find_sources(collective)
+        ]
 
-        A product of what goes back with a weight is the gradient of what went in; one of two that are computed, that of
-        a weight.
-
-        Args:
-            source: The product as the program has it.
-            summed: What is added up, which may be the product transposed.
-        """
-        module = self.given.module
-        for operand in module.operands(source):
-            origin = self.given.find_origin(operand)
-            is_argument = origin.opcode == "parameter" and origin.computation == module.entry.name
-            if is_argument and len(origin.shape.dimensions) >= len(operand.shape.dimensions) > 1:
-                return ()
-        exact, likely = [], []
-        own = tuple(size for size in summed.shape.dimensions if size > 1)
-        for parameter in self.parameters.values():
-            # What is scanned over has a layer's weights along its first dimension.
-            for dimensions in (parameter.shape.dimensions, parameter.shape.dimensions[1:]):
-                if len(dimensions) > 1 and dimensions == own:
-                    exact.append(name_argument(parameter))
-                if len(dimensions) > 1 and sorted(dimensions) == sorted(source.shape.dimensions):
-                    likely.append(name_argument(parameter))
-        # The state of an optimizer has the shapes and the names of the weights: the first of a name stands for all.
-        names = tuple({re.sub(r"^\w+", "", name) or name: name for name in reversed(exact or likely)}.values())[::-1]
-        return names if 0 < len(names) <= _MOST_SHAPES else ()
+    def _find_weights(
+        self, collective: Collective, sources: Sequence[tuple[Instruction, Instruction]]
+    ) -> list[tuple[str, ...]]:
+        """Return the arguments that the sums are gradients of, several names where shapes leave open which."""
+        names = " ".join(each.op_name or "" for each in (collective.instruction, *(each for each, _ in sources)))
+        if "transpose(" not in names:
+            return []
+        found = [self.written.find_alike(each, operand) for each, operand in sources if each.opcode in PRODUCTS]
+        return [each for each in found if each]
 
     def name_arguments(self, collective: Collective) -> tuple[str, ...]:
-        """Return the arguments of the program that an all-gather brings together."""
+        """Return the arguments of the program that are gathered, or whose gradients are summed."""
+        if collective.kind in _REDUCING:
+            weights = self._find_weights(collective, self._find_summed(collective))
+            return tuple(dict.fromkeys(" or ".join(each) for each in weights))
         if collective.kind != "all-gather":
             return ()
         found = self._find_arguments(collective)
@@ -227,84 +182,44 @@ class Reasons:
 
     def _find_arguments(self, collective: Collective) -> list[Instruction | None]:
         entry = self.origins.module.entry.name
-        origins = [self.origins.find_origin(operand) for operand in self._list_operands(collective)]
+        origins = [self._find_ungathered(operand) for operand in self._list_operands(collective)]
         return [
-            self.parameters.get(origin.parameter_number)
+            self.written.parameters.get(origin.parameter_number)
             if origin.opcode == "parameter" and origin.computation == entry
             else None
             for origin in origins
         ]
 
+    def _find_ungathered(self, value: Instruction) -> Instruction:
+        """Return where a value comes from, also one that was gathered over other axes before."""
+        origin = self.origins.find_origin(value)
+        for _ in range(_STEPS):
+            if name_kind(origin) != "all-gather":
+                break
+            origin = self.origins.find_origin(self.origins.module.operands(origin)[0])
+        return origin
+
+    def _name(self, instruction: Instruction) -> str:
+        """Return the primitive of an instruction, where its name is not that of an argument."""
+        return "" if instruction.op_name in self.written.argument_names else name_primitive(instruction)
+
     def _explain_gather(self, collective: Collective, uses: Sequence[Instruction], along: str) -> str:
-        taking = list(dict.fromkeys(name_primitive(use) or use.opcode for use in uses))
+        taking = list(dict.fromkeys(self._name(use) or use.opcode for use in uses))
         wants = f"{taking[0]} takes it whole" if taking else "it is wanted whole"
         if kept := [parameter for parameter in self._find_arguments(collective) if parameter is not None]:
             specs = list(dict.fromkeys(filter(None, (find_sharding(parameter, self.mesh) for parameter in kept))))
             spread = f"kept as {' and '.join(specs)}, and " if specs else ""
             return f"{spread}gathered over {along} for its use: {wants}"
         source = self.find_source(collective)
-        held, wanted, where = self._find_shardings(source)
+        held, wanted, where = self.written.find_shardings(source)
         made = self.origins.find_origin(self._list_operands(collective)[0])
-        primitive = name_primitive(made) or (name_primitive(source) if source else "")
+        primitive = self._name(made) or (self._name(source) if source else "")
         what = f"the result of {primitive}" if primitive else "a result"
         if made.opcode == "parameter":
             what = "what a loop hands on"
         if wanted:
             return f"{what} goes {f'from {held} ' if held else ''}to {wanted}{where}"
         return f"{what} is cut over {along}, and {wants}"
-
-    def _find_shardings(self, source: Instruction | None) -> tuple[str, str, str]:
-        """Return how an operation's value was spread, how a constraint wants it, and where that stands."""
-        if source is None:
-            return "", "", ""
-        operands = self.given.module.operands(source)
-        constraint = source if source.custom_call_target == "Sharding" else None
-        held = self._find_held(operands[0] if constraint is not None and operands else source)
-        for use, _ in self.given.find_uses(source) if constraint is None else ():
-            if use.custom_call_target == "Sharding":
-                constraint = use
-                break
-        if constraint is None:
-            return held, "", ""
-        frame = find_frame(self.capture, constraint)
-        where = f", which {frame.file.rpartition('/')[2]}:{frame.line} asks for" if frame else ""
-        return held, find_sharding(constraint, self.mesh), where
-
-    def _find_held(self, value: Instruction) -> str:
-        """Return how the nearest value of the same size is spread that a value is computed from, if any says so."""
-        waiting, seen = deque([value]), {value}
-        for _ in range(_STEPS):
-            if not waiting:
-                break
-            current = waiting.popleft()
-            if spec := find_sharding(current, self.mesh):
-                return spec
-            before = self.given.find_origin(current, whole=True)
-            for each in (before,) if before is not current else self.given.module.operands(current):
-                if each not in seen and each.shape.is_array and each.shape.size == value.shape.size:
-                    seen.add(each)
-                    waiting.append(each)
-        return ""
-
-
-def _differ(one: Instruction, other: Instruction) -> int:
-    """Return how little the shapes of a value and of what may be a part of it have in common; none is the same."""
-    if not (one.shape.is_array and other.shape.is_array):
-        return 3
-    if sorted(size for size in one.shape.dimensions if size > 1) == sorted(s for s in other.shape.dimensions if s > 1):
-        return 0
-    whole, part = one.shape.size, other.shape.size
-    return 1 if part and whole % part == 0 else 2
-
-
-def name_primitive(instruction: Instruction) -> str:
-    """Return the name of the primitive that an instruction comes from, or an empty string."""
-    return (instruction.op_name or "").rpartition("/")[2]
-
-
-def name_argument(parameter: Instruction) -> str:
-    """Return what the program calls an argument, such as `params['w1']`."""
-    return _ESCAPED.sub(r"\1", parameter.op_name or parameter.name)
 
 
 def name_axes(axes: Sequence[str], group: int) -> str:

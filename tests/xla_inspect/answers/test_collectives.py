@@ -74,16 +74,16 @@ def test_gradients_are_summed_over_the_axis_that_the_batch_is_cut_over(target: s
     summed = answer.exchanges[0]
     assert (summed.kind, summed.axes, summed.group, summed.is_asked) == ("all-reduce", ("data",), 8, False)
     assert summed.operand_bytes * (summed.runs or 0) == 2 * LAYERS * WIDTH * INNER * 4
-    assert "gradient of params['" in summed.reason
-    assert "the batch is cut over data" in summed.reason
+    assert all("params['up']" in name or "params['down']" in name for name in summed.arguments)
+    assert summed.arguments
+    assert summed.reason == "whose gradient is a sum over data, along which the batch is cut"
     assert {place.line for place in summed.places} <= {line_of("# widens"), line_of("# narrows")}
 
 
 @pytest.mark.parametrize("target", EIGHT)
 def test_weights_that_are_kept_in_parts_are_gathered_where_they_are_used(target: str) -> None:
     answer = ask_step("fsdp", target)
-    gathered = [each for each in answer.exchanges if each.arguments]
-    assert {each.kind for each in gathered} == {"all-gather"}
+    gathered = [each for each in answer.exchanges if each.kind == "all-gather" and each.arguments]
     assert {name for each in gathered for name in each.arguments} == {"params['up']", "params['down']"}
     assert {each.reason.partition(", and ")[0] for each in gathered} == {"kept as P(None, 'data', None)"}
     assert {place.line for each in gathered for place in each.places} == {line_of("# widens"), line_of("# narrows")}
@@ -215,3 +215,32 @@ def test_rows_fit_a_terminal_and_json_has_the_schema() -> None:
     record = json.loads(write_json(answer))
     assert set(record) == set(schema["properties"])
     assert set(record["exchanges"][0]) == set(schema["properties"]["exchanges"]["items"]["properties"])
+
+
+def test_a_product_that_is_computed_in_steps_says_what_goes_round() -> None:
+    def project(x: jax.Array, w: jax.Array) -> jax.Array:
+        return x @ w
+
+    # On so many chips the TPU's compiler takes the gathering apart, to do it beside the product.
+    wide = (
+        jax.ShapeDtypeStruct((8192, 4096), jnp.bfloat16),
+        jax.ShapeDtypeStruct((4096, 16384), jnp.bfloat16),
+    )
+    specs = (P("data"), P("data", "model"))
+    answer = ask(project, wide, "tpu-v5e:16x16", {"data": 16, "model": 16}, specs)
+    moved = [each for each in answer.exchanges if each.kind == "collective-permute"]
+    assert {each.reason for each in moved} == {
+        "dot_general is computed in steps: what is cut over data goes round from device to device"
+    }
+    assert {each.axes for each in moved} == {("data",)}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_window_over_the_edge_of_a_part_takes_of_the_next_device(target: str) -> None:
+    def blur(image: jax.Array, window: jax.Array) -> jax.Array:
+        return jax.lax.conv_general_dilated(image, window, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    answer = ask(blur, (shape(8, 64, 64, 16), shape(3, 3, 16, 32)), target, {"x": 8}, (P(None, "x"), P()))
+    assert [(each.kind, each.reason) for each in answer.exchanges] == [
+        ("collective-permute", "conv_general_dilated takes elements of other devices' parts, over x")
+    ] * 2
