@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping  # noqa: TC003 - the schema of the JSON reads it
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from xla_inspect.plural import plural
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from xla_inspect.analysis import Compilation, ScriptRun, Signature
     from xla_inspect.answers.answer import Part
