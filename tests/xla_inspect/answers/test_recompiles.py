@@ -115,7 +115,7 @@ CASES = {
     ),
     "spread after the first step": (
         (
-            "mesh = jax.make_mesh((2,), ('data',), axis_types=(AxisType.Auto,))\nspread = NamedSharding(mesh, P('data'))\n"
+            "spread = NamedSharding(jax.make_mesh((2,), ('data',), axis_types=(AxisType.Auto,)), P('data'))\n"
             "@jax.jit\ndef step(w):\n    return jax.lax.with_sharding_constraint(w * 2, spread)\n"
             "w = jnp.asarray(x)\nfor _ in range(3):\n    w = step(w)"
         ),
@@ -126,7 +126,7 @@ CASES = {
         [("keyword", "y", "by position", "by keyword")],
     ),
     "a raw key, then a typed one": (
-        "@jax.jit\ndef step(k):\n    return jax.random.bits(k)\nstep(jax.random.PRNGKey(0)), step(jax.random.key(0))",
+        ("@jax.jit\ndef step(k):\n    return jax.random.bits(k)\nstep(jax.random.PRNGKey(0)), step(jax.random.key(0))"),
         [("PRNG key", "k", "u32[2]", "key<fry>[]")],
     ),
     "caches that are cleared": (

@@ -78,8 +78,9 @@ JITTED = {
     ),
     "spread by shard_map": (
         (
-            "mesh = jax.make_mesh((2,), ('data',))\n@jax.jit\ndef step(x):\n"
-            "    return jax.shard_map(lambda x: jax.lax.psum(x, 'data'), mesh=mesh, in_specs=P('data'), out_specs=P())(x)\n"
+            "mesh = jax.make_mesh((2,), ('data',))\ndef add(x):\n    return jax.lax.psum(x, 'data')\n"
+            "@jax.jit\ndef step(x):\n"
+            "    return jax.shard_map(add, mesh=mesh, in_specs=P('data'), out_specs=P())(x)\n"
             "step(jax.device_put(x, NamedSharding(mesh, P('data'))))"
         ),
         "step",
