@@ -165,7 +165,8 @@ class Recompiles(Answer):
     def _say_all(self, again: Sequence[TracedFunction]) -> str:
         compiles = sum(function.compiles for function in self.functions)
         functions = plural(len(self.functions), "function")
-        share = f"took {_write(self.seconds)} s of the {_write(self.script_seconds)} s of {self.script} on this machine"
+        of_script = f"{_write(self.script_seconds)} s of {_shorten_path(self.script)}"
+        share = f"took {_write(self.seconds)} s of the {of_script} on this machine"
         own = f" and {plural(self.own_compiles, 'operation')} of JAX's own" if self.own_compiles else ""
         said = f"{plural(compiles, 'compile')} of {functions}{own} {share}"
         if not self.functions:
@@ -214,7 +215,9 @@ class Recompiles(Answer):
             for (where, *_), calls in sorted(grouped.items(), key=lambda item: -sum(call.seconds for call in item[1])):
                 seconds = sum(call.seconds for call in calls)
                 what = _tell_difference(calls)
-                rows.append((shorten(function.name, _NAME), str(len(calls)), _write(seconds), f"{where}: {what}"))
+                rows.append(
+                    (shorten(function.name, _NAME), str(len(calls)), _write(seconds), f"{_shorten_path(where)}: {what}")
+                )
         left = rows[_ROWS:]
         title = "Calls unlike any before" + (f": {_ROWS} of {len(rows)} causes, all with --json" if left else "")
         yield Table(("function", "times", "s", "where, and what differed"), tuple(rows[:_ROWS]), (1, 2), title)
@@ -222,7 +225,7 @@ class Recompiles(Answer):
     def _tell_own(self) -> Iterator[Part]:
         for each in self.own:
             name, count = max(each.operations.items(), key=lambda item: (item[0] in CONTROL, item[1]))
-            where = f"at {each.where}" if each.where else "somewhere"
+            where = f"at {_shorten_path(each.where)}" if each.where else "somewhere"
             if name in CONTROL and count > 1:
                 yield (
                     f"JAX's own operations: {name} {where} was compiled {count} times, {_write(each.seconds)} s, with "
@@ -254,6 +257,11 @@ def _call(function: TracedFunction) -> str:
     """Return a function's name with where it is defined, as far as there is room."""
     place = function.defined.rpartition("/")[2]
     return f"{shorten(function.name, max(_WHERE - len(place) - 3, _SHOWN))} ({place})" if place else function.name
+
+
+def _shorten_path(path: str) -> str:
+    """Return a path, or the end of a long one."""
+    return path if len(path) <= _WHERE else f"…/{path.rpartition('/')[2]}"
 
 
 def _write(seconds: float) -> str:
