@@ -10,7 +10,7 @@ import pytest
 from jsonschema import validate
 
 from xla_inspect.analysis import Compilation, Difference, Leaf, ScriptRun, Signature, Value
-from xla_inspect.answers import Recompiles, Table, describe_json, explain_recompiles, write_json
+from xla_inspect.answers import Hint, Recompiles, Table, describe_json, explain_recompiles, write_json
 from xla_inspect.subject import Request, read_script
 
 if TYPE_CHECKING:
@@ -229,6 +229,21 @@ def test_calls_that_differ_likewise_are_one_row() -> None:
     *_, table, _ = explain_recompiles(run_of(*steps)).tell()
     assert isinstance(table, Table)
     assert table.rows == (("step", "39", "50.7", "a.py:9: at: static value 0 -> 1, ... -> 39"),)
+
+
+def test_without_times_it_says_none() -> None:
+    run = run_of(("step", batch(32), 3.0), ("step", batch(31), 2.7), ("scan", None, 0.7), ("scan", None, 0.7))
+    parts = list(explain_recompiles(run, is_timed=False).tell())
+    assert parts[0] == (
+        "2 compiles of 1 function and 2 operations of JAX's own in a.py; 1 call unlike earlier ones, "
+        "most for step, by x (shape)."
+    )
+    tables = [part for part in parts if isinstance(part, Table)]
+    assert [table.columns for table in tables] == [
+        ("function", "traced", "compiled"),
+        ("function", "times", "where, and what differed"),
+    ]
+    assert [part.text[:7] for part in parts if isinstance(part, Hint)] == ["shape: "]
 
 
 def test_the_nearest_earlier_call_is_the_one_that_is_compared() -> None:
