@@ -94,7 +94,8 @@ def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
             duration = KERNEL if symbol else COPY
             for _ in range(launch.runs or 1):
                 said = {"hlo_op": launch.name, "hlo_module": module}
-                stream.append(Ran(symbol or "MemcpyD2D", at, duration, said))
+                other = LIBRARY if launch.opcode == "custom-call" else "MemcpyD2D"
+                stream.append(Ran(symbol or other, at, duration, said))
                 at += duration
     stream.append(Ran("loop_add_fusion", at, 700, {"hlo_op": "loop_add_fusion", "hlo_module": "jit_other"}))
     return {"/device:GPU:0": {STREAM: stream, OPS: [*stream]}, "/host:CPU": {"python": [Ran("net.py:1 f", 0, at)]}}

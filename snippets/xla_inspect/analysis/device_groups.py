@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -27,7 +28,7 @@ _NAMED = re.compile(r"sdy\.mesh @[\w.]+ = <\[(?P<axes>[^\]]*)\](?:, device_ids=\
 _NAMED_AXIS = re.compile(r'"(?P<name>[^"]*)"=(?P<size>\d+)')
 _HLO_MESH = re.compile(r"sharding=\{+mesh\[(?P<axes>'[^\]]*)\]")
 _PAIR = re.compile(r"\{(\d+),(\d+)\}")
-_MOST_AXES = 8
+_MOST_AXES = 10
 """Axes of a mesh that groups are looked for along; with more, they stay without names."""
 
 
@@ -55,9 +56,23 @@ class Mesh:
         return dict(zip(self.order or range(self.size), places, strict=True))
 
     def name_axes(self, groups: Groups) -> tuple[str, ...]:
-        """Return the axes along which the devices of each group differ, or nothing where they are no axes' devices."""
+        """Return the axes along which the devices of each group differ, or nothing where they are no axes' devices.
+
+        Where a group takes only some steps of an axis, as two devices of four, that is `part of` the axis.
+        """
+        if {device for group in groups for device in group} != set(self.places):
+            return ()
+        if names := self._name_whole(groups):
+            return names
+        fine = self._refine()
+        found = fine._name_whole(groups)  # noqa: SLF001 - a mesh too
+        whole = Counter(name for name, _ in fine.axes)
+        taken = Counter(found)
+        return tuple(name if taken[name] == whole[name] else f"part of {name}" for name in taken)
+
+    def _name_whole(self, groups: Groups) -> tuple[str, ...]:
         wide = [at for at, (_, size) in enumerate(self.axes) if size > 1]
-        if len(wide) > _MOST_AXES or {device for group in groups for device in group} != set(self.places):
+        if len(wide) > _MOST_AXES:
             return ()
         asked = {frozenset(group) for group in groups}
         for number in range(1, len(wide) + 1):
@@ -65,6 +80,10 @@ class Mesh:
                 if math.prod(self.axes[at][1] for at in chosen) == len(groups[0]) and self._group(chosen) == asked:
                     return tuple(self.axes[at][0] for at in chosen)
         return ()
+
+    def _refine(self) -> Mesh:
+        """Return the same mesh with each axis in steps of prime numbers, of which each has the axis's name."""
+        return Mesh(tuple((name, prime) for name, size in self.axes for prime in _factor(size)), self.order)
 
     def name_pairs(self, pairs: Iterable[tuple[int, int]]) -> tuple[str, ...]:
         """Return the axes along which devices send to others."""
@@ -148,6 +167,16 @@ def read_pairs(instruction: Instruction) -> tuple[tuple[int, int], ...]:
     """Return who sends to whom in a permutation: pairs of device numbers."""
     text = instruction.attributes.get("source_target_pairs", "")
     return tuple((int(source), int(target)) for source, target in _PAIR.findall(text))
+
+
+def _factor(number: int) -> list[int]:
+    primes, divisor = [], 2
+    while number > 1:
+        while number % divisor == 0:
+            primes.append(divisor)
+            number //= divisor
+        divisor += 1
+    return primes
 
 
 def _transpose(sizes: Sequence[int], order: Sequence[int]) -> list[int]:

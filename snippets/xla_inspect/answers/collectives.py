@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ _LONGEST_LINE = 60
 _LONGEST_PLACE = 24
 _LARGEST = 3
 _SHOWN = 4
+_MOST_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Exchange:
         scope: The named scopes around the operation, with `backward` for what JAX's transposition made.
         inferred: How the lines are known where the instruction says none: from what it takes, or what takes it.
         is_asked: Whether the program asks for it; False for what the partitioner brought in, None where nobody says.
+        arguments: What of the program's arguments is gathered, as the program calls it.
         reason: The primitive that asks for it, or why the partitioner brought it in, as far as the module says.
         is_async: Whether other work may run between its start and its end.
         meanwhile: That work, or None where the exchange is not asynchronous.
@@ -95,6 +98,7 @@ class Exchange:
     scope: str
     inferred: str
     is_asked: bool | None
+    arguments: tuple[str, ...]
     reason: str
     is_async: bool
     meanwhile: Meanwhile | None
@@ -138,7 +142,6 @@ class Exchanges(Answer):
         mesh: Axes and their sizes; empty where the program names none.
         exchanges: The collectives, those that carry most first.
         error: What the compiler said where it gave up, or an empty string.
-        warnings: What the partitioner said of values that it could only spread anew by making them whole.
     """
 
     program: str
@@ -147,7 +150,6 @@ class Exchanges(Answer):
     mesh: tuple[tuple[str, int], ...]
     exchanges: tuple[Exchange, ...]
     error: str
-    warnings: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -198,41 +200,49 @@ class Exchanges(Answer):
 
     def _tell_rows(self) -> Iterator[Part]:
         rows, notes = [], []
-        for number, same in enumerate(_group(self.exchanges), 1):
+        grouped = _group(self.exchanges)
+        for number, same in enumerate(grouped[:_MOST_ROWS], 1):
             one = same[0]
             times = "?" if one.runs is None else f"{one.runs}"
-            rows.append(
-                (
-                    str(number),
-                    f"{len(same)} x {times}",
-                    one.kind,
-                    format_bytes(one.operand_bytes),
-                    format_bytes(one.sent_bytes),
-                    one.where,
-                    _name_group(one),
-                )
-            )
-            notes.append((str(number), _describe(one, len(same))))
+            size = format_bytes(one.operand_bytes), format_bytes(one.sent_bytes)
+            rows.append((str(number), f"{len(same)} x {times}", one.kind, *size, one.where, _name_group(one)))
+            notes.append((str(number), _describe(same)))
         columns = ("", "runs", "kind", "brings", "sends", "where", "along")
         yield Table(columns, tuple(rows), (0, 1, 3, 4), "Per device and run, those that carry most in a step first")
+        if left := grouped[_MOST_ROWS:]:
+            total = sum(each.total_bytes for each in self.exchanges)
+            carried = sum(each.total_bytes for row in left for each in row)
+            share = f"{carried / total:.1%}" if total else "nothing"
+            yield f"{plural(len(left), 'more row')} with {share} of the bytes; --json has all."
         yield Table(("", "what, and why"), tuple(notes), (0,))
 
     def _tell_overlap(self) -> Iterator[Part]:
         rows = []
-        for number, same in enumerate(_group(self.exchanges), 1):
-            beside = same[0].meanwhile
-            if beside is None:
+        for number, same in enumerate(_group(self.exchanges)[:_MOST_ROWS], 1):
+            beside = [each.meanwhile for each in same if each.meanwhile is not None]
+            if not beside:
                 continue
-            least = "?" if beside.least_seconds is None else format_duration(beside.least_seconds)
-            cells = (
-                (format_amount(beside.flops), format_bytes(beside.moved_bytes), least) if beside.kernels else ("",) * 3
+            times = [each.least_seconds for each in beside if each.least_seconds is not None]
+            hidden = sum(each.is_overlapped for each in same)
+            rows.append(
+                (
+                    str(number),
+                    f"{hidden} of {len(same)}",
+                    str(sum(each.kernels for each in beside)),
+                    format_amount(sum(each.flops for each in beside)),
+                    format_bytes(sum(each.moved_bytes for each in beside)),
+                    format_duration(sum(times)) if times else "?",
+                )
+                if hidden
+                else (str(number), f"0 of {len(same)}", "", "", "", "")
             )
-            rows.append((str(number), str(beside.kernels or "none"), *cells))
         if rows:
-            columns = ("", "kernels", "flops", "bytes", "at least")
-            yield Table(columns, tuple(rows), (0, 1, 2, 3, 4), "Between start and done, in one run")
+            columns = ("", "overlapped", "kernels", "flops", "bytes", "at least")
+            yield Table(
+                columns, tuple(rows), tuple(range(6)), "What runs between start and done, of all in a row, once"
+            )
             yield (
-                "What stands between start and done may hide the exchange; whether it suffices depends on the links "
+                "What runs between start and done may hide the exchange; whether it suffices depends on the links "
                 "between the devices, of which no figures are known here."
             )
         else:
@@ -250,8 +260,6 @@ class Exchanges(Answer):
                 "Let the two shardings differ by one axis at a time, with a with_sharding_constraint between them, "
                 "so that an all-to-all does it."
             )
-        for warning in self.warnings:
-            yield f"The partitioner says: {warning}"
 
 
 def _name_group(one: Exchange) -> str:
@@ -260,30 +268,35 @@ def _name_group(one: Exchange) -> str:
     return f"{' x '.join(one.axes)} ({one.group}{', all' if one.is_all and len(one.axes) > 1 else ''})"
 
 
-def _describe(one: Exchange, count: int) -> str:
-    """Return what an exchange carries, its line, and why it is there."""
-    shapes = list(dict.fromkeys(one.shapes))
-    counts = {shape: one.shapes.count(shape) for shape in shapes}
-    carried = ", ".join(f"{f'{counts[shape]} x ' if counts[shape] > 1 else ''}{shape}" for shape in shapes[:_SHOWN])
-    carried += ", ..." if len(shapes) > _SHOWN else ""
-    asked = {
-        True: f"asked for: {one.reason}",
-        False: f"partitioner: {one.reason}",
-        None: "asked for or not, the module does not say",
-    }[one.is_asked]
+def _describe(same: Sequence[Exchange]) -> str:
+    """Return what the exchanges of a row carry, their lines, and why they are there."""
+    one = same[0]
+    counts = Counter(one.shapes)
+    carried = ", ".join(
+        f"{f'{count} x ' if count > 1 else ''}{shape}" for shape, count in list(counts.items())[:_SHOWN]
+    )
+    carried += ", ..." if len(counts) > _SHOWN else ""
+    told = {True: "asked for: ", False: "partitioner: ", None: "asked for or not, the module does not say"}[
+        one.is_asked
+    ]
+    arguments = ", ".join(dict.fromkeys(name for each in same for name in each.arguments))
+    reasons = list(dict.fromkeys(each.reason for each in same))
+    because = "; ".join(reasons[:_SHOWN]) + ("; ..." if len(reasons) > _SHOWN else "")
     lines = "; ".join(f"{place.line}: `{shorten(place.text, _LONGEST_LINE)}`" for place in one.places if place.text)
     scope = f" [{one.scope}]" if one.scope else ""
     inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
-    first = one.name if count == 1 else f"{one.name}, ..."
-    return f"{first} {carried}{scope}{f', line {lines}' if lines else ''}{inferred}. {asked[0].upper()}{asked[1:]}."
+    first = one.name if len(same) == 1 else f"{one.name}, ..."
+    said = f"{told}{f'{arguments}, ' if arguments else ''}{because}"
+    return f"{first} {carried}{scope}{f', line {lines}' if lines else ''}{inferred}. {said[0].upper()}{said[1:]}."
 
 
 def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
     """Return exchanges in rows of those that are alike, the rows that carry most first."""
     rows: dict[object, list[Exchange]] = {}
     for each in exchanges:
-        carried = (each.kind, each.shapes, each.axes, each.devices, each.runs, each.places)
-        rows.setdefault((carried, each.is_asked, each.reason, each.meanwhile), []).append(each)
+        # What is exchanged forward and again backward is one row; for what it is may differ in it.
+        key = (each.kind, each.shapes, each.axes, each.devices, each.runs, each.places, each.is_asked)
+        rows.setdefault((key, each.is_rematerialized), []).append(each)
     return sorted(rows.values(), key=lambda row: -sum(each.total_bytes for each in row))
 
 

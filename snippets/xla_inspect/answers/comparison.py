@@ -99,16 +99,14 @@ def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], 
     counts = [Counter(each.launch.role for each in of) for of in launches]
     flops = [sum(each.work.flops * (each.launch.runs or 1) for each in of) for of in launches]
     moved = [sum(each.bytes * (each.launch.runs or 1) for each in of) for of in launches]
-    sent = [
-        sum(each.total_bytes for each in find_exchanges(of.program, of, {}).exchanges) if of.after else 0
-        for of in (left, right)
-    ]
+    exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (left, right)]
+    sent = [sum(each.total_bytes for each in of) for of in exchanges]
     memories = (left.memory, right.memory)
     return [
         Amount("kernels", "", counts[0]["kernel"], counts[1]["kernel"]),
         Amount("copies", "", counts[0]["copy"], counts[1]["copy"]),
-        Amount("collectives", "", counts[0]["collective"], counts[1]["collective"]),
-        Amount("bytes brought to collectives", "bytes", sent[0], sent[1]),
+        Amount("collectives", "", len(exchanges[0]), len(exchanges[1])),
+        Amount("bytes exchanged", "bytes", sent[0], sent[1]),
         Amount("flops", "flops", flops[0], flops[1]),
         Amount("bytes moved", "bytes", moved[0], moved[1]),
         Amount("peak memory", "bytes", memories[0].peak, memories[1].peak),
@@ -133,12 +131,11 @@ def _count_kernels(capture: Capture, kernels: list[Launched]) -> _Counted:
 
 def _count_exchanges(capture: Capture) -> _Counted:
     counted: _Counted = {}
-    if capture.after:
-        for each in find_exchanges(capture.program, capture, {}).exchanges:
-            place = each.places[0] if each.places else None
-            what = f"{each.kind} {'x'.join(each.axes) or each.group}"
-            file, line = (place.file, place.line) if place else ("", 0)
-            _add(counted, capture, what, file, line, 1 if each.runs is None else each.runs)
+    for each in find_exchanges(capture.program, capture, {}).exchanges:
+        place = each.places[0] if each.places else None
+        what = f"{each.kind} {'x'.join(each.axes) or each.group}"
+        file, line = (place.file, place.line) if place else ("", 0)
+        _add(counted, capture, what, file, line, 1 if each.runs is None else each.runs)
     return counted
 
 

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
     from xla_inspect.answers.answer import Part
 
-_LONGEST_NAME = 18
+_LONGEST_NAME = 15
 _LONGEST_KIND = 26
 _LONGEST_TEXT = 60
 _MOST_ROWS = 20
+_MANIFOLD = 100
+"""From how many times as much on a percentage says nothing any more."""
+_WEIGHTIEST = ("kernels", "peak memory", "collectives", "bytes exchanged", "flops", "bytes moved")
+"""What the sentence names first of what differs."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Amount:
             return ""
         by = self.right - self.left
         sign = "+" if by > 0 else "-"
-        share = f" ({by / self.left:+.0%})" if self.left else ""
+        share = f" ({by / self.left:+.0%})" if self.left and abs(by) < _MANIFOLD * self.left else ""
         return f"{sign}{self.show(abs(by))}{share}"
 
 
@@ -173,12 +177,13 @@ class Difference(Answer):
                 yield f"{side.name} does not compile: {shorten(side.error.partition(chr(10))[0], 200)}"
         if self.is_same_result:
             return
-        heads = tuple(shorten(side.name, _LONGEST_NAME) for side in (self.left, self.right))
-        rows = [self._write_row(each) for each in self.amounts]
-        after = 1 + next((at for at, each in enumerate(self.amounts) if each.name == "kernels"), -1)
-        rows[after:after] = [self._write_row(each, "  ") for each in self.kinds]
+        heads = tuple(_shorten_front(side.name) for side in (self.left, self.right))
+        rows = []
+        for each in self.amounts:
+            rows += [self._write_row(each)] if each.left or each.right else []
+            rows += [self._write_row(kind, "  ") for kind in self.kinds] if each.name == "kernels" else []
         seconds = (f"{self.left.compile_seconds:.1f}", f"{self.right.compile_seconds:.1f}", "")
-        rows.append(("compile, s, on this machine", *seconds))
+        rows.append(("compile, s, this machine", *seconds))
         yield Table(("per device", *heads, "change"), tuple(rows), (1, 2, 3))
         yield from _list_changes("Kernels by line", self.kernels, heads, "kernel")
         yield from _list_changes("Collectives by line, times that they run", self.collectives, heads, "collective")
@@ -195,13 +200,11 @@ class Difference(Answer):
             return f"{said}: the same, instruction by instruction."
         if self.holds:
             return f"{said}: nothing that is counted differs."
-        differing = [
-            f"{each.name} {each.show(each.left)} -> {each.show(each.right)}"
-            for each in self.amounts
-            if not each.is_same
-        ]
+        differing = [each for each in self.amounts if not each.is_same]
         if differing:
-            return f"{said}: {'; '.join(differing[:4])}."
+            order = {name: at for at, name in enumerate(_WEIGHTIEST)}
+            differing.sort(key=lambda each: order.get(each.name, len(order)))
+            return f"{said}: {'; '.join(f'{each.name.strip()} {_change(each)}' for each in differing[:4])}."
         if self.kernels or self.collectives or self.memory:
             return f"{said}: as many kernels, as many bytes, and some of them for other lines."
         return f"{said}: as many kernels and bytes, and {self._count_instructions()}."
@@ -233,6 +236,17 @@ class Difference(Answer):
         if self.added is not None and (self.added or self.removed or self.changed):
             told.append(f"In the optimized program {self._count_instructions()}.")
         return " ".join(told)
+
+
+def _change(each: Amount) -> str:
+    """Return both numbers, or by how much they differ where they look the same."""
+    left, right = each.show(each.left), each.show(each.right)
+    return f"{left} -> {right}" if left != right else each.change
+
+
+def _shorten_front(name: str) -> str:
+    """Return a name that fits above a column: of a long one the end, where paths differ."""
+    return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
 
 
 def _list_changes(

@@ -25,6 +25,7 @@ _BOOKKEEPING = 64
 """Bytes and operations of a launch below which it hides no exchange."""
 _MOST_PLACES = 4
 _WRAPPED = re.compile(r"^(?P<name>[\w.]+)\((?P<inner>.*)\)$")
+_SCOPE = re.compile(r"[\w.\[\] '-]+")
 _FRAMEWORK = frozenset(
     {"body", "branch", "checkpoint", "closed_call", "cond", "custom_jvp_call", "custom_vjp_call", "eval_jaxpr"}
     | {"pjit", "rematted_computation", "scan", "shard_map", "while"}
@@ -99,6 +100,7 @@ class _Finding:
             inferred=inferred,
             is_asked=is_asked,
             reason=asked[is_asked] if is_asked in asked else self.reasons.explain(collective, axes, uses),
+            arguments=() if is_asked else self.reasons.name_arguments(collective),
             is_async=collective.is_async,
             meanwhile=self._find_meanwhile(collective),
             is_rematerialized=rematerializes,
@@ -192,12 +194,12 @@ def _name_scope(op_name: str) -> str:
     """Return the scopes that a program names around an operation, without what JAX and its transformations add."""
     scopes: list[str] = []
     backward = False
-    for part in op_name.split("/")[:-1]:
+    for part in op_name.partition(":")[0].split("/")[:-1]:
         backward |= part.startswith("transpose(")
         name = part
         while match := _WRAPPED.match(name):
             # jit(name) is a function, and jvp(name) a scope that is differentiated.
             name = "" if match["name"] in {"jit", "pjit"} else match["inner"]
-        if name and name not in _FRAMEWORK and name not in _TRANSFORMS:
+        if _SCOPE.fullmatch(name) and name not in _FRAMEWORK and name not in _TRANSFORMS:
             scopes.append(name)
     return "/".join((*scopes, *(["backward"] if backward else [])))

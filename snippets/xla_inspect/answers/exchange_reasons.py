@@ -60,7 +60,7 @@ _REDUCING = frozenset({"all-reduce", "reduce-scatter", "all-reduce-scatter"})
 _NEIGHBOURS = frozenset({"concatenate", "convolution", "gather", "pad", "reduce-window", "reverse", "slice"})
 _PRODUCTS = frozenset({"convolution", "dot"})
 _TELLING = _NEIGHBOURS | {"custom-call", "dot", "dynamic-slice", "dynamic-update-slice", "reduce", "scatter", "sort"}
-_MOST_SHAPES = 3
+_MOST_SHAPES = 4
 _STEPS = 50
 _ESCAPED = re.compile(r"\\(['\"])")
 
@@ -133,18 +133,18 @@ class Reasons:
 
     def find_source(self, collective: Collective) -> Instruction | None:
         """Return the operation of the program as written that a collective was brought in for, or None."""
-        return next(iter(self.find_sources(collective)), None)
+        return next((given for given, _ in self.find_sources(collective)), None)
 
-    def find_sources(self, collective: Collective) -> list[Instruction]:
-        """Return the operations that a collective was brought in for: one for each operand, where those are known."""
+    def find_sources(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
+        """Return the operations that a collective was brought in for, each with the operand that came of it."""
         operands = self._list_operands(collective)
+        apart = [(self.find_given(self.origins.find_origin(operand), operand), operand) for operand in operands]
+        if len(operands) > 1 and (found := [(given, operand) for given, operand in apart if given]):
+            return found
         steps = (collective.instruction, collective.scheduled)
-        apart = [self.find_given(self.origins.find_origin(operand), operand) for operand in operands]
-        if len(operands) > 1 and all(apart):
-            return list(dict.fromkeys(each for each in apart if each))
         shaped = operands[0] if operands else collective.instruction
-        found = [self.find_given(step, shaped) for step in steps]
-        return [each for each in (*found, *apart) if each is not None][:1]
+        own = [(self.find_given(step, shaped), shaped) for step in steps]
+        return [(given, operand) for given, operand in (*own, *apart) if given is not None][:1]
 
     def find_given(self, instruction: Instruction, shaped: Instruction) -> Instruction | None:
         """Return the instruction of the module as imported that one of the optimized module has the name and line of.
@@ -167,22 +167,20 @@ class Reasons:
     def _explain_sum(self, collective: Collective, along: str) -> str:
         kept = "" if collective.kind == "all-reduce" else "; each device keeps its part"
         sources = [
-            self.given.find_origin(each, whole=True) if each.opcode in MOVING else each
-            for each in self.find_sources(collective)
+            (self.given.find_origin(each, whole=True) if each.opcode in MOVING else each, operand)
+            for each, operand in self.find_sources(collective)
         ]
-        backward = "transpose(" in " ".join(each.op_name or "" for each in (collective.instruction, *sources))
-        operands = self._list_operands(collective)
-        shaped = operands if len(operands) == len(sources) else operands[:1] * len(sources)
+        names = " ".join(each.op_name or "" for each in (collective.instruction, *(each for each, _ in sources)))
         weights = [
-            self._find_alike(each, whole) if backward and each.opcode in _PRODUCTS else ()
-            for each, whole in zip(sources, shaped, strict=True)
+            self._find_alike(each, operand) if "transpose(" in names and each.opcode in _PRODUCTS else ()
+            for each, operand in sources
         ]
         if sources and all(weights):
-            names = list(dict.fromkeys(" or ".join(each) for each in weights))
-            return f"gradient of {' and '.join(names)}: the batch is cut over {along}, so parts are summed{kept}"
+            told = " and ".join(dict.fromkeys(" or ".join(each) for each in weights))
+            return f"gradient of {told}: the batch is cut over {along}, so parts are summed{kept}"
         if not sources:
             return f"parts of a result are added up over {along}{kept}"
-        primitive, opcode = name_primitive(sources[0]), sources[0].opcode
+        primitive, opcode = name_primitive(sources[0][0]), sources[0][0].opcode
         said = {
             **dict.fromkeys(_PRODUCTS, f"{primitive} sums over a dimension that is cut over {along}"),
             "reduce": f"{primitive} reduces a dimension that is cut over {along}",
@@ -216,22 +214,34 @@ class Reasons:
                     exact.append(name_argument(parameter))
                 if len(dimensions) > 1 and sorted(dimensions) == sorted(source.shape.dimensions):
                     likely.append(name_argument(parameter))
-        names = tuple(dict.fromkeys(exact or likely))
+        # The state of an optimizer has the shapes and the names of the weights: the first of a name stands for all.
+        names = tuple({re.sub(r"^\w+", "", name) or name: name for name in reversed(exact or likely)}.values())[::-1]
         return names if 0 < len(names) <= _MOST_SHAPES else ()
+
+    def name_arguments(self, collective: Collective) -> tuple[str, ...]:
+        """Return the arguments of the program that an all-gather brings together."""
+        if collective.kind != "all-gather":
+            return ()
+        found = self._find_arguments(collective)
+        return tuple(dict.fromkeys(name_argument(parameter) for parameter in found if parameter is not None))
+
+    def _find_arguments(self, collective: Collective) -> list[Instruction | None]:
+        entry = self.origins.module.entry.name
+        origins = [self.origins.find_origin(operand) for operand in self._list_operands(collective)]
+        return [
+            self.parameters.get(origin.parameter_number)
+            if origin.opcode == "parameter" and origin.computation == entry
+            else None
+            for origin in origins
+        ]
 
     def _explain_gather(self, collective: Collective, uses: Sequence[Instruction], along: str) -> str:
         taking = list(dict.fromkeys(name_primitive(use) or use.opcode for use in uses))
         wants = f"{taking[0]} takes it whole" if taking else "it is wanted whole"
-        names = []
-        for operand in self._list_operands(collective):
-            origin = self.origins.find_origin(operand)
-            parameter = self.parameters.get(origin.parameter_number) if origin.opcode == "parameter" else None
-            if parameter is not None and origin.computation == self.origins.module.entry.name:
-                spec = find_sharding(parameter, self.mesh)
-                names.append(f"{name_argument(parameter)}{f', kept as {spec},' if spec else ''}")
-        if names := list(dict.fromkeys(names)):
-            verb, its = ("is", "its") if len(names) == 1 else ("are", "their")
-            return f"{' and '.join(names)} {verb} gathered over {along} for {its} use: {wants}"
+        if kept := [parameter for parameter in self._find_arguments(collective) if parameter is not None]:
+            specs = list(dict.fromkeys(filter(None, (find_sharding(parameter, self.mesh) for parameter in kept))))
+            spread = f"kept as {' and '.join(specs)}, and " if specs else ""
+            return f"{spread}gathered over {along} for its use: {wants}"
         source = self.find_source(collective)
         held, wanted, where = self._find_shardings(source)
         made = self.origins.find_origin(self._list_operands(collective)[0])

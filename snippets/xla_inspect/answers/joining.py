@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import find_lines, list_launches
-from xla_inspect.answers.launch_rows import find_scope, read_line, show_place
+from xla_inspect.answers.kernel_times import KernelTimes, MeasuredLaunch, Unjoined
+from xla_inspect.answers.launch_rows import describe_launches, find_scope, read_line, show_place
+from xla_inspect.answers.line_totals import sum_lines
+from xla_inspect.report import STATEMENT, explain_absence, find_hardware
 from xla_inspect.traces import Label
 
 if TYPE_CHECKING:
-    from xla_inspect.analysis import SourceLine
+    from xla_inspect.analysis import Launch, SourceLine
+    from xla_inspect.answers.launch_rows import LaunchRow
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
-    from xla_inspect.traces import Event, Timed
+    from xla_inspect.traces import Event, Timed, Timing
 
 # What stands in the place of what a symbol must not hold.
 _UNFIT = re.compile(r"\W")
@@ -39,7 +44,8 @@ class Names:
         self.module = capture.module
         self._named: dict[str, str] = {}
         self._by_symbol: dict[str, list[str]] = {}
-        for launch in list_launches(capture):
+        self._launches = list_launches(capture)
+        for launch in self._launches:
             for name in (launch.name, launch.scheduled.name):
                 self._named.setdefault(name, launch.name)
             # The end of an asynchronous launch is the time that is waited for it.
@@ -69,6 +75,33 @@ class Names:
             if symbol in self._by_symbol:
                 return self._by_symbol[symbol][0], "symbol"
         return "", ""
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The kernels that one launch alone runs, by name: it is known what runs before one of them, and what next."""
+        named = Counter(launch.thunk.symbol for launch in self._launches if launch.thunk)
+        return frozenset(symbol for symbol, number in named.items() if symbol and number == 1)
+
+    def find_between(self, after: str, before: str, *, is_copy: bool) -> str:
+        """Return the launch that must be what ran between two kernels of one stream, or an empty string if none must.
+
+        Both kernels are of the program, and between them in its schedule stands one launch alone that has no kernel of
+        the compiler's: a call of a library, or a copy.
+
+        Args:
+            after: The name of the kernel before, one of `symbols`.
+            before: The name of the kernel after it, likewise.
+            is_copy: Whether it was a copy.
+        """
+        at = {launch.thunk.symbol: at for at, launch in enumerate(self._launches) if launch.thunk}
+        first, last = at.get(after, len(at)), at.get(before, 0)
+        if not after or not before or first >= last:
+            return ""
+        between = self._launches[first + 1 : last]
+        around = {launch.within for launch in self._launches[first : last + 1]}
+        if len(between) != 1 or len(around) != 1 or between[0].is_async or _is_generated(between[0]):
+            return ""
+        return between[0].name if (between[0].opcode != "custom-call") == is_copy else ""
 
     def is_other(self, module: str) -> bool:
         """Return whether a module that a profile names is another than this program's."""
@@ -132,6 +165,91 @@ class Names:
         return ends
 
 
+def join_times(
+    capture: Capture,
+    timing: Timing,
+    asked: str = "",
+    *,
+    shown: int = 20,
+    labelled: tuple[str, int] = ("", 0),
+) -> KernelTimes:
+    """Return what a profile measured of a program on one target.
+
+    Args:
+        capture: Its capture, for the target that the profile is of.
+        timing: What the profile measured.
+        asked: What was asked about, as on the command line.
+        shown: How many launches to tell.
+        labelled: The file of the trace with the lines in it, and how many of its events have one.
+    """
+    names = Names(capture)
+    rows = {row.name: row for row in describe_launches(capture)}
+    joined: dict[str, list[tuple[Timed, str]]] = {}
+    others: dict[str, float] = {}
+    unjoined: list[Unjoined] = []
+    for each in timing.rows:
+        name, known_by = names.find(each.op, each.name, each.module)
+        if not name:
+            name, known_by = (
+                names.find_between(each.after, each.before, is_copy=bool(_COPIED.search(each.name))),
+                "order",
+            )
+        if name:
+            joined.setdefault(name, []).append((each, known_by))
+            continue
+        if names.is_other(each.module):
+            others[each.module] = others.get(each.module, 0.0) + each.seconds
+        reason = explain(each, names)
+        unjoined.append(Unjoined(each.op or each.name, each.module, each.seconds, each.count, reason))
+    total = timing.seconds
+    measured = [_describe(name, found, rows.get(name), names, total) for name, found in joined.items()]
+    measured.sort(key=lambda row: -row.seconds)
+    seen = {name for row in measured for name in (row.name, *row.others)}
+    return KernelTimes(
+        program=capture.program,
+        asked=asked,
+        target=capture.target,
+        module=capture.module.name,
+        file=timing.file,
+        form=timing.form,
+        device=timing.device,
+        devices=timing.devices,
+        seconds=total,
+        joined_seconds=sum(row.seconds for row in measured),
+        other_seconds=dict(sorted(others.items(), key=lambda other: -other[1])),
+        launches=tuple(measured),
+        lines=sum_lines((row.where, row.text, row.seconds) for row in measured),
+        unjoined=tuple(unjoined),
+        unseen=tuple(name for name in rows if name not in seen) if measured else (),
+        shown=shown,
+        labelled=labelled[0],
+        labelled_events=labelled[1],
+        model=STATEMENT if find_hardware(capture.target) else explain_absence(capture.target),
+    )
+
+
+def _describe(
+    name: str, found: list[tuple[Timed, str]], row: LaunchRow | None, names: Names, total: float
+) -> MeasuredLaunch:
+    seconds = sum(each.seconds for each, _ in found)
+    # A launch may be several kernels, such as a product and the sum of its parts: it ran as often as one of them did.
+    by_symbol = all(known_by == "symbol" for _, known_by in found)
+    return MeasuredLaunch(
+        name=name,
+        others=names.sharing(name) if by_symbol else (),
+        role=row.role if row else "",
+        where=row.where if row else names.find_place(name)[0],
+        text=row.text if row else names.find_place(name)[1],
+        scope=row.scope if row else "",
+        seconds=seconds,
+        count=max(each.count for each, _ in found),
+        share=seconds / total if total else 0.0,
+        least_seconds=row.least_seconds if row else None,
+        limit=row.limit if row else "",
+        known_by=found[0][1],
+    )
+
+
 def explain(timed: Timed, names: Names) -> str:
     """Return why what ran under a name belongs to no launch."""
     if names.is_other(timed.module):
@@ -143,6 +261,10 @@ def explain(timed: Timed, names: Names) -> str:
     if _LIBRARY.search(timed.name):
         return "a kernel of a library, which carries no name of the program"
     return "no kernel of this compile has that name"
+
+
+def _is_generated(launch: Launch) -> bool:
+    return bool(launch.thunk and launch.thunk.symbol)
 
 
 def _fit(name: str) -> str:

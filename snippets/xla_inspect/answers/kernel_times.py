@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table
-from xla_inspect.answers.joining import Names, explain
 from xla_inspect.answers.kernels import show_seconds
-from xla_inspect.answers.launch_rows import describe_launches
+from xla_inspect.answers.line_totals import LineTotal, tell_lines
 from xla_inspect.plural import plural
-from xla_inspect.report import STATEMENT, explain_absence, find_hardware, lane, title
+from xla_inspect.report import lane, title
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xla_inspect.answers.answer import Part
-    from xla_inspect.answers.launch_rows import LaunchRow
-    from xla_inspect.captured import Capture
-    from xla_inspect.traces import Timed, Timing
 
 FEW_OTHERS = 8
 """How many names that are not in the program are shown where nobody says how many."""
@@ -45,7 +41,8 @@ class MeasuredLaunch:
         share: Its part of all the time that the profile holds, from 0 to 1.
         least_seconds: The least time of one run by the published peaks, or None.
         limit: What needs that long.
-        known_by: How it was found: `name` of the instruction, `symbol` of the kernel.
+        known_by: How it was found: `name` of the instruction, `symbol` of the kernel, or `order`: it
+            ran between two kernels of the program between which this launch alone stands.
     """
 
     name: str
@@ -105,6 +102,7 @@ class KernelTimes(Answer):
         joined_seconds: How much of that belongs to launches of the program.
         other_seconds: How much of it the profile says is of other programs, by module.
         launches: What was measured, the longest first.
+        lines: The same by line of Python, in seconds.
         unjoined: What belongs to no launch, the longest first.
         unseen: Launches that the profile does not have.
         shown: How many launches are told, from the first.
@@ -125,6 +123,7 @@ class KernelTimes(Answer):
     joined_seconds: float
     other_seconds: Mapping[str, float]
     launches: tuple[MeasuredLaunch, ...]
+    lines: tuple[LineTotal, ...]
     unjoined: tuple[Unjoined, ...]
     unseen: tuple[str, ...]
     shown: int
@@ -164,6 +163,8 @@ class KernelTimes(Answer):
         if rest := self.launches[self.shown :]:
             share = sum(row.share for row in rest)
             yield f"{plural(len(rest), 'more launch', 'more launches')}, {share:.1%} of the time; --all shows all."
+        if len(self.launches) > len(self.lines) > 1:
+            yield tell_lines(self.lines, "time", show_seconds)
         yield from self._tell_others()
         if any(row.known_by == "symbol" for row in self.launches) and self.form.startswith("Nsight"):
             yield "Nsight knows kernels by their symbols alone: another program's of the same symbol count too."
@@ -227,85 +228,6 @@ class KernelTimes(Answer):
             )
         elif not self.launches and self.other_seconds:
             yield Hint(f"The module of {self.program} is {self.module}; ask about the function that was profiled.")
-
-
-def join_times(
-    capture: Capture,
-    timing: Timing,
-    asked: str = "",
-    *,
-    shown: int = 20,
-    labelled: tuple[str, int] = ("", 0),
-) -> KernelTimes:
-    """Return what a profile measured of a program on one target.
-
-    Args:
-        capture: Its capture, for the target that the profile is of.
-        timing: What the profile measured.
-        asked: What was asked about, as on the command line.
-        shown: How many launches to tell.
-        labelled: The file of the trace with the lines in it, and how many of its events have one.
-    """
-    names = Names(capture)
-    rows = {row.name: row for row in describe_launches(capture)}
-    joined: dict[str, list[tuple[Timed, str]]] = {}
-    others: dict[str, float] = {}
-    unjoined: list[Unjoined] = []
-    for each in timing.rows:
-        name, known_by = names.find(each.op, each.name, each.module)
-        if name:
-            joined.setdefault(name, []).append((each, known_by))
-            continue
-        if names.is_other(each.module):
-            others[each.module] = others.get(each.module, 0.0) + each.seconds
-        reason = explain(each, names)
-        unjoined.append(Unjoined(each.op or each.name, each.module, each.seconds, each.count, reason))
-    total = timing.seconds
-    measured = [_describe(name, found, rows.get(name), names, total) for name, found in joined.items()]
-    measured.sort(key=lambda row: -row.seconds)
-    seen = {name for row in measured for name in (row.name, *row.others)}
-    return KernelTimes(
-        program=capture.program,
-        asked=asked,
-        target=capture.target,
-        module=capture.module.name,
-        file=timing.file,
-        form=timing.form,
-        device=timing.device,
-        devices=timing.devices,
-        seconds=total,
-        joined_seconds=sum(row.seconds for row in measured),
-        other_seconds=dict(sorted(others.items(), key=lambda other: -other[1])),
-        launches=tuple(measured),
-        unjoined=tuple(unjoined),
-        unseen=tuple(name for name in rows if name not in seen) if measured else (),
-        shown=shown,
-        labelled=labelled[0],
-        labelled_events=labelled[1],
-        model=STATEMENT if find_hardware(capture.target) else explain_absence(capture.target),
-    )
-
-
-def _describe(
-    name: str, found: list[tuple[Timed, str]], row: LaunchRow | None, names: Names, total: float
-) -> MeasuredLaunch:
-    seconds = sum(each.seconds for each, _ in found)
-    # A launch may be several kernels, such as a product and the sum of its parts: it ran as often as one of them did.
-    by_symbol = all(known_by == "symbol" for _, known_by in found)
-    return MeasuredLaunch(
-        name=name,
-        others=names.sharing(name) if by_symbol else (),
-        role=row.role if row else "",
-        where=row.where if row else names.find_place(name)[0],
-        text=row.text if row else names.find_place(name)[1],
-        scope=row.scope if row else "",
-        seconds=seconds,
-        count=max(each.count for each, _ in found),
-        share=seconds / total if total else 0.0,
-        least_seconds=row.least_seconds if row else None,
-        limit=row.limit if row else "",
-        known_by=found[0][1],
-    )
 
 
 def _show(row: MeasuredLaunch, *, has_roof: bool) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
+from xla_inspect.answers.line_totals import LineTotal, sum_lines, tell_lines
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import STATEMENT, explain_absence, find_hardware, title
@@ -41,7 +42,8 @@ class Kernels(Answer):
         asked: What was asked about, as on the command line.
         target: The target's short name, with its grid.
         launches: All launches, by the least time of all their runs, where there is none by the bytes they move.
-        shown: How many of them are told, from the first.
+        lines: The same by line of Python: seconds at least of all runs, bytes where there is no least time.
+        shown: How many launches are told, from the first.
         named: The launches that were asked for by name, which are told in detail.
         least_seconds: The least time of all together, one after the other, each as often as it is known to run; None
             where no peaks of the target are published.
@@ -55,6 +57,7 @@ class Kernels(Answer):
     asked: str
     target: str
     launches: tuple[LaunchRow, ...]
+    lines: tuple[LineTotal, ...]
     shown: int
     named: tuple[str, ...]
     least_seconds: float | None
@@ -133,6 +136,9 @@ class Kernels(Answer):
                 f"{plural(self.unknown_runs, 'launch', 'launches')} in loops or branches of which the compiler does "
                 "not know how often they run (? above) count once."
             )
+        if len(self.launches) > len(self.lines) > 1:
+            timed = self.least_seconds is not None
+            yield tell_lines(self.lines, *(("least", show_seconds) if timed else ("bytes", _show_bytes)))
         if shown:
             yield Hint(
                 "One of them in detail:",
@@ -186,6 +192,7 @@ def rank_launches(
         asked=asked,
         target=capture.target,
         launches=tuple(sorted(rows, key=lambda row: row.weight, reverse=True)),
+        lines=sum_lines((row.where, row.text, row.weight[0] if hardware else row.weight[1]) for row in rows),
         shown=shown,
         named=found,
         least_seconds=sum(row.weight[0] for row in rows) if hardware else None,
@@ -218,6 +225,10 @@ def show_seconds(seconds: float) -> str:
     unit, least = next(each for each in _UNITS if seconds >= each[1])
     number = seconds / least
     return f"{number:.0f} {unit}" if number >= _WHOLE else f"{number:.3g} {unit}"
+
+
+def _show_bytes(number: float) -> str:
+    return format_bytes(round(number))
 
 
 def _list_row(row: LaunchRow) -> tuple[str, ...]:

@@ -57,6 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return child_process.run(words, options)
 
 
+def list_questions() -> dict[str, str]:
+    """Return each subcommand with what it does, the questions first."""
+    return {**QUESTIONS, **OTHERS}
+
+
 def complete(words: Sequence[str]) -> list[str]:
     """Return the words of a command line with the question that is asked where none is named: the summary."""
     known = {*QUESTIONS, *OTHERS, "-h", "--help", "--version"}
@@ -129,7 +134,7 @@ def build_parser(chosen: str = "") -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=_version() if chosen == "--version" else "")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, text in {**QUESTIONS, **OTHERS}.items():
+    for name, text in list_questions().items():
         subparser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
         if name != chosen:
             continue

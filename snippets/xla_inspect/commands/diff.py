@@ -163,6 +163,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
     line = ["show", "--stage", "capture", "-o", str(file), *_repeat(options), *target, *side.more, *words]
     status = child_process.run(line, command_line.parse(line), folder=working, paths=paths)
     if not file.is_file():
+        question.say(f"so there is nothing to compare with: that was {side.name}")
         return status or command_line.BAD_INPUT
     (found,) = read_saved(Request((str(file),))).saved.values()
     return found

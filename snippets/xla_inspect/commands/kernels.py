@@ -66,7 +66,8 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
         return
     refused: list[InspectError] = []
     answered = False
-    for capture in question.answer_each(subject, targets, subject.capture):
+    for made in question.answer_each(subject, targets, subject.capture):
+        capture = made.retold(program=subject.name)
         try:
             yield _ask_one(capture, options)
         except InspectError as error:
@@ -97,13 +98,19 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
     alike = [] if options.target else [target for target in targets if find(target).kind == timing.device]
     for capture in question.answer_each(subject, (alike or targets)[: 1 if options.label else None], subject.capture):
         if not capture.after:
-            message = f"{subject.name} does not compile for {capture.target}, so nothing can be joined to it"
+            message = (
+                f"{subject.name} does not compile for {capture.target}, so nothing can be joined to it\n"
+                f"why is said by: xla-inspect kernels {' '.join(options.subject)} --target {capture.target}"
+            )
             raise InspectError(message)
-        yield _join(capture, (source, timing), options)
+        yield _join(capture.retold(program=subject.name), (source, timing), options)
 
 
 def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.Namespace) -> KernelTimes:
     source, timing = measured
+    if not timing.names_instructions and source.has_starts:
+        # Only what runs before and after them tells of which launch kernels of libraries are.
+        timing = measure(source, Names(capture).symbols)
     labelled = 0
     if options.label:
         labelled, _ = write_labelled(source, options.label, Names(capture).label)

@@ -63,14 +63,22 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> Checkout:
     if is_file and not there.is_file():
         message = f"--rev {revision}: that commit has no {inside}; was the file renamed since?"
         raise InspectError(message)
-    moved = str(there) + words[0][len(place) :] if words[0] != "run" else words[0]
-    rest = (str(there), *words[2:]) if words[0] == "run" and is_file else tuple(words[1:])
     here = Path.cwd().resolve()
     working = files / here.relative_to(root) if here.is_relative_to(root) else there.parent
+    if is_file and not working.is_dir():
+        working = there.parent
     if not working.is_dir():
         message = f"--rev {revision}: that commit has no folder {here.relative_to(root)}"
         raise InspectError(message)
-    return Checkout((moved if is_file else words[0], *rest), working, tuple(_find_paths(root, files)))
+    # Named from the working folder, as the reader did.
+    named = str(there.relative_to(working)) if there.is_relative_to(working) else str(there)
+    if not is_file:
+        moved = tuple(words)
+    elif words[0] == "run":
+        moved = ("run", named, *words[2:])
+    else:
+        moved = (named + words[0][len(place) :], *words[1:])
+    return Checkout(moved, working, tuple(_find_paths(root, files)))
 
 
 def _find_root(folder: Path, place: str) -> Path:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.traces.event import bare_module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from xla_inspect.traces.event import Event, Source
 
@@ -21,6 +21,7 @@ _NANO = 1e-9
 _MODULES, _OPS, _STREAM = "XLA Modules", "XLA Ops", "stream"
 
 type _Key = tuple[str, str, str]
+type _Between = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,9 @@ class Timed:
         module: The module of that, or an empty string likewise.
         seconds: How long all of it took, without what ran inside it on the same line.
         count: How often it ran.
+        after: The kernel that ran last before it on the same stream of those that `measure` was told of, and `before`
+            the next after it; of one that it was told of, and where it was told of none, both are empty.
+        before: See `after`.
     """
 
     name: str
@@ -40,6 +44,8 @@ class Timed:
     module: str
     seconds: float
     count: int
+    after: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,11 @@ class Timing:
     rows: tuple[Timed, ...]
 
     @property
+    def names_instructions(self) -> bool:
+        """Whether the profile names instructions of HLO, and not only kernels."""
+        return any(row.op for row in self.rows)
+
+    @property
     def seconds(self) -> float:
         """How long all of it took, on all devices together."""
         return sum(row.seconds for row in self.rows)
@@ -76,7 +87,7 @@ class _Track:
     counts: dict[int, int] = field(default_factory=dict)
 
 
-def measure(source: Source) -> Timing:
+def measure(source: Source, known: Collection[str] = ()) -> Timing:
     """Return how long what a profile holds took, by instruction and kernel.
 
     Of a GPU only its streams count, and of a TPU the line of its operations: other lines show the same time again. What
@@ -84,6 +95,7 @@ def measure(source: Source) -> Timing:
 
     Args:
         source: The profile.
+        known: Kernels that stand in no doubt, by name: what else ran is told apart by those around it.
 
     Raises:
         InspectError: It cannot be read.
@@ -99,17 +111,18 @@ def measure(source: Source) -> Timing:
             _take(tracks[place], event, keys)
     chosen, device = _choose(tracks, source)
     names = list(keys)
-    seconds: dict[_Key, float] = defaultdict(float)
-    counts: dict[_Key, int] = defaultdict(int)
+    seconds: dict[tuple[_Key, _Between], float] = defaultdict(float)
+    counts: dict[tuple[_Key, _Between], int] = defaultdict(int)
     for place in chosen:
         track = tracks[place]
         spans = sorted(modules.get(place[0], ()))
+        around = _find_around(track, names, known) if known and source.has_starts else {}
         for at, own in _own_times(track) if source.has_starts else enumerate(track.durations):
             name, op, module = names[track.keys[at]]
-            key = name, op, module or _find_module(spans, track.starts[at])
+            key = (name, op, module or _find_module(spans, track.starts[at])), around.get(at, ("", ""))
             seconds[key] += own * _NANO
             counts[key] += track.counts.get(at, 1)
-    rows = [Timed(*key, seconds[key], counts[key]) for key in seconds]
+    rows = [Timed(*key, seconds[key, between], counts[key, between], *between) for key, between in seconds]
     rows.sort(key=lambda row: (-row.seconds, row.name))
     return Timing(str(source.path), source.form, device, len({place[0] for place in chosen}), tuple(rows))
 
@@ -162,6 +175,23 @@ def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
         around.append(at)
     for at in range(len(own)):
         yield at, max(own[at], 0.0)
+
+
+def _find_around(track: _Track, names: Sequence[_Key], known: Collection[str]) -> dict[int, _Between]:
+    """Return the known kernels before and after each event of a stream that is of none of them, by its number."""
+    order = sorted(range(len(track.keys)), key=lambda at: track.starts[at])
+    around: dict[int, _Between] = {}
+    waiting: list[int] = []
+    last = ""
+    for at in order:
+        name = names[track.keys[at]][0]
+        if name in known:
+            around.update((other, (last, name)) for other in waiting)
+            waiting, last = [], name
+        else:
+            waiting.append(at)
+    around.update((other, (last, "")) for other in waiting)
+    return around
 
 
 def _find_module(spans: list[tuple[float, float, str]], start: float) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+import jax
+import jax.numpy as jnp
 import profiles
 import pytest
 from scanned import EXAMPLE, scanned
@@ -75,6 +77,43 @@ def test_nsight_knows_symbols_alone_which_are_enough_for_all_that_is_generated(t
     assert sum("a copy" in reason for reason in reasons) == 2
     assert set(answer.unseen) == {launch.name for launch in list_launches(made)} - generated
     assert "another program's of the same symbol" in " ".join(tell(answer).split())
+
+
+def convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    return jnp.sum(jax.nn.relu(jax.lax.conv(jnp.tanh(x) * 2, kernel, (1, 1), "SAME")))
+
+
+def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_that_are_known(tmp_path: Path) -> None:
+    shapes = [jax.ShapeDtypeStruct(size, jnp.float32) for size in ((8, 64, 32, 32), (64, 64, 3, 3))]
+    made = capture(convolved, *shapes, target="h100")
+    (library,) = (launch for launch in list_launches(made) if launch.opcode == "custom-call")
+    planes = profiles.profile_gpu(made, STEPS)
+    source = open_trace(profiles.write_nsight(tmp_path / "g.csv", planes))
+    row = next(
+        row for row in join_times(made, measure(source, Names(made).symbols)).launches if row.name == library.name
+    )
+    assert (row.known_by, row.count, row.seconds) == ("order", STEPS, pytest.approx(STEPS * profiles.COPY * 1e-9))
+    # What ran before the program, under the same name, is of none of its launches; and without the order neither is.
+    (other,) = (
+        each for each in join_times(made, measure(source, Names(made).symbols)).unjoined if "of a lib" in each.reason
+    )
+    assert (other.name, other.count) == (profiles.LIBRARY, 1)
+    assert library.name not in {row.name for row in join_times(made, measure(source)).launches}
+
+
+def test_what_could_be_of_either_of_two_launches_is_of_none() -> None:
+    made = capture(scanned, *EXAMPLE, target="h100")
+    names = Names(made)
+    symbols = [launch.thunk.symbol for launch in list_launches(made) if launch.thunk and launch.thunk.symbol]
+    found = {(a, b): names.find_between(a, b, is_copy=True) for a in symbols for b in symbols}
+    order = [launch.name for launch in list_launches(made)]
+    by_symbol = {launch.thunk.symbol: launch for launch in list_launches(made) if launch.thunk}
+    for (before, after), name in found.items():
+        if name:
+            assert order.index(by_symbol[after].name) - order.index(by_symbol[before].name) == 2
+            assert by_symbol[before].within == by_symbol[after].within
+    assert not names.find_between("", symbols[0], is_copy=True)
+    assert not names.find_between(symbols[0], "", is_copy=True)
 
 
 def test_a_tpus_loop_is_not_counted_with_its_body(tmp_path: Path) -> None:

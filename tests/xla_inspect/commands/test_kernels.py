@@ -13,6 +13,7 @@ from xla_inspect import capture
 from xla_inspect.commands import command_line, kernels
 from xla_inspect.errors import TargetUnavailableError
 
+TARGET = "h100"
 SUBJECT = f"{Path(__file__).resolve().parents[1] / 'scanned.py'}:scanned"
 
 
@@ -49,8 +50,7 @@ def test_registers_that_cannot_be_counted_are_said(
 ) -> None:
     def refuse(*_: object) -> None:
         reason = "nvidia-cuda-nvcc is not installed; run `pip install`"
-        target = "h100"
-        raise TargetUnavailableError(target, reason)
+        raise TargetUnavailableError(TARGET, reason)
 
     monkeypatch.setattr(kernels, "count_registers", refuse)
     assert command_line.run_here(["kernels", SUBJECT, "--target", "h100"]) == 0
