@@ -324,5 +324,9 @@ def leave_meshes() -> None:
 
     if JITS in sys.modules and not read_meshes()[0].empty:
         import jax
+        from jax._src import config
 
         jax.set_mesh(None)
+        if manager := getattr(config, "abstract_mesh_context_manager", None):
+            # Releases up to 0.10 tell an empty mesh from none.
+            manager.set_local(None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jax
-from jax._src import config, sharding_impls, source_info_util, xla_bridge
+from jax._src import config, core, mesh, pjit, sharding_impls, source_info_util, xla_bridge
 from jax._src.interpreters import mlir
 from jaxlib import _hlo, _jax, _profiler
 
@@ -39,6 +39,13 @@ def test_each_private_name_is_there() -> None:
         mlir.ModuleContext.get_backend,
         sharding_impls.GSPMDSharding,
         _jax.DeviceList,
+        pjit._infer_params,  # noqa: SLF001 - likewise
+        pjit._run_python_pjit,  # noqa: SLF001 - likewise
+        pjit._cpp_pjit,  # noqa: SLF001 - likewise
+        core.trace_state_clean,
+        config.trace_context_names,
+        config.config_states.items,
+        mesh.get_concrete_mesh,
         source_info_util.register_exclusion,
         source_info_util.user_frames,
         _profiler.ProfileOptions,
@@ -48,6 +55,7 @@ def test_each_private_name_is_there() -> None:
         _jax.CompileOptions,
     ]
     assert all(map(callable, names))
+    assert mesh.thread_resources.env.physical_mesh.empty
     assert jax.devices("cpu")[0].client is not None
     lowered = jax.jit(lambda x: x).lower(1.0)
     known = {"in_shardings", "out_shardings", "intermediate_shardings", "context_mesh", "num_devices"}

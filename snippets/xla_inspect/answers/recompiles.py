@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Difference, find_nearest
 from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.traced_calls import OwnOperations, TracedCall, TracedFunction, read_calls
 from xla_inspect.plural import plural
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from xla_inspect.analysis import Compilation, ScriptRun, Signature
+    from xla_inspect.analysis import Compilation, ScriptRun
     from xla_inspect.answers.answer import Part
 
 ADVICE: Mapping[str, str] = {
@@ -37,6 +37,9 @@ ADVICE: Mapping[str, str] = {
 _NAME, _WHERE = 24, 36
 """Characters of a name, and of a name with its place."""
 
+_UNTIMED = 3
+"""How many columns say no times."""
+
 _NAMED, _ROWS, _SHOWN = 5, 12, 3
 """How many functions that are compiled once are named, and how many causes and pieces of advice are given."""
 
@@ -48,82 +51,12 @@ CONTROL = ("scan", "while", "while_loop", "cond", "map", "associative_scan")
 
 
 @dataclass(frozen=True)
-class TracedCall:
-    """One call that JAX had to trace, to lower or to compile.
-
-    Attributes:
-        where: The line that called, as FILE:LINE.
-        traces: How many times it was traced.
-        compiles: How many times the compiler ran.
-        tracing_seconds: How long it was traced.
-        lowering_seconds: How long it was lowered.
-        compiling_seconds: How long XLA compiled.
-        nearest: Which earlier call of the function was most like it, counted from none; None for the first.
-        differences: In what it differs from that, what is most telling first.
-    """
-
-    where: str
-    traces: int
-    compiles: int
-    tracing_seconds: float
-    lowering_seconds: float
-    compiling_seconds: float
-    nearest: int | None
-    differences: tuple[Difference, ...]
-
-    @property
-    def seconds(self) -> float:
-        """How long all of it took."""
-        return self.tracing_seconds + self.lowering_seconds + self.compiling_seconds
-
-
-@dataclass(frozen=True)
-class TracedFunction:
-    """A function that the script jits.
-
-    Attributes:
-        name: Its name.
-        defined: Where it is defined, as FILE:LINE.
-        calls: Those that JAX had to trace, to lower or to compile, in order.
-    """
-
-    name: str
-    defined: str
-    calls: tuple[TracedCall, ...]
-
-    @property
-    def compiles(self) -> int:
-        """How many times the compiler ran for it."""
-        return sum(call.compiles for call in self.calls)
-
-    @property
-    def seconds(self) -> float:
-        """How long all of its calls took to be traced, lowered and compiled."""
-        return sum(call.seconds for call in self.calls)
-
-
-@dataclass(frozen=True)
-class OwnOperations:
-    """Operations of JAX that one line of the script runs one by one.
-
-    Attributes:
-        where: The line, as FILE:LINE.
-        operations: How many times each was compiled, by name.
-        seconds: How long they took to be traced, lowered and compiled.
-    """
-
-    where: str
-    operations: Mapping[str, int]
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Recompiles(Answer):
     """What a script let JAX trace and compile.
 
     Attributes:
         script: The script, as it was named.
-        script_seconds: How long it ran, on this machine.
+        script_seconds: How long it ran, on this machine; 0 where times are left out.
         functions: What it jits, what took longest first.
         own: Operations of JAX that it runs one by one, by line, what took longest first.
         at_most: How many compiles of a function are allowed, or None.
@@ -146,6 +79,11 @@ class Recompiles(Answer):
         return sum(sum(each.operations.values()) for each in self.own)
 
     @property
+    def is_timed(self) -> bool:
+        """Whether it says how long things took."""
+        return self.script_seconds > 0
+
+    @property
     def seconds(self) -> float:
         """How long all tracing, lowering and compiling took."""
         return sum(each.seconds for each in self.functions) + sum(each.seconds for each in self.own)
@@ -164,7 +102,9 @@ class Recompiles(Answer):
     def _say_all(self, again: Sequence[TracedFunction]) -> str:
         compiles = sum(function.compiles for function in self.functions)
         functions = plural(len(self.functions), "function")
-        share = f"took {_write(self.seconds)} s of the {_write(self.script_seconds)} s of {self.script} on this machine"
+        script = _shorten_path(self.script)
+        took = f"took {_write(self.seconds)} s of the {_write(self.script_seconds)} s of {script} on this machine"
+        share = took if self.is_timed else f"in {script}"
         own = f" and {plural(self.own_compiles, 'operation')} of JAX's own" if self.own_compiles else ""
         said = f"{plural(compiles, 'compile')} of {functions}{own} {share}"
         if not self.functions:
@@ -182,11 +122,10 @@ class Recompiles(Answer):
         differing = Counter(
             f"{each.argument or 'the function'} ({each.kind})" for call in worst.calls for each in call.differences[:1]
         )
-        saved = sum(map(_lost, again))
-        return (
-            f"{said}; {_write(saved)} s were for calls unlike earlier ones, most for {worst.name}, "
-            f"by {differing.most_common(1)[0][0]}."
-        )
+        unlike = sum(len(function.calls) - 1 for function in again)
+        lost = f"{_write(sum(_lost(each)[0] for each in again))} s were for calls"
+        told = lost if self.is_timed else plural(unlike, "call")
+        return f"{said}; {told} unlike earlier ones, most for {worst.name}, by {differing.most_common(1)[0][0]}."
 
     def _list_functions(self) -> Table:
         many = [function for function in self.functions if len(function.calls) > 1]
@@ -201,6 +140,8 @@ class Recompiles(Answer):
             seconds = sum(each.seconds for each in self.own)
             rows.append(("JAX's own operations", "", str(self.own_compiles), _write(seconds), "", "", ""))
         columns = ("function", "traced", "compiled", "s", "trace", "lower", "XLA")
+        if not self.is_timed:
+            return Table(columns[:_UNTIMED], tuple(row[:_UNTIMED] for row in rows), (1, 2), "Compiles by function")
         return Table(columns, tuple(rows), (1, 2, 3, 4, 5, 6), "Compiles by function, in seconds on this machine")
 
     def _list_causes(self, again: Sequence[TracedFunction]) -> Iterator[Table]:
@@ -210,31 +151,41 @@ class Recompiles(Answer):
             for call in function.calls[1:]:
                 first = call.differences[0]
                 grouped[(call.where, first.kind, first.argument)].append(call)
-            for (where, *_), calls in sorted(grouped.items(), key=lambda item: -sum(call.seconds for call in item[1])):
+            for (where, *_), calls in sorted(
+                grouped.items(), key=lambda item: (-sum(call.seconds for call in item[1]), -len(item[1]))
+            ):
                 seconds = sum(call.seconds for call in calls)
                 what = _tell_difference(calls)
-                rows.append((shorten(function.name, _NAME), str(len(calls)), _write(seconds), f"{where}: {what}"))
+                rows.append(
+                    (shorten(function.name, _NAME), str(len(calls)), _write(seconds), f"{_shorten_path(where)}: {what}")
+                )
         left = rows[_ROWS:]
         title = "Calls unlike any before" + (f": {_ROWS} of {len(rows)} causes, all with --json" if left else "")
-        yield Table(("function", "times", "s", "where, and what differed"), tuple(rows[:_ROWS]), (1, 2), title)
+        columns = ("function", "times", "s", "where, and what differed")
+        kept = [at for at in range(len(columns)) if self.is_timed or columns[at] != "s"]
+        shown = tuple(tuple(row[at] for at in kept) for row in rows[:_ROWS])
+        yield Table(tuple(columns[at] for at in kept), shown, (1, 2) if self.is_timed else (1,), title)
 
     def _tell_own(self) -> Iterator[Part]:
         for each in self.own:
             name, count = max(each.operations.items(), key=lambda item: (item[0] in CONTROL, item[1]))
-            where = f"at {each.where}" if each.where else "somewhere"
+            where = f"at {_shorten_path(each.where)}" if each.where else "somewhere"
             if name in CONTROL and count > 1:
                 yield (
-                    f"JAX's own operations: {name} {where} was compiled {count} times, {_write(each.seconds)} s, with "
+                    f"JAX's own operations: {name} {where} was compiled {count} times{self._cost(each)}, with "
                     "another function to run each time; under jax.jit it is part of one program."
                 )
                 return
-            if each.seconds > _MUCH * self.script_seconds:
+            if self.is_timed and each.seconds > _MUCH * self.script_seconds:
                 many = sum(each.operations.values())
                 yield (
-                    f"JAX's own operations: {many} of the {self.own_compiles} {where}, {_write(each.seconds)} s; run "
+                    f"JAX's own operations: {many} of the {self.own_compiles} {where}{self._cost(each)}; run "
                     "one by one each is a program, and under jax.jit all are one."
                 )
                 return
+
+    def _cost(self, own: OwnOperations) -> str:
+        return f", {_write(own.seconds)} s" if self.is_timed else ""
 
     def _advise(self, again: Sequence[TracedFunction]) -> Iterator[Hint]:
         lost: dict[str, float] = defaultdict(float)
@@ -242,17 +193,23 @@ class Recompiles(Answer):
             for call in function.calls[1:]:
                 lost[call.differences[0].kind] += call.seconds
         for kind, seconds in sorted(lost.items(), key=lambda item: -item[1])[:_SHOWN]:
-            yield Hint(f"{kind}, {_write(seconds)} s: {ADVICE[kind]}.")
+            yield Hint(f"{kind}, {_write(seconds)} s: {ADVICE[kind]}." if self.is_timed else f"{kind}: {ADVICE[kind]}.")
 
 
-def _lost(function: TracedFunction) -> float:
-    return sum(call.seconds for call in function.calls[1:])
+def _lost(function: TracedFunction) -> tuple[float, int]:
+    """Return how long the calls took that were unlike earlier ones, and how many they are."""
+    return sum(call.seconds for call in function.calls[1:]), len(function.calls) - 1
 
 
 def _call(function: TracedFunction) -> str:
     """Return a function's name with where it is defined, as far as there is room."""
     place = function.defined.rpartition("/")[2]
     return f"{shorten(function.name, max(_WHERE - len(place) - 3, _SHOWN))} ({place})" if place else function.name
+
+
+def _shorten_path(path: str) -> str:
+    """Return a path, or the end of a long one."""
+    return path if len(path) <= _WHERE else f"…/{path.rpartition('/')[2]}"
 
 
 def _write(seconds: float) -> str:
@@ -288,65 +245,19 @@ def _tell_difference(calls: Sequence[TracedCall]) -> str:
     return f"{told}; also {', '.join(others[:2])}" if others else told
 
 
-def explain_recompiles(run: ScriptRun, at_most: int | None = None) -> Recompiles:
+def explain_recompiles(run: ScriptRun, at_most: int | None = None, *, is_timed: bool = True) -> Recompiles:
     """Return what a script let JAX trace and compile, and why again.
 
     Args:
         run: The script, which ran.
         at_most: How many compiles of a function are allowed, or None.
+        is_timed: Whether it says how long things took.
     """
-    by_function: dict[tuple[str, str], list[Compilation]] = defaultdict(list)
-    by_line: dict[str, list[Compilation]] = defaultdict(list)
-    for each in run.compilations:
-        if each.own:
-            by_line[each.where].append(each)
-        else:
-            by_function[(each.function, each.defined)].append(each)
-    functions = [TracedFunction(name, at, _compare(calls)) for (name, at), calls in by_function.items()]
-    own = [
-        OwnOperations(
-            where,
-            dict(
-                Counter({each.function: 0 for each in calls})
-                + Counter(each.function for each in calls if each.compiles)
-            ),
-            sum(each.seconds for each in calls),
-        )
-        for where, calls in by_line.items()
-    ]
-    return Recompiles(
-        run.script,
-        run.seconds,
-        tuple(sorted(functions, key=lambda each: -each.seconds)),
-        tuple(sorted((each for each in own if each.operations), key=lambda each: -each.seconds)),
-        at_most,
-    )
+    if not is_timed:
+        run = replace(run, seconds=0.0, compilations=tuple(map(_forget_times, run.compilations)))
+    functions, own = read_calls(run.compilations)
+    return Recompiles(run.script, run.seconds, functions, own, at_most)
 
 
-def _compare(calls: Sequence[Compilation]) -> tuple[TracedCall, ...]:
-    found: list[TracedCall] = []
-    earlier: list[Signature] = []
-    for call in calls:
-        nearest: int | None = None
-        differences: tuple[Difference, ...] = ()
-        if found:
-            nearest, differences = (
-                find_nearest(earlier, call.signature)
-                if call.signature and earlier
-                else (len(found) - 1, (Difference("dropped", "", "", ""),))
-            )
-        if call.signature:
-            earlier.append(call.signature)
-        found.append(
-            TracedCall(
-                call.where,
-                call.traces,
-                call.compiles,
-                call.tracing_seconds,
-                call.lowering_seconds,
-                call.compiling_seconds,
-                nearest,
-                differences,
-            )
-        )
-    return tuple(found)
+def _forget_times(compilation: Compilation) -> Compilation:
+    return replace(compilation, tracing_seconds=0.0, lowering_seconds=0.0, compiling_seconds=0.0)

@@ -28,4 +28,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def ask(subject: Subject, _: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
     """Yield the answer."""
     if subject.script is not None:
-        yield explain_recompiles(subject.script, options.at_most)
+        yield explain_recompiles(subject.script, options.at_most, is_timed=not options.no_times)

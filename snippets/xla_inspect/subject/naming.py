@@ -34,7 +34,7 @@ def open_equinox(function: Any, args: tuple[Any, ...]) -> Any:
 
 def name_function(function: Any) -> str:
     """Return what the reader calls a function that was jitted: `step`, `Trainer.step`, `<lambda>`, `grad(loss)`."""
-    transforms = [name for each in _list_wrappers(function) if (name := _name_transform(each))]
+    transforms = [name for each in _list_wrappers(function)[:-1] if (name := _name_transform(each))]
     name = _name_bare(function)
     for transform in reversed(transforms):
         name = f"{transform}({name})"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import jax
 import pytest
 from jsonschema import validate
 
 from xla_inspect.analysis import Compilation, Difference, Leaf, ScriptRun, Signature, Value
-from xla_inspect.answers import Recompiles, Table, describe_json, explain_recompiles, write_json
+from xla_inspect.answers import Hint, Recompiles, Table, describe_json, explain_recompiles, write_json
 from xla_inspect.subject import Request, read_script
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ x = np.ones((4, 2), np.float32)
 
 CASES = {
     "the last batch is smaller": (
-        "@jax.jit\ndef step(w, batch):\n    return w + batch['x'].sum()\n"
-        "for at in range(0, 10, 4):\n    step(1.0, {'x': np.ones((10, 3), np.float32)[at:at + 4]})",
+        (
+            "@jax.jit\ndef step(w, batch):\n    return w + batch['x'].sum()\n"
+            "for at in range(0, 10, 4):\n    step(1.0, {'x': np.ones((10, 3), np.float32)[at:at + 4]})"
+        ),
         [("shape", "batch['x']", "f32[4,3] (NumPy)", "f32[2,3] (NumPy)")],
     ),
     "a Python number, then an array": (
@@ -46,8 +49,10 @@ CASES = {
         [("structure", "batch['mask']", "not given", "f32[4,2] (NumPy)")],
     ),
     "another order of keys": (
-        "@jax.jit\ndef step(batch):\n    return batch['x']\nordered = collections.OrderedDict\n"
-        "step({'x': x, 'y': x}), step({'y': x, 'x': x}), step(ordered(x=x, y=x)), step(ordered(y=x, x=x))",
+        (
+            "@jax.jit\ndef step(batch):\n    return batch['x']\nordered = collections.OrderedDict\n"
+            "step({'x': x, 'y': x}), step({'y': x, 'x': x}), step(ordered(x=x, y=x)), step(ordered(y=x, x=x))"
+        ),
         [
             ("structure", "batch", "dict", "OrderedDict ('x', 'y')"),
             ("structure", "batch", "OrderedDict ('x', 'y')", "OrderedDict ('y', 'x')"),
@@ -58,18 +63,22 @@ CASES = {
         [("structure", "xs", "list", "tuple")],
     ),
     "a static argument that counts": (
-        "@partial(jax.jit, static_argnums=1)\ndef step(x, at):\n    return x * at\nfor at in range(3):\n    step(x, at)",
-        [("static value", "at", "0", "1"), ("static value", "at", "1", "2")],
+        "@partial(jax.jit, static_argnums=1)\ndef step(x, n):\n    return x * n\nfor n in range(3):\n    step(x, n)",
+        [("static value", "n", "0", "1"), ("static value", "n", "1", "2")],
     ),
     "a static object that is made anew": (
-        "class Model:\n    @partial(jax.jit, static_argnums=0)\n    def step(self, x):\n        return x\n"
-        "first, second = Model(), Model()\nfirst.step(x), second.step(x)",
+        (
+            "class Model:\n    @partial(jax.jit, static_argnums=0)\n    def step(self, x):\n        return x\n"
+            "first, second = Model(), Model()\nfirst.step(x), second.step(x)"
+        ),
         [("static object", "self", "<__main__.Model>", "another that looks the same")],
     ),
     "what a container holds besides arrays": (
-        "@jax.tree_util.register_dataclass\n@dataclasses.dataclass\nclass State:\n    w: object\n"
-        "    rate: float = dataclasses.field(metadata={'static': True})\n"
-        "@jax.jit\ndef step(state):\n    return state.w * state.rate\nstep(State(x, 0.5)), step(State(x, 0.25))",
+        (
+            "@jax.tree_util.register_dataclass\n@dataclasses.dataclass\nclass State:\n    w: object\n"
+            "    rate: float = dataclasses.field(metadata={'static': True})\n"
+            "@jax.jit\ndef step(state):\n    return state.w * state.rate\nstep(State(x, 0.5)), step(State(x, 0.25))"
+        ),
         [("static value", "state.rate", "0.5", "0.25")],
     ),
     "jit of a new function in a loop": (
@@ -91,19 +100,25 @@ CASES = {
         [("weak type", "n", "i32[] (NumPy)", "i32[] (Python int)")],
     ),
     "64 bits in between": (
-        "@jax.jit\ndef step(x):\n    return x * 2\nwide = x.astype(np.float64)\nstep(wide)\n"
-        "with jax.enable_x64(True):\n    step(wide)",
+        (
+            "@jax.jit\ndef step(x):\n    return x * 2\nwide = x.astype(np.float64)\nstep(wide)\n"
+            "with jax.enable_x64(True):\n    step(wide)"
+        ),
         [("setting of JAX", "enable_x64", "False", "True")],
     ),
     "another precision": (
-        "@jax.jit\ndef step(x):\n    return x @ x.T\nstep(x)\n"
-        "with jax.default_matmul_precision('highest'):\n    step(x)",
+        (
+            "@jax.jit\ndef step(x):\n    return x @ x.T\nstep(x)\n"
+            "with jax.default_matmul_precision('highest'):\n    step(x)"
+        ),
         [("setting of JAX", "default_matmul_precision", "None", "highest")],
     ),
     "spread after the first step": (
-        "mesh = jax.make_mesh((2,), ('data',), axis_types=(AxisType.Auto,))\nspread = NamedSharding(mesh, P('data'))\n"
-        "@jax.jit\ndef step(w):\n    return jax.lax.with_sharding_constraint(w * 2, spread)\n"
-        "w = jnp.asarray(x)\nfor _ in range(3):\n    w = step(w)",
+        (
+            "spread = NamedSharding(jax.make_mesh((2,), ('data',), axis_types=(AxisType.Auto,)), P('data'))\n"
+            "@jax.jit\ndef step(w):\n    return jax.lax.with_sharding_constraint(w * 2, spread)\n"
+            "w = jnp.asarray(x)\nfor _ in range(3):\n    w = step(w)"
+        ),
         [("sharding", "w", "not placed", "P('data',) on data=2")],
     ),
     "by position, then by keyword": (
@@ -111,8 +126,8 @@ CASES = {
         [("keyword", "y", "by position", "by keyword")],
     ),
     "a raw key, then a typed one": (
-        "@jax.jit\ndef step(key):\n    return jax.random.bits(key)\nstep(jax.random.PRNGKey(0)), step(jax.random.key(0))",
-        [("PRNG key", "key", "u32[2]", "key<fry>[]")],
+        ("@jax.jit\ndef step(k):\n    return jax.random.bits(k)\nstep(jax.random.PRNGKey(0)), step(jax.random.key(0))"),
+        [("PRNG key", "k", "u32[2]", "key<fry>[]")],
     ),
     "caches that are cleared": (
         "@jax.jit\ndef step(x):\n    return x * 2\nstep(x)\njax.clear_caches()\nstep(x)",
@@ -128,6 +143,12 @@ CASES = {
     "the same each time": ("@jax.jit\ndef step(x):\n    return x\nfor _ in range(5):\n    step(x)", []),
 }
 """What a script does, and why its function is compiled again each time."""
+
+
+@pytest.fixture(autouse=True)
+def _started() -> None:
+    """JAX has as many devices as in other tests, whichever of them runs first."""
+    jax.devices()
 
 
 def explain(tmp_path: Path, text: str, at_most: int | None = None) -> Recompiles:
@@ -208,6 +229,21 @@ def test_calls_that_differ_likewise_are_one_row() -> None:
     *_, table, _ = explain_recompiles(run_of(*steps)).tell()
     assert isinstance(table, Table)
     assert table.rows == (("step", "39", "50.7", "a.py:9: at: static value 0 -> 1, ... -> 39"),)
+
+
+def test_without_times_it_says_none() -> None:
+    run = run_of(("step", batch(32), 3.0), ("step", batch(31), 2.7), ("scan", None, 0.7), ("scan", None, 0.7))
+    parts = list(explain_recompiles(run, is_timed=False).tell())
+    assert parts[0] == (
+        "2 compiles of 1 function and 2 operations of JAX's own in a.py; 1 call unlike earlier ones, "
+        "most for step, by x (shape)."
+    )
+    tables = [part for part in parts if isinstance(part, Table)]
+    assert [table.columns for table in tables] == [
+        ("function", "traced", "compiled"),
+        ("function", "times", "where, and what differed"),
+    ]
+    assert [part.text[:7] for part in parts if isinstance(part, Hint)] == ["shape: "]
 
 
 def test_the_nearest_earlier_call_is_the_one_that_is_compared() -> None:

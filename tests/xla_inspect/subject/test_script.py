@@ -29,14 +29,18 @@ JITTED = {
     "decorated": ("@jax.jit\ndef step(x):\n    return x * 2\nstep(x)", "step", "float32[4,2]"),
     "jitted by a call": ("def step(x):\n    return x * 2\njax.jit(step)(x)", "step", "float32[4,2]"),
     "decorated with options": (
-        "@partial(jax.jit, static_argnums=1, static_argnames='much')\ndef step(x, n, *, much):\n"
-        "    return x * n * much\nstep(x, 3, much=2)",
+        (
+            "@partial(jax.jit, static_argnums=1, static_argnames='much')\ndef step(x, n, *, much):\n"
+            "    return x * n * much\nstep(x, 3, much=2)"
+        ),
         "step",
         "float32[4,2]",
     ),
     "a method": (
-        "class Trainer:\n    def __init__(self):\n        self.run = jax.jit(self.step)\n    def step(self, x):\n"
-        "        return x * 2\nTrainer().run(x)",
+        (
+            "class Trainer:\n    def __init__(self):\n        self.run = jax.jit(self.step)\n    def step(self, x):\n"
+            "        return x * 2\nTrainer().run(x)"
+        ),
         "Trainer.step",
         "float32[4,2]",
     ),
@@ -65,20 +69,31 @@ JITTED = {
     "one of JAX's, jitted by the script": ("jax.jit(jnp.cbrt)(x)", "cbrt", "float32[4,2]"),
     "with a Python number": ("@jax.jit\ndef step(x, lr):\n    return x * lr\nstep(x, 0.1)", "step", "float32[4,2]"),
     "called in a thread": (
-        "import threading\n@jax.jit\ndef step(x):\n    return x * 2\n"
-        "thread = threading.Thread(target=step, args=(x,))\nthread.start()\nthread.join()",
+        (
+            "import threading\n@jax.jit\ndef step(x):\n    return x * 2\n"
+            "thread = threading.Thread(target=step, args=(x,))\nthread.start()\nthread.join()"
+        ),
         "step",
         "float32[4,2]",
     ),
     "spread by shard_map": (
-        "mesh = jax.make_mesh((2,), ('data',))\n@jax.jit\ndef step(x):\n"
-        "    return jax.shard_map(lambda x: jax.lax.psum(x, 'data'), mesh=mesh, in_specs=P('data'), out_specs=P())(x)\n"
-        "step(jax.device_put(x, NamedSharding(mesh, P('data'))))",
+        (
+            "mesh = jax.make_mesh((2,), ('data',))\ndef add(x):\n    return jax.lax.psum(x, 'data')\n"
+            "@jax.jit\ndef step(x):\n"
+            "    return jax.shard_map(add, mesh=mesh, in_specs=P('data'), out_specs=P())(x)\n"
+            "step(jax.device_put(x, NamedSharding(mesh, P('data'))))"
+        ),
         "step",
         "float32[4@data,2]",
     ),
 }
 """What a script does, the function that is asked about, and the type of its first argument."""
+
+
+@pytest.fixture(autouse=True)
+def _started() -> None:
+    """JAX has as many devices as in other tests, whichever of them runs first."""
+    jax.devices()
 
 
 def read(tmp_path: Path, text: str, *words: str, only: str = "") -> Subject:

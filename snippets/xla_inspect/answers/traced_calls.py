@@ -1,0 +1,144 @@
+"""The calls of a script that JAX had to trace or compile, by function, each compared with the earlier ones."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import Difference, find_nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xla_inspect.analysis import Compilation, Signature
+
+
+@dataclass(frozen=True)
+class TracedCall:
+    """One call that JAX had to trace, to lower or to compile.
+
+    Attributes:
+        where: The line that called, as FILE:LINE.
+        traces: How many times it was traced.
+        compiles: How many times the compiler ran.
+        tracing_seconds: How long it was traced.
+        lowering_seconds: How long it was lowered.
+        compiling_seconds: How long XLA compiled.
+        nearest: Which earlier call of the function was most like it, counted from none; None for the first.
+        differences: In what it differs from that, what is most telling first.
+    """
+
+    where: str
+    traces: int
+    compiles: int
+    tracing_seconds: float
+    lowering_seconds: float
+    compiling_seconds: float
+    nearest: int | None
+    differences: tuple[Difference, ...]
+
+    @property
+    def seconds(self) -> float:
+        """How long all of it took."""
+        return self.tracing_seconds + self.lowering_seconds + self.compiling_seconds
+
+
+@dataclass(frozen=True)
+class TracedFunction:
+    """A function that the script jits.
+
+    Attributes:
+        name: Its name.
+        defined: Where it is defined, as FILE:LINE.
+        calls: Those that JAX had to trace, to lower or to compile, in order.
+    """
+
+    name: str
+    defined: str
+    calls: tuple[TracedCall, ...]
+
+    @property
+    def compiles(self) -> int:
+        """How many times the compiler ran for it."""
+        return sum(call.compiles for call in self.calls)
+
+    @property
+    def seconds(self) -> float:
+        """How long all of its calls took to be traced, lowered and compiled."""
+        return sum(call.seconds for call in self.calls)
+
+
+@dataclass(frozen=True)
+class OwnOperations:
+    """Operations of JAX that one line of the script runs one by one.
+
+    Attributes:
+        where: The line, as FILE:LINE.
+        operations: How many times each was compiled, by name.
+        seconds: How long they took to be traced, lowered and compiled.
+    """
+
+    where: str
+    operations: Mapping[str, int]
+    seconds: float
+
+
+def read_calls(
+    compilations: Sequence[Compilation],
+) -> tuple[tuple[TracedFunction, ...], tuple[OwnOperations, ...]]:
+    """Return the functions of a script, and JAX's own operations by line, what took longest first.
+
+    Args:
+        compilations: What was traced or compiled, in order.
+    """
+    by_function: dict[tuple[str, str], list[Compilation]] = defaultdict(list)
+    by_line: dict[str, list[Compilation]] = defaultdict(list)
+    for each in compilations:
+        if each.own:
+            by_line[each.where].append(each)
+        else:
+            by_function[(each.function, each.defined)].append(each)
+    functions = [TracedFunction(name, at, _compare(calls)) for (name, at), calls in by_function.items()]
+    own = [
+        OwnOperations(
+            where,
+            dict(Counter(each.function for each in calls if each.compiles)),
+            sum(each.seconds for each in calls),
+        )
+        for where, calls in by_line.items()
+    ]
+    return (
+        tuple(sorted(functions, key=lambda each: (-each.seconds, -len(each.calls)))),
+        tuple(sorted((each for each in own if each.operations), key=lambda each: -each.seconds)),
+    )
+
+
+def _compare(calls: Sequence[Compilation]) -> tuple[TracedCall, ...]:
+    found: list[TracedCall] = []
+    earlier: list[Signature] = []
+    for call in calls:
+        nearest: int | None = None
+        differences: tuple[Difference, ...] = ()
+        if found:
+            nearest, differences = (
+                find_nearest(earlier, call.signature)
+                if call.signature and earlier
+                else (len(found) - 1, (Difference("dropped", "", "", ""),))
+            )
+        if call.signature:
+            earlier.append(call.signature)
+        found.append(
+            TracedCall(
+                call.where,
+                call.traces,
+                call.compiles,
+                call.tracing_seconds,
+                call.lowering_seconds,
+                call.compiling_seconds,
+                nearest,
+                differences,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,132 @@
+"""Training scripts, written as others write theirs, through the command: as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax
+import pytest
+
+from xla_inspect.commands import command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER = Path(__file__).parent / "training"
+
+SCRIPTS: Mapping[str, Mapping[str, list[tuple[str, str]]]] = {
+    "digits": {
+        "train_step": [("shape", "batch['image']"), ("weak type", "lr"), ("weak type", "lr")],
+        "accuracy": [],
+    },
+    "characters": {"update": [], "next_letter": [("shape", "tokens")] * 2},
+    "parallel": {"Trainer._train_step": [("static value", "rate")] * 2},
+}
+"""The functions that each compiles, and why again."""
+
+
+@pytest.fixture(autouse=True)
+def _started() -> None:
+    """JAX has as many devices as in other tests, whichever of them runs first."""
+    jax.devices()
+
+
+def ask(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = command_line.run_here([*words])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_each_compile_of_a_training_script_has_its_reason(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    script = str(FOLDER / f"{name}.py")
+    status, out, err = ask(capsys, "recompiles", "--json", "run", script)
+    record = json.loads(out)
+    found = {
+        function["name"]: [
+            (call["differences"][0]["kind"], call["differences"][0]["argument"]) for call in function["calls"][1:]
+        ]
+        for function in record["functions"]
+    }
+    assert status == 0
+    assert found == SCRIPTS[name]
+    # What the script prints is no part of the answer.
+    assert "loss" in err
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_training_script_has_a_step_that_can_be_asked_about(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = ask(capsys, "summary", "--target", "cpu:8", "run", str(FOLDER / f"{name}.py"))
+    assert status == 0
+    assert out.startswith(f"{next(iter(SCRIPTS[name]))}: ")
+    others = [*SCRIPTS[name]][1:]
+    assert (f"also compiled by the script: {', '.join(others)} (--only NAME)\n" in out) == bool(others)
+
+
+UNEVEN = "import jax, numpy as np\nstep = jax.jit(lambda x: x * 2)\nfor n in (8, 8, 7):\n    step(np.ones(n))\n"
+
+
+@pytest.mark.parametrize(
+    ("at_most", "status", "said"), [("2", 0, "1 function"), ("1", 1, "more often than 1: <lambda>")]
+)
+def test_the_answer_fits_in_80_columns_and_is_no_where_more_is_compiled_than_is_allowed(
+    at_most: str, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "uneven.py"
+    script.write_text(UNEVEN, encoding="utf-8")
+    found, out, _ = ask(capsys, "recompiles", "--at-most", at_most, "run", str(script))
+    assert found == status
+    assert out.startswith("2 compiles of 1 function")
+    assert said in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_function_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = ask(capsys, "recompiles", f"{FOLDER / 'digits.py'}:train_step")
+    assert (status, out) == (2, "")
+    assert "asked about a whole script" in err
+
+
+def test_a_script_that_raises_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "raises.py"
+    script.write_text("import jax\njax.jit(lambda x: x)(1.0)\nraise ValueError('so')\n", encoding="utf-8")
+    status, out, err = ask(capsys, "recompiles", "run", str(script))
+    assert (status, out) == (2, "")
+    assert err.startswith(f"xla-inspect: {script}:3: ValueError: so\n")
+
+
+SETTLES = """
+import os
+os.environ["JAX_ENABLE_X64"] = "1"
+if "--many" in os.sys.argv:
+    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import jax, jax.numpy as jnp
+print(jax.device_count(), jnp.ones(1).dtype)
+jax.jit(lambda x: x * 2)(jnp.ones(3))
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("asked", ["", "--many", "--target=tpu-v5e:2x2"])
+def test_a_script_starts_jax_as_it_says_and_else_with_the_devices_of_the_target(
+    asked: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a process of its own, where JAX is not imported yet."""
+    for name in ("JAX_NUM_CPU_DEVICES", "XLA_INSPECT_CPU_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    flags = [each for each in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in each]
+    monkeypatch.setenv("XLA_FLAGS", " ".join(flags))
+    script = tmp_path / "settles.py"
+    script.write_text(SETTLES, encoding="utf-8")
+    words = [asked] if asked.startswith("--target") else []
+    assert command_line.main(["recompiles", *words, "run", str(script), asked]) == 0
+    printed = capfd.readouterr()
+    assert printed.out.startswith("1 compile of 1 function")
+    assert f"{DEVICES[asked]} float64\n" in printed.err
+
+
+DEVICES = {"": 1, "--many": 2, "--target=tpu-v5e:2x2": 4}
+"""How many devices a script finds."""
