@@ -243,6 +243,25 @@ def watch_jit(around_trace: Callable[..., Any], around_run: Callable[..., Any]) 
         pjit._infer_params, pjit._run_python_pjit = trace, run  # noqa: SLF001
 
 
+@contextmanager
+def started_on_cpu() -> Iterator[None]:
+    """Let JAX start the CPU alone if it starts meanwhile, whichever platform the program asks for."""
+    from jax._src import xla_bridge
+
+    start = xla_bridge.backends
+
+    def backends() -> Any:  # noqa: ANN401 - as JAX has it
+        if not backends_started():
+            set_option("jax_platforms", "cpu")
+        return start()
+
+    xla_bridge.backends = backends
+    try:
+        yield
+    finally:
+        xla_bridge.backends = start
+
+
 def is_outside() -> bool:
     """Return whether this thread traces nothing, so that a call of a jitted function is one to compile and run."""
     from jax._src import core

@@ -34,6 +34,7 @@ def test_the_installed_releases_were_seen_to_have_the_private_names() -> None:
 def test_each_private_name_is_there() -> None:
     names = [
         xla_bridge.backends_are_initialized,
+        xla_bridge.backends,
         config.trace_context,
         mlir._thread_local_context.set_local,  # noqa: SLF001 - the private name itself
         mlir.ModuleContext.get_backend,

@@ -84,6 +84,7 @@ def run(
             closed = _pass_all_on(process)
             process.wait()
         except KeyboardInterrupt:
+            _ignore_interrupts()
             _say("xla-inspect: interrupted")
             return _INTERRUPTED
         finally:
@@ -109,6 +110,12 @@ def _simulate(options: argparse.Namespace) -> dict[str, str]:
     return {"JAX_NUM_CPU_DEVICES": str(most)} if most > int(os.environ.get("JAX_NUM_CPU_DEVICES", "1")) else {}
 
 
+def _ignore_interrupts() -> None:
+    """Let a second interrupt pass: the process is ended as it is."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @contextmanager
 def _ending_by_exception() -> Iterator[None]:
     """Let a signal that asks this process to end raise SystemExit, so that the other process and its dumps go too."""
@@ -119,7 +126,8 @@ def _ending_by_exception() -> Iterator[None]:
     def leave(number: int, _: object) -> NoReturn:
         sys.exit(128 + number)
 
-    before = {number: signal.signal(number, leave) for number in _ENDING}
+    before = {signal.SIGINT: signal.getsignal(signal.SIGINT)}
+    before |= {number: signal.signal(number, leave) for number in _ENDING}
     try:
         yield
     finally:

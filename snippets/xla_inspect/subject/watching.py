@@ -93,7 +93,7 @@ class Watch:
         jax_private.hide_frames_of(str(Path(__file__).parent))
         _active.append(self)
         try:
-            with jax_private.watch_jit(self._trace, self._run):
+            with jax_private.started_on_cpu(), jax_private.watch_jit(self._trace, self._run):
                 yield
         finally:
             _active.remove(self)

@@ -104,6 +104,7 @@ os.environ["JAX_ENABLE_X64"] = "1"
 if "--many" in os.sys.argv:
     os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import jax, jax.numpy as jnp
+jax.config.update("jax_platforms", "cuda")
 print(jax.device_count(), jnp.ones(1).dtype)
 jax.jit(lambda x: x * 2)(jnp.ones(3))
 os._exit(0)
