@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jax.extend import core
-
 from xla_inspect import jax_private
 from xla_inspect.analysis import INPUT, JaxprStep
 from xla_inspect.captured import Constant, Equations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from jax.extend import core
 
 FORWARD, BACKWARD = "forward", "backward"
 
@@ -32,11 +32,11 @@ def read_steps(jaxpr: core.Jaxpr) -> tuple[JaxprStep, ...]:
         made[variable] = len(steps)
         steps.append(JaxprStep(INPUT, *_type([variable]), (), FORWARD))
     for equation in jaxpr.eqns:
-        uses = tuple(made[operand] for operand in equation.invars if not isinstance(operand, core.Literal))
+        uses = tuple(made[operand] for operand in equation.invars if not jax_private.is_literal(operand))
         made |= dict.fromkeys(equation.outvars, len(steps))
         transposed = "transpose(" in str(equation.source_info.name_stack)
         steps.append(JaxprStep(_name(equation), *_type(equation.outvars), uses, BACKWARD if transposed else FORWARD))
-    outputs = (made[variable] for variable in jaxpr.outvars if not isinstance(variable, core.Literal))
+    outputs = (made[variable] for variable in jaxpr.outvars if not jax_private.is_literal(variable))
     live = _reached(steps, outputs)
     return tuple(replace(step, live=index in live) for index, step in enumerate(steps))
 
@@ -50,7 +50,7 @@ def walk_equations(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
     """Yield every equation, each followed by those of the jaxprs that it holds."""
     for equation in jaxpr.eqns:
         yield equation
-        for inner in core.jaxprs_in_params(equation.params):
+        for inner in jax_private.list_inner(equation.params):
             yield from walk_equations(inner)
 
 
@@ -69,7 +69,7 @@ def _count_parts(jaxpr: core.Jaxpr, known: dict[int, Counter[tuple[str, str]]]) 
         scope = str(equation.source_info.name_stack)
         _, function, _ = next(jax_private.walk_frames(equation), ("", "", 0))
         counts[scope, function] += 1
-        for inner in core.jaxprs_in_params(equation.params):
+        for inner in jax_private.list_inner(equation.params):
             for (below, own), number in _count_parts(inner, known).items():
                 counts["/".join(filter(None, (scope, below))), own] += number
     known[id(jaxpr)] = counts
@@ -115,7 +115,7 @@ def _find_users(jaxpr: core.Jaxpr) -> dict[Any, core.JaxprEqn]:
     constants = {*jaxpr.constvars}
     for equation in jaxpr.eqns:
         for operand in equation.invars:
-            if not isinstance(operand, core.Literal) and operand in constants:
+            if not jax_private.is_literal(operand) and operand in constants:
                 users.setdefault(operand, equation)
     return users
 
