@@ -37,7 +37,7 @@ from xla_inspect.analysis.op_sources import (
     read_stablehlo_lines,
 )
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
-from xla_inspect.analysis.scopes import count_repeats, join_alike, name_part, read_op_scope, read_scope
+from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
 from xla_inspect.analysis.tracking import PassState, SourceLine, find_computation_lines, find_lines, follow_passes
 from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
 
@@ -66,7 +66,6 @@ __all__ = [
     "compare_modules",
     "count_executed",
     "count_operations",
-    "count_repeats",
     "custom_fusion_kind",
     "find_computation_lines",
     "find_expression",
@@ -94,6 +93,7 @@ __all__ = [
     "live_bytes",
     "main_memory_bytes",
     "measure_traffic",
+    "name_alike",
     "name_part",
     "parse_buffers",
     "parse_live_ranges",

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table
-from xla_inspect.answers.program_parts import count_parts, list_constants, list_repeats
+from xla_inspect.answers.program_parts import (
+    LargeConstant,
+    ProgramPart,
+    RepeatedLine,
+    count_parts,
+    list_constants,
+    list_repeats,
+)
 from xla_inspect.report import title
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from xla_inspect.answers.answer import Part
-    from xla_inspect.answers.program_parts import LargeConstant, ProgramPart, RepeatedLine
     from xla_inspect.captured import Capture
 
 FEW, SHORT = 12, 6
