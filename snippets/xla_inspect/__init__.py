@@ -4,10 +4,18 @@ Importing this package imports no JAX. It does set the environment that JAX has 
 (see `xla_inspect.targets`), so import it before JAX where JAX has not been imported yet.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from xla_inspect.captured import Capture, Captures
 from xla_inspect.compilation import capture, capture_all
 from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
+from xla_inspect.lazy_names import lazy_names
 from xla_inspect.targets import TARGETS, Target, available
+
+if TYPE_CHECKING:
+    from xla_inspect.questions import memory, summary
+
 
 __all__ = [
     "TARGETS",
@@ -20,4 +28,15 @@ __all__ = [
     "available",
     "capture",
     "capture_all",
+    "load_ipython_extension",
+    "memory",
+    "summary",
 ]
+
+__getattr__ = lazy_names(__name__, {"questions": ("memory", "summary")})
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Make `%%xla` known to a notebook: what `%load_ext xla_inspect` calls."""
+    # By name, since commands stand above all else.
+    import_module("xla_inspect.commands.magic").register(shell)

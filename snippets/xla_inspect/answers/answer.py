@@ -39,6 +39,17 @@ class Hint:
     command: str = ""
 
 
+def suggest(question: str, asked: str, *options: str) -> str:
+    """Return a command line that asks a question.
+
+    Args:
+        question: The question, which is the subcommand.
+        asked: The subject with the options that are the same for each question, as `retype` of the commands gives it.
+        *options: The question's own options.
+    """
+    return " ".join(("xla-inspect", question, *options, asked))
+
+
 type Part = str | Table | Hint
 """A piece of what is told: a paragraph, rows, or what to do next."""
 
@@ -57,3 +68,15 @@ class Answer:
     def tell(self) -> Iterator[Part]:
         """Yield the answer in the order in which it is read: the first part says it in one sentence."""
         raise NotImplementedError
+
+    def __str__(self) -> str:
+        """The answer as a command prints it, without colours."""
+        from xla_inspect.answers.text import print_text
+
+        return print_text(self)
+
+    def _repr_html_(self) -> str:
+        """Show the answer in a notebook."""
+        from xla_inspect.answers.html import write_fragment
+
+        return write_fragment(self)

@@ -7,7 +7,7 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.program_parts import (
     LargeConstant,
     ProgramPart,
@@ -201,7 +201,7 @@ class CompileTimes(Answer):
                 f"{most.path} is there {most.repeats} times: jax.lax.scan over stacked parameters compiles it once."
             )
         if not self.is_stepped:
-            yield Hint("What each pass changed:", f"xla-inspect passes {self.asked} --target {self.target} --changes")
+            yield Hint("What each pass changed:", suggest("passes", self.asked, "--changes"))
 
 
 _SUSPECTS = {

@@ -6,7 +6,7 @@ import json
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeAliasType, Union, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from dataclasses import Field
@@ -39,7 +39,8 @@ def describe_json(kind: type[Answer]) -> dict[str, Any]:
 
 
 def _describe_class(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind)
+    # What modules import for a type checker alone is not among their names.
+    hints = get_type_hints(kind, localns={"Mapping": Mapping})
     properties = {column.name: _describe(hints[column.name]) for column in fields(kind)}
     return {
         "type": "object",
@@ -55,20 +56,23 @@ def _is_always_there(column: Field[Any]) -> bool:
 
 
 def _describe(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
-    if hint in _PLAIN:
-        return {"type": _PLAIN[hint]}
+    hint = hint.__value__ if isinstance(hint, TypeAliasType) else hint
     origin, arguments = get_origin(hint), get_args(hint)
-    if origin in {Union, types.UnionType}:
-        return {"anyOf": [_describe(argument) for argument in arguments]}
-    if origin is Literal:
-        return {"enum": list(arguments)}
-    if origin is tuple:
+    if hint in _PLAIN:
+        form: dict[str, Any] = {"type": _PLAIN[hint]}
+    elif origin in {Union, types.UnionType}:
+        form = {"anyOf": [_describe(argument) for argument in arguments]}
+    elif origin is Literal:
+        form = {"enum": list(arguments)}
+    elif origin is tuple:
         many = arguments[1:] == (...,)
         items = {"items": _describe(arguments[0])} if many else {"prefixItems": list(map(_describe, arguments))}
-        return {"type": "array", **items}
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _describe(arguments[1])}
-    if isinstance(hint, type) and is_dataclass(hint):
-        return _describe_class(hint)
-    message = f"an answer holds {hint!r}, which JSON has no form for"
-    raise TypeError(message)
+        form = {"type": "array", **items}
+    elif isinstance(origin, type) and issubclass(origin, Mapping):
+        form = {"type": "object", "additionalProperties": _describe(arguments[1])}
+    elif isinstance(hint, type) and is_dataclass(hint):
+        form = _describe_class(hint)
+    else:
+        message = f"an answer holds {hint!r}, which JSON has no form for"
+        raise TypeError(message)
+    return form

@@ -6,16 +6,38 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import list_collectives
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.analysis import find_lines, list_collectives
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.memory import ROLES, explain_memory
 from xla_inspect.report import model_launches, title
-from xla_inspect.units import format_amount, format_bytes
+from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.memory import MemoryUse
     from xla_inspect.captured import Capture
+    from xla_inspect.report import Launched
+
+
+@dataclass(frozen=True)
+class Largest:
+    """One of the largest of its sort.
+
+    Attributes:
+        sort: `kernel`, `memory` or `collective`.
+        name: The instruction, or what the memory is for.
+        place: `file:line` where it comes from, or an empty string.
+        bytes: What it reads and writes, holds, or sends.
+        seconds: The least time under the roof, all runs together, or None where there is no roof.
+    """
+
+    sort: str
+    name: str
+    place: str
+    bytes: int
+    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -34,7 +56,8 @@ class TargetSummary:
         argument_bytes: What of it are arguments.
         temporary_bytes: What of it is neither arguments nor results.
         output_bytes: Results that are not in the place of arguments.
-        compile_seconds: What the compiler took, on the machine that compiled it.
+        compile_seconds: What the compiler took, on the machine that compiled it; none where that is not to be told.
+        largest: The three largest of each sort.
         error: What the compiler said where it gave up, or an empty string.
     """
 
@@ -50,6 +73,7 @@ class TargetSummary:
     temporary_bytes: int
     output_bytes: int
     compile_seconds: float
+    largest: tuple[Largest, ...]
     error: str
 
 
@@ -74,28 +98,73 @@ class Summary(Answer):
 
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the table, and what to ask."""
-        counted = [f"{target.kernels} kernels on {title(target.target)}" for target in self.targets if not target.error]
-        failed = [f"{title(target.target)} does not compile" for target in self.targets if target.error]
-        yield f"{self.program}: {', '.join((*counted, *failed))}."
-        rows = [
-            ("kernels", *(str(target.kernels) for target in self.targets)),
+        yield f"{self.program}: {', '.join(map(_say, self.targets))}."
+        kinds = dict.fromkeys(kind for target in self.targets for kind in target.kinds)
+        rows: list[tuple[str, list[str]]] = [
+            ("kernels", [str(target.kernels) for target in self.targets]),
             *(
-                (f"  {kind}", *(str(target.kinds.get(kind, "")) for target in self.targets))
-                for kind in dict.fromkeys(kind for target in self.targets for kind in target.kinds)
+                (f"  {kind}", [str(target.kinds.get(kind, "")) for target in self.targets])
+                for kind in list(kinds)[:KINDS]
             ),
-            ("copies", *(str(target.copies) for target in self.targets)),
-            ("collectives", *(str(target.collectives) for target in self.targets)),
-            ("flops", *(format_amount(target.flops) for target in self.targets)),
-            ("bytes moved", *(format_bytes(target.moved_bytes) for target in self.targets)),
-            ("peak memory", *(format_bytes(target.peak_bytes) for target in self.targets)),
-            ("  arguments", *(format_bytes(target.argument_bytes) for target in self.targets)),
-            ("  temporaries", *(format_bytes(target.temporary_bytes) for target in self.targets)),
-            ("  results", *(format_bytes(target.output_bytes) for target in self.targets)),
-            ("compile, s", *(f"{target.compile_seconds:.1f}" for target in self.targets)),
+            ("copies", [str(target.copies) for target in self.targets]),
+            ("collectives", [str(target.collectives) for target in self.targets]),
+            ("flops", [format_amount(target.flops) for target in self.targets]),
+            ("bytes moved", [format_bytes(target.moved_bytes) for target in self.targets]),
+            ("memory needed", [format_bytes(target.peak_bytes) for target in self.targets]),
+            ("  arguments", [format_bytes(target.argument_bytes) for target in self.targets]),
+            ("  temporaries", [format_bytes(target.temporary_bytes) for target in self.targets]),
+            ("  results", [format_bytes(target.output_bytes) for target in self.targets]),
         ]
-        numbers = tuple(range(1, len(self.targets) + 1))
-        yield Table(("per device", *(target.target for target in self.targets)), tuple(rows), numbers)
-        yield Hint("What takes the memory:", f"xla-inspect memory {self.asked}")
+        if any(target.compile_seconds for target in self.targets):
+            rows.append(("compiled here in", [f"{target.compile_seconds:.1f} s" for target in self.targets]))
+        header = ("on one device", *(target.target for target in self.targets))
+        yield Table(header, tuple((name, *cells) for name, cells in rows), tuple(range(1, len(header))))
+        for sort, told in SORTS.items():
+            listed = [(target.target, each) for target in self.targets for each in target.largest if each.sort == sort]
+            if listed:
+                timed = any(each.seconds for _, each in listed)
+                cells = tuple(
+                    (
+                        target,
+                        format_bytes(each.bytes),
+                        *((_tell_time(each),) if timed else ()),
+                        shorten(each.place, PLACE),
+                        shorten(each.name, NAME if timed else PLACE),
+                    )
+                    for target, each in listed
+                )
+                header = ("target", told[1], *(("at least",) if timed else ()), "where", "what")
+                yield Table(header, cells, (1, 2) if timed else (1,), told[0])
+        yield from self._advise()
+
+    def _advise(self) -> Iterator[Hint]:
+        if self.asked:
+            if any(target.error for target in self.targets) or any(target.temporary_bytes for target in self.targets):
+                yield Hint("What takes the memory, by line:", suggest("memory", self.asked))
+            if any(target.collectives for target in self.targets):
+                yield Hint("What the devices send each other, and why:", suggest("collectives", self.asked))
+            yield Hint("Each kernel, and what bounds it:", suggest("kernels", self.asked))
+
+
+SORTS = {
+    "kernel": ("The largest kernels", "moves"),
+    "memory": ("What takes most of the memory", "holds"),
+    "collective": ("The largest collectives", "sends"),
+}
+"""How the sorts of `Largest` are told: a title, and what their bytes are."""
+
+KINDS, LARGEST = 6, 3
+PLACE, NAME = 28, 18
+
+
+def _say(target: TargetSummary) -> str:
+    if target.error:
+        return f"{title(target.target)} does not compile ({shorten(target.error.partition(':')[0], 40)})"
+    return f"{target.kernels} kernel{'s' * (target.kernels != 1)} on {title(target.target)}"
+
+
+def _tell_time(largest: Largest) -> str:
+    return format_duration(largest.seconds) if largest.seconds else ""
 
 
 def summarize(program: str, captures: Sequence[Capture], asked: str) -> Summary:
@@ -113,6 +182,10 @@ def _summarize(capture: Capture) -> TargetSummary:
     launched = model_launches(capture) if capture.after else ()
     kernels = [each for each in launched if each.launch.role == "kernel"]
     kinds = Counter(each.launch.kind for each in kernels)
+    told = explain_memory(capture, "")
+    held: Counter[str] = Counter()
+    for row in told.rows:
+        held["temporary" if row.role in {"saved", "gap"} else row.role] += row.bytes
     return TargetSummary(
         target=capture.target,
         kernels=len(kernels),
@@ -121,10 +194,41 @@ def _summarize(capture: Capture) -> TargetSummary:
         collectives=len(list_collectives(capture.module)) if capture.after else 0,
         flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched),
         moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launched),
-        peak_bytes=capture.memory.peak,
-        argument_bytes=capture.memory.arguments,
-        temporary_bytes=capture.memory.temporaries,
-        output_bytes=capture.memory.outputs - capture.memory.aliased,
+        peak_bytes=told.needed_bytes,
+        argument_bytes=held["argument"],
+        temporary_bytes=held["temporary"],
+        output_bytes=held["result"],
         compile_seconds=capture.times.compiling,
+        largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(capture)),
         error=capture.error,
     )
+
+
+def _find_kernels(kernels: Sequence[Launched]) -> Iterator[Largest]:
+    """Yield those that take longest at best, or move most where there is no roof."""
+
+    def measure(each: Launched) -> tuple[float, int]:
+        runs = each.launch.runs or 1
+        return (each.bound.seconds * runs if each.bound else 0.0, each.bytes * runs)
+
+    for each in sorted(kernels, key=measure, reverse=True)[:LARGEST]:
+        line = each.lines[0] if each.lines else None
+        place = f"{line.file.rpartition('/')[2]}:{line.number}" if line else ""
+        seconds, moved = measure(each)
+        yield Largest("kernel", each.launch.name, place, moved, seconds or None)
+
+
+def _find_memory(told: MemoryUse) -> Iterator[Largest]:
+    for row in told.rows[:LARGEST]:
+        yield Largest("memory", ROLES[row.role], row.place, row.bytes, None)
+
+
+def _find_collectives(capture: Capture) -> Iterator[Largest]:
+    if not capture.after:
+        return
+    lines = find_lines(capture, capture.module)
+    found = sorted(list_collectives(capture.module), key=lambda each: -each.sent_bytes)
+    for each in found[:LARGEST]:
+        line = next((line for made, line in lines.items() if made.name == each.name), None)
+        place = f"{line.file.rpartition('/')[2]}:{line.number}" if line else ""
+        yield Largest("collective", each.kind, place, each.sent_bytes, None)

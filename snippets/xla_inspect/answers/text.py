@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Hint, Table
+from xla_inspect.terminal import ANSWER_WIDTH, Paper
 
 if TYPE_CHECKING:
     from xla_inspect.answers.answer import Answer
-    from xla_inspect.terminal import Paper
 
 
 def print_answer(answer: Answer, paper: Paper) -> None:
@@ -29,3 +30,10 @@ def print_answer(answer: Answer, paper: Paper) -> None:
             paper.verdict(part, good=answer.holds)
         else:
             paper.say(part)
+
+
+def print_text(answer: Answer) -> str:
+    """Return an answer as it is printed where there are no colours."""
+    stream = io.StringIO()
+    print_answer(answer, Paper(stream, width=ANSWER_WIDTH, fold=True, indent="  "))
+    return stream.getvalue().rstrip()

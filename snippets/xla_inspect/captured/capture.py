@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
@@ -155,6 +156,8 @@ class Thunk:
         grid: Blocks in x, y and z, of a kernel.
         threads: Threads per block in x, y and z, of a kernel.
         shared_memory: Bytes of shared memory per block, of a kernel.
+        symbol: What the kernel is called in the code, and so in a profile: the name of the instruction for which it was
+            made, which is another one where two instructions share a kernel. Empty of what is no kernel.
     """
 
     name: str
@@ -162,6 +165,7 @@ class Thunk:
     grid: tuple[int, int, int] | None = None
     threads: tuple[int, int, int] | None = None
     shared_memory: int | None = None
+    symbol: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +307,13 @@ class Capture:
             for field_name, value in read().items():
                 self.__dict__.setdefault(field_name, value)
             return self.__dict__[name]
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        # By name, since what answers questions stands above what is asked about.
+        answers = import_module("xla_inspect.answers")
+        shown: str = answers.write_fragment(answers.summarize(self.program, [self], ""))
+        return shown
 
     def to_json(self) -> str:
         """Return the capture as one line of JSON, from which `from_json` makes an equal one."""

@@ -17,16 +17,25 @@ if TYPE_CHECKING:
 
 QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
+    "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
+    "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
+    "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
+    "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
     "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
 OTHERS: Mapping[str, str] = {
+    "doctor": "what this machine can compile for, what to install, and what does not go together",
+    "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
     "targets": "list the targets, and what those that cannot be compiled for lack",
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
+
+APART = frozenset({"diff"})
+"""Those that run the reader's code in several processes, and start each themselves."""
 
 OK, BAD_INPUT = 0, 2
 EXITS = """\
@@ -41,11 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = complete(sys.argv[1:] if arguments is None else arguments)
     options = parse(words)
-    if not getattr(options, "subject", None):
+    if not getattr(options, "subject", None) or options.command in APART:
         return run_here(words)
     from xla_inspect.commands import child_process
 
     return child_process.run(words, options)
+
+
+def list_questions() -> dict[str, str]:
+    """Return each subcommand with what it does, the questions first."""
+    return {**QUESTIONS, **OTHERS}
 
 
 def complete(words: Sequence[str]) -> list[str]:
@@ -59,7 +73,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     options = build_parser(words[0] if words else "").parse_args([*words[:at], *words[at : at + 1]])
     if at < len(words):
-        options.subject = list(words[at:])
+        options.subject = [*options.subject[:-1], *words[at:]]
     return options
 
 
@@ -87,15 +101,13 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     except KeyboardInterrupt:
         _say("xla-inspect: interrupted")
         return 130
-    except BaseException as error:
-        if not file:
-            raise
-        # Whatever the file does, the reader is told.
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
         from xla_inspect.commands import user_code
 
-        if options.debug:
+        if getattr(options, "debug", not file):
             traceback.print_exception(error)
-        _say(f"xla-inspect: {user_code.explain(error, file)}")
+        # Whatever the file does, the reader is told.
+        _say(f"xla-inspect: {user_code.explain(error, file or options.command)}")
         return BAD_INPUT
 
 
@@ -122,11 +134,11 @@ def build_parser(chosen: str = "") -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=_version() if chosen == "--version" else "")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, text in {**QUESTIONS, **OTHERS}.items():
+    for name, text in list_questions().items():
         subparser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
         if name != chosen:
             continue
-        module = _load(name)
+        module = load(name)
         if name in QUESTIONS:
             from xla_inspect.commands import question
 
@@ -137,7 +149,7 @@ def build_parser(chosen: str = "") -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, out: TextIO) -> int:
-    module = _load(options.command)
+    module = load(options.command)
     if options.command in QUESTIONS:
         from xla_inspect.commands import question
 
@@ -146,7 +158,8 @@ def _run(options: argparse.Namespace, out: TextIO) -> int:
     return status
 
 
-def _load(name: str) -> Any:  # noqa: ANN401 - a module
+def load(name: str) -> Any:  # noqa: ANN401 - a module
+    """Return the module of a subcommand."""
     return importlib.import_module(f"xla_inspect.commands.{name}")
 
 

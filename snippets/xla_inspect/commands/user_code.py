@@ -36,10 +36,17 @@ def explain(error: BaseException, file: str) -> str:
     if isinstance(error, child_process.LeftError):
         return f"{place}: os._exit({error.args[0]!r}) ends Python before the command is done\n{child_process.ENDED}"
     name = type(error).__name__
-    lines = (error.msg if isinstance(error, SyntaxError) else str(error)).strip().splitlines()
+    lines = (error.msg if isinstance(error, SyntaxError) else _print(error)).strip().splitlines()
     text = lines[0] if lines else ""
     advice = next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), MEND)
     return f"{place}: {name}: {printable(text)}\n{advice}"
+
+
+def _print(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an error of the reader's, which cannot even say what it is
+        return ""
 
 
 def printable(text: str) -> str:

@@ -88,14 +88,27 @@ def compile_with_dumps(
     Raises:
         InspectError: The compiler does not know an option, or refuses its value.
     """
-    try:
-        return stage.compile({**options, **list_options(target.kind, folder, passes=passes)})
-    except RuntimeError as error:
-        match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
-        if not match:
-            raise
-        message = f"target {target.name!r}: the compiler refuses an option ({error}); see xla.proto of the XLA it is of"
-        raise InspectError(message) from error
+    wanted = list_options(target.kind, folder, passes=passes)
+    while True:
+        try:
+            return stage.compile({**options, **{name: wanted[name] for name in wanted if name not in _UNKNOWN}})
+        except RuntimeError as error:
+            match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
+            name = match and (match[1] or match[2])
+            if not name:
+                raise
+            if name in wanted and name not in _UNKNOWN:
+                # An older compiler than the one that this is made with: it dumps as well without.
+                _UNKNOWN.add(name)
+                continue
+            message = (
+                f"target {target.name!r}: the compiler refuses an option ({error}); see xla.proto of the XLA it is of"
+            )
+            raise InspectError(message) from error
+
+
+_UNKNOWN: set[str] = set()
+"""Options of dumping that the compilers of this process do not know."""
 
 
 def list_options(kind: str, folder: Path, *, passes: bool = True) -> dict[str, Any]:

@@ -58,6 +58,7 @@ class Hardware:
         vector: Operations a second of the ordinary units by element type; empty where none is published.
         source: Where the figures come from, a link.
         devices: How many devices JAX sees in one chip; the figures are those of one device.
+        memory: Bytes of main memory that a program can have: of a TPU what its compiler says is there.
     """
 
     target: str
@@ -66,6 +67,7 @@ class Hardware:
     vector: Mapping[str, float]
     source: str
     devices: int
+    memory: int
 
     @property
     def gap(self) -> str:
@@ -123,7 +125,7 @@ def _find_hardware(base: str) -> Hardware | None:
     if peaks is None:
         return None
     rates = {dtype: rate / peaks.devices for dtype, rate in peaks.matrix.items()}
-    return Hardware(base, peaks.bandwidth / peaks.devices, rates, {}, peaks.source, peaks.devices)
+    return Hardware(base, peaks.bandwidth / peaks.devices, rates, {}, peaks.source, peaks.devices, int(peaks.memory))
 
 
 def read_description(base: str, text: str) -> Hardware:
@@ -134,6 +136,7 @@ def read_description(base: str, text: str) -> Hardware:
         text: The description: a rate is units of a core times operations of a unit and clock tick, times the clock.
     """
     cores = int(_find_number("core_count", text))
+    memory = int(_find_number("device_memory_size", text))
 
     def read(unit: str) -> dict[str, float]:
         start = text.find(f"{unit}_unit_description")
@@ -143,7 +146,7 @@ def read_description(base: str, text: str) -> Hardware:
         rates = (rate for rate in _RATE.finditer(block) if int(rate["key"]) in _TYPES)
         return {_TYPES[int(rate["key"])]: cores * _read_rate(rate) for rate in rates}
 
-    return Hardware(base, _find_number("memory_bandwidth", text), read("matrix"), read("scalar"), SPEC, 1)
+    return Hardware(base, _find_number("memory_bandwidth", text), read("matrix"), read("scalar"), SPEC, 1, memory)
 
 
 def _read_rate(match: re.Match[str]) -> float:

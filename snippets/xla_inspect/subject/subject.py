@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
-from xla_inspect.compilation import begin, describe_program
+from xla_inspect.captured import Times
+from xla_inspect.compilation import begin, describe_program, list_program_members
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import loading, modules, shapes
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
+    from xla_inspect.analysis import ScriptRun
     from xla_inspect.captured import Capture
     from xla_inspect.compilation import Program
     from xla_inspect.subject.request import Request
@@ -57,21 +59,31 @@ class Subject:
         call: The function and its arguments; None for a capture that was saved.
         saved: Captures that were saved, by target.
         others: Names of what else could have been asked about, such as the other functions that a script compiles.
+        options: Options of XLA that it is compiled with.
+        script: What all of a script let JAX compile, where that is asked about.
+
+    Attributes:
+        is_timed: Whether captures say how long they took to make.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what any kind of subject is
         self,
         name: str,
         call: Call | None = None,
         *,
         saved: Mapping[str, Capture] | None = None,
         others: tuple[str, ...] = (),
+        options: Mapping[str, str | int | bool] | None = None,
+        script: ScriptRun | None = None,
     ) -> None:
         """Compile nothing yet."""
+        self.is_timed = True
         self.name = name
         self.call = call
         self.saved = dict(saved or {})
         self.others = others
+        self.options = dict(options or {})
+        self.script = script
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:
@@ -96,13 +108,17 @@ class Subject:
             TargetUnavailableError: This machine cannot compile for the target.
             InspectError: No such target; or arguments, mesh and target do not go together.
         """
+        made = self._capture(target, settings, passes=passes)
+        return made if self.is_timed else made.retold(times=Times())
+
+    def _capture(self, target: str, settings: dict[str, Any], *, passes: bool) -> Capture:
         if self.call is None:
             if target in self.saved and not settings:
                 return self.saved[target]
             message = f"{self.name} holds the capture for {', '.join(self.saved)}, and not for {target}"
             raise InspectError(message)
         named = self.name_target(target)
-        options = settings.pop("options", None)
+        options = {**self.options, **settings.pop("options", {})} or None
         try:
             return begin(self.program(**settings), named, options, passes=passes)()
         except RuntimeError as error:
@@ -119,7 +135,12 @@ class Subject:
         key = repr(sorted(settings.items()))
         if key not in self._programs:
             given = {**self.call.settings, **settings, **self.call.kwargs}
-            self._programs[key] = describe_program(self.call.function, self.call.args, given)
+            try:
+                program = describe_program(self.call.function, self.call.args, given)
+            except ValueError as error:
+                message = f"{self.name}: {error}"
+                raise InspectError(message) from error
+            self._programs[key] = replace(program, name=self.name.rpartition(".")[2])
         return self._programs[key]
 
 
@@ -131,9 +152,20 @@ def read_function(request: Request) -> Subject:
     """
     place, name = loading.split_name(request.words[0])
     module = loading.load_place(place)
+    if call := _find_program(module, name):
+        return Subject(name, _apply(request, call), options=request.xla)
     found = loading.find_named(module, name, place)
     args, kwargs = _find_arguments(request, module, place)
-    return Subject(name, _apply(request, _make_call(module, place, name, Call(found, args, kwargs))))
+    call = _apply(request, _make_call(module, place, name, Call(found, args, kwargs)))
+    return Subject(name, call, options=request.xla)
+
+
+def _find_program(module: ModuleType, name: str) -> Call | None:
+    """Return what a file offers under a name in its PROGRAMS, with its arguments, or None."""
+    if name not in getattr(module, "PROGRAMS", {}):
+        return None
+    member = list_program_members(module, "")[name]
+    return Call(member.function, member.example, {}, member.arguments)
 
 
 def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -148,10 +180,12 @@ def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[An
             "function that makes them with --args-from FILE.py:FUNCTION"
         )
         raise InspectError(message)
-    if not isinstance(example or (), tuple):
-        message = f"{place}: EXAMPLE is a tuple of the arguments, shapes are enough, and this one is {type(example)}"
+    given = () if example is None else example
+    if not isinstance(given, tuple):
+        kind = type(given).__name__
+        message = f"{place}: EXAMPLE is a tuple of the arguments, shapes are enough, and this one is of the type {kind}"
         raise InspectError(message)
-    return example or (), dict(named)
+    return given, dict(named)
 
 
 def _make_arguments(named: str) -> tuple[tuple[Any, ...], dict[str, Any]]:

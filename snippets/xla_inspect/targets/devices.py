@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import mmap
 import os
 import platform
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
@@ -128,11 +132,16 @@ def _find_cpus(target: Target) -> Sequence[jax.Device]:
 @cache
 def _find_topology(target: Target) -> Sequence[jax.Device]:
     """Return the devices of a topology that need not be present."""
-    from jax.experimental import topologies
-
-    name, platform_name, arguments = describe_topology(target, read_spec(target.base) if target.kind == "gpu" else "")
+    spec = read_spec(target.base) if target.kind == "gpu" else ""
     try:
-        topology = topologies.get_topology_desc(name, platform_name, **arguments)
+        try:
+            return _ask_topology(target, spec)
+        except RuntimeError as error:
+            # An older compiler, which knows less of a GPU.
+            known = drop_unknown(spec) if "GpuTargetConfigProto" in str(error) else spec
+            if known == spec:
+                raise
+            return _ask_topology(target, known)
     except NotImplementedError as error:
         message = (
             f"target {target.name!r}: JAX was started without its compiler ({error}). "
@@ -142,7 +151,39 @@ def _find_topology(target: Target) -> Sequence[jax.Device]:
     except RuntimeError as error:
         message = f"target {target.name!r}: the compiler refuses this topology: {error}"
         raise InspectError(message) from error
-    return topology.devices
+
+
+def _ask_topology(target: Target, spec: str) -> Sequence[jax.Device]:
+    from jax.experimental import topologies
+
+    name, platform_name, arguments = describe_topology(target, spec)
+    devices: Sequence[jax.Device] = topologies.get_topology_desc(name, platform_name, **arguments).devices
+    return devices
+
+
+def drop_unknown(spec: str, library: Path | None = None) -> str:
+    """Return the figures of a GPU without those that an older plugin's compiler has no name for, and so no use.
+
+    Args:
+        spec: The figures, as `read_spec` returns them.
+        library: The plugin, by default the one that is installed.
+    """
+    path = library or _find_plugin()
+    if path is None:
+        return spec
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as code:
+        fields = {match["name"] for match in _FIELD.finditer(spec)}
+        unknown = {name for name in fields if code.find(name.encode()) < 0}
+    return _FIELD.sub(lambda match: "" if match["name"] in unknown else match[0], spec)
+
+
+_FIELD = re.compile(r"^ *(?P<name>\w+): .*\n", re.MULTILINE)
+
+
+def _find_plugin() -> Path | None:
+    spec = importlib.util.find_spec("jax_plugins.xla_cuda13")
+    path = Path(spec.origin).parent / "xla_cuda_plugin.so" if spec and spec.origin else None
+    return path if path and path.is_file() else None
 
 
 def describe_topology(target: Target, spec: str = "") -> tuple[str, str, Mapping[str, Any]]:

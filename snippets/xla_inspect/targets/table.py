@@ -27,10 +27,12 @@ class Peaks:
         devices: How many devices JAX sees in one chip.
         bandwidth: Bytes a second of main memory.
         matrix: Operations a second of the matrix units by element type.
+        memory: Bytes of main memory that one device has for a program, which its compiler says and not its maker.
     """
 
     source: str
     devices: int
+    memory: float
     bandwidth: float
     matrix: Mapping[str, float]
 

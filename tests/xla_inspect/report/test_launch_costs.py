@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 # Per second: 100 bytes, 1000 operations of products, 10 of others.
-SLOW = Hardware("h100", 100, {"f32": 1000}, {"f32": 10, "s32": 5}, "https://example.org", 1)
+SLOW = Hardware("h100", 100, {"f32": 1000}, {"f32": 10, "s32": 5}, "https://example.org", 1, 10**9)
 
 
 def locate(line: SourceLine) -> list[str | int]:

@@ -1,0 +1,171 @@
+"""What the main memory of one device holds where it holds most, each piece with what fills it and its line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from xla_inspect.analysis.makers import Maker, Makers
+from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
+from xla_inspect.analysis.tracking import SourceLine, find_lines
+from xla_inspect.analysis.traffic import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from xla_inspect.analysis.allocation import Allocation, Placement
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Shape
+
+type HeldRole = Literal["argument", "result", "constant", "saved", "temporary", "gap"]
+"""What a piece of memory is there for: `saved` is a value of the forward pass that the backward pass reads, `gap` what
+is set aside for temporaries and holds none of them at that moment."""
+
+_ROLES: dict[str, HeldRole] = {"parameter": "argument", "output": "result", "constant": "constant"}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A piece of main memory at the peak.
+
+    Attributes:
+        role: What it is there for.
+        size: Bytes.
+        padding: What of them fills up tiles.
+        shape: The shape of what it holds, or None of a gap.
+        name: The instruction whose value it is, or what JAX calls the argument; empty of a gap.
+        maker: What fills it, or None where nothing in the module is known to.
+        line: The line of Python it comes from, or None.
+        donated: Whether it is an argument whose place a result takes.
+    """
+
+    role: HeldRole
+    size: int
+    padding: int
+    shape: Shape | None
+    name: str
+    maker: Maker | None
+    line: SourceLine | None
+    donated: bool = False
+
+    @property
+    def stacked(self) -> int:
+        """How many slices a loop stacks in it, or 0 where no loop does."""
+        stacks = self.maker is not None and self.maker.loop is not None
+        return self.shape.dimensions[0] if stacks and self.shape and self.shape.dimensions else 0
+
+
+def list_held(capture: Capture) -> tuple[Held, ...]:
+    """Return what main memory holds where it holds most, the largest first.
+
+    Arguments, results and constants have their place for the whole run; of the temporaries those are told that live
+    where most bytes of temporaries do.
+
+    Args:
+        capture: The capture; of a compile that gave up too, where the compiler had planned the memory by then.
+    """
+    if not (capture.buffers and capture.live_ranges and capture.after):
+        return ()
+    return tuple(sorted(_Peak(capture).list(), key=lambda each: -each.size))
+
+
+class _Peak:
+    """What is known of one capture's memory."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.assignment = parse_buffers(capture.buffers)
+        self.makers = Makers(capture.module)
+        self.lines = find_lines(capture, capture.module)
+        self.shapes = {(value.instruction, value.index): value.shape for _, value in self.assignment.values()}
+        self.main = [allocation for allocation in self.assignment.allocations if allocation.color == MAIN]
+
+    def list(self) -> Iterator[Held]:
+        for allocation in self.main:
+            if allocation.kind in _ROLES and allocation.size:
+                yield self._hold_whole(allocation)
+        yield from self._hold_temporaries()
+
+    def _hold_whole(self, allocation: Allocation) -> Held:
+        role, size = _ROLES[allocation.kind], allocation.size
+        if allocation.parameter is not None:
+            parameter = self.capture.module.entry.parameters[allocation.parameter]
+            shape = allocation.shape if allocation.parameter_index else parameter.shape
+            name = parameter.op_name or parameter.name
+            return Held(role, size, _pad(shape, size), shape, name, None, None, donated=allocation.is_live_out)
+        largest = max(allocation.values, key=lambda value: value.size, default=None)
+        if largest is None:
+            return Held(role, size, 0, None, "", None, None)
+        maker = self.makers.find(largest.instruction, largest.index)
+        line = self.lines.get(maker.instruction) if maker else None
+        return Held(role, size, _pad(largest.shape, size), largest.shape, largest.instruction, maker, line)
+
+    def _hold_temporaries(self) -> Iterator[Held]:
+        """Yield the temporaries that live at the peak, and the gap beside them."""
+        rows = [
+            row
+            for row in place_buffers(self.assignment, parse_live_ranges(self.capture.live_ranges))
+            if row.color == MAIN and row.kind == "temporary" and row.start is not None
+        ]
+        gap = sum(allocation.size for allocation in self.main if allocation.kind == "temporary")
+        if rows:
+            position, _ = find_peak(rows)
+            living = [row for row in rows if (row.start or 0) <= position <= (row.end or 0)]
+            for size, sharing in _share_out(living):
+                gap -= size
+                yield self._describe(sharing, size)
+        if gap:
+            yield Held("gap", gap, 0, None, "", None, None)
+
+    def _describe(self, sharing: Sequence[Placement], size: int) -> Held:
+        """Return what values that share a place are: what is known best of any of them is known of all."""
+        found = [(row, self.makers.find(row.instruction, row.index)) for row in sharing]
+
+        def tell(pair: tuple[Placement, Maker | None]) -> tuple[bool, bool]:
+            maker = pair[1]
+            return maker is not None and maker.loop is not None, maker is not None and maker.instruction in self.lines
+
+        row, maker = max(found, key=tell)
+        line = self.lines.get(maker.instruction) if maker else None
+        shape = self.shapes[row.instruction, row.index]
+        is_forward = maker is not None and not is_backward(maker.instruction.op_name or "")
+        saved = is_forward and any(self.makers.feeds_backward(each.instruction, each.index) for each in sharing)
+        return Held("saved" if saved else "temporary", size, _pad(shape, size), shape, row.instruction, maker, line)
+
+
+def _share_out(rows: Iterable[Placement]) -> Iterator[tuple[int, Sequence[Placement]]]:
+    """Yield each stretch of memory that values share, the largest value first, with the bytes no other has had."""
+    by_allocation: dict[int, list[Placement]] = defaultdict(list)
+    for row in rows:
+        by_allocation[row.allocation].append(row)
+    for living in by_allocation.values():
+        by_place: dict[tuple[int, int], list[Placement]] = defaultdict(list)
+        for row in living:
+            by_place[row.offset, row.size].append(row)
+        taken: list[tuple[int, int]] = []
+        for (offset, size), sharing in sorted(by_place.items(), key=lambda item: -item[0][1]):
+            free = size - _overlap(offset, offset + size, taken)
+            if free > 0:
+                taken.append((offset, offset + size))
+                yield free, sharing
+
+
+def _overlap(start: int, end: int, taken: Iterable[tuple[int, int]]) -> int:
+    """Return how many bytes of a stretch lie in others."""
+    covered, reached = 0, start
+    for first, last in sorted(taken):
+        low, high = max(first, reached), min(last, end)
+        if high > low:
+            covered += high - low
+            reached = high
+    return covered
+
+
+def is_backward(op_name: str) -> bool:
+    """Return whether an operation is one that differentiation added, or that is computed again for it."""
+    return "transpose(" in op_name or "rematted_computation" in op_name
+
+
+def _pad(shape: Shape | None, size: int) -> int:
+    return max(size - shape.bytes, 0) if shape is not None else 0

@@ -1,0 +1,331 @@
+"""What takes the memory of one device, and whether it suffices, also where the compile fails for want of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from xla_inspect.analysis import list_held
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.scopes import name_scope
+from xla_inspect.report import find_hardware, title
+from xla_inspect.units import format_bytes, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from xla_inspect.analysis import Held
+    from xla_inspect.answers.answer import Part
+    from xla_inspect.captured import Capture
+
+type Role = Literal["argument", "result", "constant", "saved", "temporary", "gap"]
+
+ROLES = {
+    "argument": "arguments",
+    "result": "results",
+    "constant": "constants",
+    "saved": "saved for the backward pass",
+    "temporary": "temporaries",
+    "gap": "set aside, empty at the peak",
+}
+"""How each role is told."""
+
+FEW = 10
+SHAPES, LINE = 2, 60
+SMALL = 0.002
+"""What is less of the whole than this share is told in one row with the others that are."""
+
+DEFAULT_SHARE = 0.75
+"""What of a GPU's memory JAX takes unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise: jax.dev, GPU memory
+allocation."""
+
+
+@dataclass(frozen=True)
+class MemoryRow:
+    """What one place in the program holds at the peak.
+
+    Attributes:
+        role: What it is there for.
+        place: `file:line`, or the name of an argument; empty where none is known.
+        scope: The named scopes and modules around it.
+        code: The line of Python, or an empty string.
+        bytes: How much, padding included.
+        padding_bytes: What of it fills up tiles.
+        shapes: What it is, the largest first, such as `f32[32,2,4096]`.
+        stacked: How many slices a loop stacks in it, or 0.
+        donated: Whether it is an argument whose place a result takes.
+    """
+
+    role: Role
+    place: str
+    scope: str
+    code: str
+    bytes: int
+    padding_bytes: int
+    shapes: tuple[str, ...]
+    stacked: int
+    donated: bool
+
+
+@dataclass(frozen=True)
+class MemoryTrial:
+    """A change of the program that was tried.
+
+    Attributes:
+        change: What was changed.
+        needed_bytes: What the program needs with it, or None where it did not compile for another reason.
+        fits: Whether that fits, or None where nobody knows.
+        note: What was in the way, or an empty string.
+    """
+
+    change: str
+    needed_bytes: int | None
+    fits: bool | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class MemoryUse(Answer):
+    """What takes the memory of one device.
+
+    Attributes:
+        program: The name of the program.
+        target: The target's short name, with its grid.
+        asked: What was asked about, as on the command line.
+        needed_bytes: The most at once, as the compiler plans it: arguments and results for the whole run, and all that
+            is set aside for temporaries.
+        available_bytes: What a device has for it, or None where nobody knows, as of a CPU.
+        fits: Whether it does, or None where nobody knows.
+        error: What the compiler said where it gave up, or an empty string.
+        rows: What it is made of, the largest first.
+        undonated_bytes: Arguments that have the shape and type of a result and that no result takes the place of.
+        trials: What was tried.
+    """
+
+    program: str
+    target: str
+    asked: str
+    needed_bytes: int
+    available_bytes: int | None
+    fits: bool | None
+    error: str
+    rows: tuple[MemoryRow, ...]
+    undonated_bytes: int
+    trials: tuple[MemoryTrial, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether it fits, as far as anybody knows."""
+        return self.fits is not False
+
+    def tell(self) -> Iterator[Part]:
+        """Yield whether it fits, what takes the memory, and what would help."""
+        yield self._say()
+        if not self.rows:
+            if self.error:
+                yield f"The compiler said: {self.error}"
+            return
+        shown, rest = self.rows[:FEW], self.rows[FEW:]
+        small = [row for row in shown if row.bytes < SMALL * self.needed_bytes]
+        shown, rest = tuple(row for row in shown if row not in small), (*small, *rest)
+        cells: list[tuple[str, ...]] = [
+            (format_bytes(row.bytes), self._share(row.bytes), row.place, row.role, _tell_row(row)) for row in shown
+        ]
+        if rest:
+            total = sum(row.bytes for row in rest)
+            cells.append((format_bytes(total), self._share(total), f"{len(rest)} more", "", ""))
+        yield Table(("bytes", "%", "where", "what for", "what is held when most is"), tuple(cells), (0, 1))
+        yield from self._tell_roles()
+        padded = [row for row in self.rows if row.padding_bytes > max(0.2 * row.bytes, 0.01 * self.needed_bytes)]
+        if padded:
+            yield Table(
+                ("padding", "of", "where", "shape"),
+                tuple(
+                    (format_bytes(row.padding_bytes), format_bytes(row.bytes), row.place, ", ".join(row.shapes[:2]))
+                    for row in padded[:FEW]
+                ),
+                (0, 1),
+                "Padding: a tile is filled up where a dimension is short",
+            )
+        if self.trials:
+            yield Table(
+                ("needs", "fits", "tried"),
+                tuple(map(_tell_trial, self.trials)),
+                (0,),
+                "What would help, compiled to see",
+            )
+        yield from self._advise()
+
+    def _say(self) -> str:
+        where = f"{self.program} on {title(self.target)}, per device:"
+        if not self.needed_bytes:
+            return f"{where} the compiler gave up before it planned the memory."
+        needs = f"{where} needs {format_bytes(self.needed_bytes)}"
+        if self.available_bytes is None:
+            return f"{needs}; what there is depends on the machine."
+        said = f"{needs}, has {format_bytes(self.available_bytes)}."
+        return f"{said} It fits." if self.fits else f"{said} It does not fit."
+
+    def _share(self, number: int) -> str:
+        share = 100 * number / self.needed_bytes
+        return f"{share:.0f}" if share >= 1 or not number else "<1"
+
+    def _tell_roles(self) -> Iterator[str]:
+        sums: dict[str, int] = defaultdict(int)
+        for row in self.rows:
+            sums[row.role] += row.bytes
+        donated = sum(row.bytes for row in self.rows if row.donated)
+        said = [
+            f"{ROLES[role]} {format_bytes(sums[role])}"
+            + (f" (of them donated {format_bytes(donated)})" if role == "argument" and donated else "")
+            for role in ROLES
+            if sums.get(role)
+        ]
+        yield f"Together: {', '.join(said)}."
+        if any(row.stacked for row in self.rows):
+            most = max(self.rows, key=lambda row: row.stacked).stacked
+            yield f"`{most} x` is what a loop of {most} trips stacks up, a slice in each."
+        if self.available_bytes and self.fits and self.needed_bytes > DEFAULT_SHARE * self.available_bytes:
+            yield (
+                "Of a GPU's memory JAX takes three quarters unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise, and "
+                "this program needs more."
+            )
+
+    def _advise(self) -> Iterator[Hint]:
+        if self.trials:
+            return
+        saved = sum(row.bytes for row in self.rows if row.role == "saved")
+        if saved > self.needed_bytes / 4:
+            yield Hint(
+                "What is saved for the backward pass could be computed again, with jax.checkpoint around the layer:",
+                suggest("memory", self.asked, "--try", "remat"),
+            )
+        if self.undonated_bytes > self.needed_bytes / 20:
+            yield Hint(
+                f"{format_bytes(self.undonated_bytes)} of arguments could be donated, for results to take their place:",
+                suggest("memory", self.asked, "--try", "donate"),
+            )
+        if self.fits is False:
+            yield Hint(
+                "All that can be tried without a change of yours:", suggest("memory", self.asked, "--try", "all")
+            )
+
+
+def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Sequence[MemoryTrial] = ()) -> MemoryUse:
+    """Return what takes the memory of one device.
+
+    Args:
+        capture: The capture, of a compile that gave up too.
+        asked: What was asked about, as on the command line.
+        by: What a row is of: `line`, `scope`, or `buffer`.
+        trials: What was tried besides.
+    """
+    held = list_held(capture)
+    memory = capture.memory
+    needed = sum(each.size for each in held) or (
+        memory.arguments + memory.outputs - memory.aliased + memory.temporaries
+    )
+    available = find_available(capture.target)
+    fits = None if available is None else (needed <= available and not capture.error)
+    if capture.error and "RESOURCE_EXHAUSTED" in capture.error:
+        fits = False
+    return MemoryUse(
+        program=capture.program,
+        target=capture.target,
+        asked=asked,
+        needed_bytes=needed,
+        available_bytes=available,
+        fits=fits,
+        error=capture.error,
+        rows=tuple(_group(capture, held, by)),
+        undonated_bytes=_count_undonated(capture, held),
+        trials=tuple(trials),
+    )
+
+
+def find_available(target: str) -> int | None:
+    """Return the bytes of main memory that one device of a target has for a program, or None of a CPU."""
+    hardware = find_hardware(target)
+    return hardware.memory if hardware else None
+
+
+def _group(capture: Capture, held: Iterable[Held], by: str) -> Iterator[MemoryRow]:
+    """Yield what each place holds, the largest first."""
+    groups: dict[tuple[str, ...], list[Held]] = defaultdict(list)
+    for number, each in enumerate(held):
+        place = _name_place(each)
+        key = {"line": place, "scope": _find_scope(each), "buffer": str(number)}[by]
+        # Small constants and arguments are many, and tell nothing one by one.
+        groups[each.role, key, str(each.donated)].append(each)
+    rows = [_describe(capture, pieces, by) for pieces in groups.values()]
+    yield from sorted(rows, key=lambda row: -row.bytes)
+
+
+def _describe(capture: Capture, pieces: Sequence[Held], by: str) -> MemoryRow:
+    first = max(pieces, key=lambda each: each.size)
+    shapes = dict.fromkeys(map(_name_shape, sorted(pieces, key=lambda each: -each.size)))
+    code = ""
+    if first.line is not None and by != "scope":
+        lines = capture.sources.get(first.line.file, "").splitlines()
+        code = lines[first.line.number - 1].strip() if first.line.number <= len(lines) else ""
+    return MemoryRow(
+        role=first.role,
+        place=_find_scope(first) if by == "scope" else _name_place(first),
+        scope=_find_scope(first),
+        code=code,
+        bytes=sum(each.size for each in pieces),
+        padding_bytes=sum(each.padding for each in pieces),
+        shapes=tuple(filter(None, shapes)),
+        stacked=max(each.stacked for each in pieces),
+        donated=first.donated,
+    )
+
+
+def _name_shape(held: Held) -> str:
+    """Return the shape of what is held; of a stack how many of which: `32 x f32[2,4096]`."""
+    if held.shape is None or not held.shape.is_array:
+        return ""
+    sizes = held.shape.dimensions[1:] if held.stacked else held.shape.dimensions
+    return (f"{held.stacked} x " if held.stacked else "") + f"{held.shape.dtype}[{','.join(map(str, sizes))}]"
+
+
+def _name_place(held: Held) -> str:
+    if held.line is not None:
+        return f"{held.line.file.rpartition('/')[2]}:{held.line.number}"
+    # Of an argument's path the first two steps: `state['params']`, not each weight.
+    return "]".join(held.name.split("]")[:1]) + ("]" if "]" in held.name else "") if held.role == "argument" else ""
+
+
+def _find_scope(held: Held) -> str:
+    return name_scope(held.maker.instruction.op_name or "") if held.maker else ""
+
+
+def _tell_row(row: MemoryRow) -> str:
+    few, more = row.shapes[:SHAPES], len(row.shapes) - SHAPES
+    shapes = ", ".join((*few, f"{more} more") if more > 0 else few)
+    donated = "donated, " if row.donated else ""
+    return " ".join(filter(None, (f"`{shorten(row.code, LINE)}`" if row.code else "", donated + shapes)))
+
+
+def _tell_trial(trial: MemoryTrial) -> tuple[str, str, str]:
+    needs = format_bytes(trial.needed_bytes) if trial.needed_bytes is not None else "?"
+    fits = {True: "yes", False: "no", None: "?"}[trial.fits]
+    return needs, fits, f"{trial.change}: {trial.note}" if trial.note else trial.change
+
+
+def _count_undonated(capture: Capture, held: Iterable[Held]) -> int:
+    """Return the bytes of arguments that a result could take the place of, and none does."""
+    if not capture.after:
+        return 0
+    results: dict[str, int] = defaultdict(int)
+    for leaf in capture.module.entry.root.shape.leaves():
+        results[str(leaf.plain)] += 1
+    arguments = sorted((each for each in held if each.role == "argument"), key=lambda each: not each.donated)
+    total = 0
+    for each in arguments:
+        kind = str(each.shape.plain) if each.shape is not None else ""
+        if results[kind] > 0:
+            results[kind] -= 1
+            total += 0 if each.donated else each.size
+    return total

@@ -1,0 +1,85 @@
+"""The questions of the command line as functions, each of which returns an answer: plain data that prints itself.
+
+A question is asked of a function and its example arguments, as `capture` takes them, or of a capture that is there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.answers import MemoryUse, Summary, explain_memory, summarize
+from xla_inspect.captured import Capture
+from xla_inspect.compilation import USUAL, begin, describe_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def summary(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    targets: Sequence[str] = USUAL,
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> Summary:
+    """Return the targets side by side: kernels, bytes, flops, memory, collectives.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: Its positional arguments: arrays, shapes, or pytrees of them.
+        targets: Short names.
+        **arguments: Any other argument of `capture`, and keyword arguments of the function.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for a target.
+        InspectError: No such target or option, or arguments that do not go together.
+    """
+    if isinstance(fn, Capture):
+        return summarize(fn.program, [fn], "")
+    captures = [compile_for(target, fn, example_args, arguments) for target in targets]
+    return summarize(captures[0].program, captures, "")
+
+
+def memory(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    target: str = "cpu",
+    by: str = "line",
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> MemoryUse:
+    """Return whether a program fits, and what takes the memory of a device, also where the compile fails for it.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: As in `summary`.
+        target: A short name, with a topology where wanted.
+        by: What a row is of: `line`, `scope` or `buffer`.
+        **arguments: As in `summary`.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: As in `summary`.
+    """
+    return explain_memory(
+        fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments), "", by=by
+    )
+
+
+def compile_for(
+    target: str,
+    fn: Callable[..., Any],
+    example_args: tuple[Any, ...],
+    arguments: dict[str, Any],
+    *,
+    passes: bool = False,
+) -> Capture:
+    """Return the capture of a function; where the compiler gives up, what it left, with `error`."""
+    given = dict(arguments)
+    options = given.pop("options", None)
+    program = describe_program(fn, example_args, given)
+    try:
+        return begin(program, target, options, passes=passes)()
+    except RuntimeError as error:
+        left: Capture | None = getattr(error, "capture", None)
+        if left is None:
+            raise
+        return left

@@ -1,0 +1,110 @@
+"""No input is answered with silence, a traceback or a hang: one line says what is wrong, one what to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from bad_inputs import ARGUMENTS, CODE, EXAMPLE
+
+from xla_inspect.commands import command_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = f"{EXAMPLE}def f(x): return x + 1\n"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.py").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "bad.json").write_text("{", encoding="utf-8")
+    (tmp_path / "old.json").write_text('{"format": 1}', encoding="utf-8")
+
+
+def check(said: str, expected: str) -> None:
+    lines = [line for line in said.splitlines() if line.startswith("xla-inspect: ")]
+    assert lines, said
+    assert expected in lines[0]
+    assert "Traceback" not in said
+    assert "\x1b" not in said
+    assert len(said.splitlines()) <= 4, said
+
+
+@pytest.mark.parametrize("case", CODE)
+def test_code_that_cannot_work_is_told_with_its_line(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, name, expected = CODE[case]
+    (tmp_path / "m.py").write_bytes((EXAMPLE + text + "\n").encode("utf-8", "surrogateescape"))
+    status = command_line.run_here(["memory", f"m.py:{name}", "--target", "cpu"])
+    printed = capsys.readouterr()
+    assert (status, printed.out) == (2, "")
+    check(printed.err, expected)
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_arguments_that_cannot_work_are_told(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words, expected = ARGUMENTS[case]
+    status = command_line.run_here(["memory", *words, *([] if "--target" in words else ["--target", "cpu"])])
+    printed = capsys.readouterr()
+    assert (status, printed.out) == (2, "")
+    check(printed.err, expected)
+
+
+def test_what_hangs_as_it_is_loaded_is_ended_and_its_line_told(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text("import time\nwhile True:\n    time.sleep(0.1)\n", encoding="utf-8")
+    done = ask("memory", "loop.py:f", "--args", "f32[2]", "--load-limit", "3")
+    assert done.returncode == 2
+    assert "loop.py:3: loading loop.py was not done after 3 s" in done.stderr
+    assert "--load-limit" in done.stderr
+
+
+def test_a_name_with_terminal_escapes_does_not_reach_the_terminal(tmp_path: Path) -> None:
+    text = f"{EXAMPLE}def f(x): return x\nf.__name__ = '\\x1b[31mred'\nglobals()['f'] = f\n"
+    (tmp_path / "m.py").write_text(text, encoding="utf-8")
+    done = ask("m.py:f", "--target", "cpu")
+    assert (done.returncode, "\x1b" in done.stdout + done.stderr) == (0, False)
+
+
+def test_a_target_that_is_not_installed_has_a_status_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xla_inspect.targets.devices.find_version", lambda _: None)
+    assert command_line.run_here(["memory", "m.py:f", "--target", "tpu-v5e"]) == 3
+    assert "libtpu" in capsys.readouterr().err
+
+
+def test_what_the_code_prints_is_no_part_of_the_answer(tmp_path: Path) -> None:
+    text = f"import os\nprint('loaded')\nos.system('echo from the shell')\n{GOOD}"
+    (tmp_path / "m.py").write_text(text, encoding="utf-8")
+    done = ask("m.py:f", "--target", "cpu", "--json")
+    assert done.stdout.startswith("{")
+    assert "loaded" in done.stderr
+    assert "from the shell" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+def test_an_interrupt_ends_it_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "wait.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(60)\n", encoding="utf-8")
+    command = [sys.executable, "-m", "xla_inspect.commands", "memory", "wait.py:f"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stderr is not None
+        while "here" not in process.stderr.readline():
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert said.strip().splitlines()[-1] == "xla-inspect: interrupted"
+    assert "Traceback" not in said
+
+
+def ask(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "xla_inspect.commands", *words]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)

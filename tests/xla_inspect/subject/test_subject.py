@@ -1,0 +1,170 @@
+"""What one asks about is found: functions of files and packages, methods, models, with arguments given in any way."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect.errors import InspectError
+from xla_inspect.subject import Request, Subject, load_file, read_function, read_mesh, read_saved
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = """
+import functools, jax, jax.numpy as jnp
+EXAMPLE = (jax.ShapeDtypeStruct((4, 8), jnp.float32),)
+def plain(x): return jnp.tanh(x)
+jitted = jax.jit(plain)
+partial = functools.partial(jnp.power, 2.0)
+class Net:
+    scale = 2.0
+    def forward(self, x): return x * self.scale
+    @staticmethod
+    def still(x): return -x
+    @classmethod
+    def named(cls, x): return x * cls.scale
+net = Net()
+def make(): return (jnp.ones((3, 3)), {"w": jnp.zeros(5)})
+def takes(a, b): return a.sum() + b["w"].sum()
+def gated(x, on): return x if on else -x
+def named(x, *, by): return x * by
+LIMIT = 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / f"m{abs(hash(tmp_path)) % 10**9}.py"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def read(*words: str, **options: object) -> Subject:
+    return read_function(Request(words, **options))  # type: ignore[arg-type]  # as named
+
+
+@pytest.mark.parametrize("name", ["plain", "jitted", "partial", "net.forward", "Net.forward", "Net.still", "Net.named"])
+def test_whatever_can_be_called_is_found_by_its_name(name: str, file: Path) -> None:
+    text = read(f"{file}:{name}").capture("cpu").jaxpr
+    assert "f32[4,8]" in text
+
+
+def test_arguments_come_from_shapes_in_a_shell_or_from_what_makes_them(file: Path) -> None:
+    listed = read(f"{file}:takes", args_from=f"{file}:make")
+    assert listed.call is not None
+    assert jax.tree.map(lambda leaf: leaf.shape, listed.call.args) == ((3, 3), {"w": (5,)})
+    written = read(f"{file}:plain", args="bf16[2, 3]")
+    assert "bf16[2,3]" in written.capture("cpu").jaxpr
+
+
+@pytest.mark.parametrize(
+    ("text", "dtypes"),
+    [
+        ("f32[64,128], i32[]", ["float32", "int32"]),
+        ("pred[2],s8[3],u4[2]", ["bool", "int8", "uint4"]),
+        ("f8e4m3fn[8], float16[1], c64[2]", ["float8_e4m3fn", "float16", "complex64"]),
+    ],
+)
+def test_types_are_named_as_hlo_and_as_numpy_name_them(text: str, dtypes: list[str], file: Path) -> None:
+    call = read(f"{file}:plain", args=text).call
+    assert call is not None
+    assert [str(leaf.dtype) for leaf in call.args] == dtypes
+
+
+def test_a_key_is_an_argument_too(file: Path) -> None:
+    call = read(f"{file}:plain", args="key[]").call
+    assert call is not None
+    assert jnp.issubdtype(call.args[0].dtype, jax.dtypes.prng_key)
+
+
+def test_a_gradient_a_batch_static_and_donated_arguments_are_asked_for(file: Path) -> None:
+    assert "cosh" in (text := read(f"{file}:plain", grad=True).capture("cpu").jaxpr) or "mul" in text
+    assert "f32[7,4,8]" in read(f"{file}:plain", vmap=7).capture("cpu").jaxpr
+    assert read(f"{file}:plain", donate=("0",)).capture("cpu").memory.aliased == 128
+    file.write_text(
+        TEXT.replace("EXAMPLE = (", "EXAMPLE = (*(True,) * 0, ").replace("),)", "), True)"), encoding="utf-8"
+    )
+    assert (
+        "f32[4,8]" in read(f"{file.rename(file.with_name('other_name.py'))}:gated", static=("on",)).capture("cpu").jaxpr
+    )
+
+
+def test_a_file_of_a_package_imports_relatively_and_a_package_is_named_with_dots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "packaged" / "inner"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package.parent / "sizes.py").write_text("N = 3\n", encoding="utf-8")
+    (package / "model.py").write_text(
+        "from ..sizes import N\nimport jax.numpy as jnp\nEXAMPLE = (jnp.ones(N),)\ndef f(x): return x + N\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    assert "f32[3]" in read(f"{package / 'model.py'}:f").capture("cpu").jaxpr
+    assert "f32[3]" in read("packaged.inner.model:f").capture("cpu").jaxpr
+
+
+def test_a_file_named_like_a_module_of_python_shadows_none(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("def dumps(x): return x\nEXAMPLE = (1.0,)\n", encoding="utf-8")
+    (tmp_path / "html.py").write_text("raise RuntimeError\n", encoding="utf-8")
+    import json
+
+    assert load_file(tmp_path / "json.py").dumps(3) == 3
+    assert sys.modules["json"] is json
+    sys.modules.pop("html", None)
+    import html
+
+    assert html.escape("<") == "&lt;"
+
+
+def test_a_capture_that_was_saved_is_asked_about(file: Path, tmp_path: Path) -> None:
+    made = read(f"{file}:plain").capture("cpu")
+    saved = tmp_path / "plain.json"
+    saved.write_text(made.to_json(), encoding="utf-8")
+    assert read_saved(Request((str(saved),))).capture("cpu") == made
+
+
+def test_a_target_has_as_many_devices_as_the_program_is_spread_over(file: Path) -> None:
+    spread = read(f"{file}:plain", mesh={"data": 4, "model": 2})
+    assert [spread.name_target(name) for name in ("h100", "tpu-v5e", "cpu", "tpu-v5e:4x4")] == [
+        "h100:8", "tpu-v5e:2x4", "cpu:8", "tpu-v5e:4x4",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "said"),
+    [
+        ("{file}:none", {}, "has no function 'none'; it has"),
+        ("{file}:Net.none", {}, "has no function 'Net.none (Net)'"),
+        ("{file}:LIMIT", {}, "is of the type int, and nothing that can be called"),
+        ("{file}", {}, "which function of it, as in"),
+        ("no.such.module:f", {}, "there is no module 'no.such.module'"),
+        ("{file}:plain", {"args": "f33[2]"}, "JAX has no type 'f33'"),
+        ("{file}:plain", {"args": "f32[2"}, "from character 1 on, this is no shape"),
+        ("{file}:plain", {"args": "f32[2] f32[3]"}, "a comma is missing at character 8"),
+        ("{file}:plain", {"args_from": "make"}, "'make' is not FILE.py:FUNCTION"),
+    ],
+)
+def test_what_cannot_be_found_is_told_with_what_to_write(
+    words: str, options: dict[str, str], said: str, file: Path
+) -> None:
+    with pytest.raises(InspectError) as raised:
+        read(words.format(file=file), **options)
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["data", "data=0", "data=x", "=3", "a b=2"])
+def test_a_mesh_of_another_form_is_refused(text: str) -> None:
+    with pytest.raises(InspectError, match="write the axes with their sizes"):
+        read_mesh(text)
+
+
+def test_a_mesh_is_axes_with_sizes() -> None:
+    assert read_mesh("data=4, fsdp=64") == {"data": 4, "fsdp": 64}
