@@ -172,23 +172,6 @@ def hide_frames_of(file: str) -> None:
     source_info_util.register_exclusion(file)
 
 
-def is_literal(atom: object) -> bool:
-    """Return whether what an equation takes is a literal, and no variable.
-
-    `jax.extend.core` has it too, and to import that lets JAX compile again what it compiled before.
-    """
-    from jax._src.core import Literal
-
-    return isinstance(atom, Literal)
-
-
-def list_inner(params: Mapping[str, Any]) -> Iterator[Any]:
-    """Return the jaxprs among the parameters of an equation, as `jax.extend.core.jaxprs_in_params` does."""
-    from jax._src.core import jaxprs_in_params
-
-    return iter(jaxprs_in_params(dict(params)))
-
-
 def walk_frames(equation: Any) -> Iterator[tuple[str, str, int]]:  # noqa: ANN401 - its class says nothing of it
     """Yield the file, function and line of each Python frame that an equation came from, innermost first."""
     from jax._src import source_info_util

@@ -40,7 +40,7 @@ from xla_inspect.analysis.op_sources import (
 )
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
-from xla_inspect.analysis.scopes import count_repeats, join_alike, name_part, read_op_scope, read_scope
+from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
 from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
 from xla_inspect.analysis.tracking import (
     PassState,
@@ -89,7 +89,6 @@ __all__ = [
     "compare_modules",
     "count_executed",
     "count_operations",
-    "count_repeats",
     "custom_fusion_kind",
     "find_computation_lines",
     "find_expression",
@@ -122,6 +121,7 @@ __all__ = [
     "live_bytes",
     "main_memory_bytes",
     "measure_traffic",
+    "name_alike",
     "name_kind",
     "name_part",
     "parse_buffers",

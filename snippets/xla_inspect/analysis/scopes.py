@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from math import gcd
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 # What JAX itself writes on the way: what runs a function, and the parts of loops and branches.
 _OWN = frozenset({
@@ -20,7 +19,7 @@ _BRANCH = re.compile(r"branch_\d+_fun")
 _CALL = re.compile(r"(?:jit|pjit|xla_call|pmap|shmap_body)\(.*\)")
 # A transformation around a scope, as `transpose(jvp(Encoder))`.
 _AROUND = re.compile(r"[a-z_]+\((.*)\)")
-_NUMBER = re.compile(r"\d+$")
+_NUMBER, _NUMBERS = re.compile(r"\d+$"), re.compile(r"\d+")
 
 
 @lru_cache(maxsize=2**12)
@@ -79,6 +78,6 @@ def join_alike(parts: Iterable[str]) -> dict[str, str]:
     return {part: pattern if len(members) > 1 else part for pattern, members in alike.items() for part in members}
 
 
-def count_repeats(numbers: Mapping[str, int]) -> int:
-    """Return how often the same operations follow one another where a line has so many of each."""
-    return gcd(*numbers.values())
+def name_alike(text: str) -> str:
+    """Return a name with its numbers left open, so that what differs in them alone is called the same."""
+    return _NUMBERS.sub("*", text)

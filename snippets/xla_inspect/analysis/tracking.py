@@ -116,13 +116,25 @@ def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine
     }
 
 
-def find_computation_lines(capture: Capture, computation: Computation) -> dict[Instruction, SourceLine]:
-    """Return the line of each instruction of one computation that has one, as `find_lines` does."""
-    lines = {
-        instruction: SourceLine(frame.file, frame.line, "")
-        for instruction in computation
-        if (frame := find_frame(capture, instruction))
-    }
+def find_computation_lines(
+    capture: Capture, computation: Computation, known: dict[int, SourceLine | None] | None = None
+) -> dict[Instruction, SourceLine]:
+    """Return the line of each instruction of one computation that has one, as `find_lines` does.
+
+    Args:
+        capture: The capture that the computation belongs to.
+        computation: A computation of one of its stages.
+        known: The lines of stack frames that were found before, by id; it takes up those that are found now.
+    """
+    places = {} if known is None else known
+    lines: dict[Instruction, SourceLine] = {}
+    for instruction in computation:
+        number = instruction.stack_frame or 0
+        if number not in places:
+            frame = find_frame(capture, instruction)
+            places[number] = SourceLine(frame.file, frame.line, "") if frame else None
+        if (line := places[number]) is not None:
+            lines[instruction] = line
     # Operands stand before their users: in order, a line is handed down; against it, up.
     for instruction in computation:
         if instruction not in lines:

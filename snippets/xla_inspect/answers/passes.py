@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
-from xla_inspect.answers.program_parts import count_parts, list_constants, list_repeats
+from xla_inspect.answers.program_parts import (
+    LargeConstant,
+    ProgramPart,
+    RepeatedLine,
+    count_parts,
+    list_constants,
+    list_repeats,
+)
 from xla_inspect.report import title
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from xla_inspect.answers.answer import Part
-    from xla_inspect.answers.program_parts import LargeConstant, ProgramPart, RepeatedLine
     from xla_inspect.captured import Capture
 
 FEW, SHORT = 12, 6
@@ -193,7 +200,7 @@ class CompileTimes(Answer):
             yield Hint(
                 f"{most.path} is there {most.repeats} times: jax.lax.scan over stacked parameters compiles it once."
             )
-        if not self.is_stepped:
+        if not self.effects:
             yield Hint("What each pass changed:", suggest("passes", self.asked, "--changes"))
 
 
@@ -217,7 +224,9 @@ def _percent(part: float, whole: float) -> str:
     return f"{share:.0%}" if share >= 0.01 or not part else "<1%"  # noqa: PLR2004 - a percent
 
 
-def explain_passes(program: str, capture: Capture, asked: str, *, depth: int = 2, limit: int = FEW) -> CompileTimes:
+def explain_passes(  # noqa: PLR0913 - those of the question, and how much of it is told
+    program: str, capture: Capture, asked: str, *, depth: int = 2, limit: int = FEW, changes: bool = True
+) -> CompileTimes:
     """Return where the time of a capture's compile went.
 
     Args:
@@ -226,6 +235,7 @@ def explain_passes(program: str, capture: Capture, asked: str, *, depth: int = 2
         asked: What was asked about, as on the command line.
         depth: How many levels of scopes parts of the program are told apart by.
         limit: How many rows of the longer tables are told, 0 for all.
+        changes: Whether what changed the module is told.
     """
     times = capture.times
     phases = {"tracing": times.tracing, "lowering": times.lowering, **(times.phases or {"compiling": times.compiling})}
@@ -238,7 +248,7 @@ def explain_passes(program: str, capture: Capture, asked: str, *, depth: int = 2
         phases=phases,
         is_stepped=capture.is_stepped,
         passes=_sum_passes(capture, total),
-        effects=_list_effects(capture),
+        effects=_list_effects(capture) if changes else (),
         parts=count_parts(capture, depth),
         constants=list_constants(capture),
         repeats=list_repeats(capture),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from statistics import median_low
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import count_repeats, join_alike, name_part, read_op_scope, read_operations, read_scope
+from xla_inspect.analysis import join_alike, name_alike, name_part, read_op_scope, read_operations, read_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,18 +111,20 @@ def _name_instructions(capture: Capture, module: Module, depth: int) -> Iterator
 def list_repeats(capture: Capture) -> tuple[RepeatedLine, ...]:
     """Return the lines of the project whose operations are there at least four times over, the most operations first.
 
-    One that a loop in Python made, or a function mapped over a tree, has each of its operations as often.
+    A loop in Python makes them, or a function mapped over a tree. The first and the last round of a loop may have some
+    more operations, or fewer, so that how often most of a line's are there is what counts.
     """
-    lines: dict[tuple[str, int], Counter[str]] = {}
+    lines: dict[tuple[str, int], Counter[tuple[str, int, int, int]]] = {}
     for operation in read_operations(capture.stablehlo_locations):
         frame = operation.frame
         # A constant is shared by several or made again, as it comes.
         if frame and frame.file in capture.sources and operation.name != "stablehlo.constant":
-            lines.setdefault((frame.file, frame.line), Counter())[operation.name] += 1
+            kind = f"{operation.name} {name_alike(operation.op_name)}", frame.column, frame.end_line, frame.end_column
+            lines.setdefault((frame.file, frame.line), Counter())[kind] += 1
     found = [
         RepeatedLine(f"{file}:{line}", times, numbers.total(), _read_line(capture, file, line))
         for (file, line), numbers in lines.items()
-        if (times := count_repeats(numbers)) >= _REPEATS
+        if (times := median_low(numbers.values())) >= _REPEATS
     ]
     return tuple(sorted(found, key=lambda line: -line.operations))
 

@@ -40,6 +40,13 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     def answer(target: str) -> Answer:
         capture = subject.capture(target, passes=options.changes)
         limit = {"limit": 0} if options.all else {}
-        return explain_passes(subject.name, capture, question.retype(options, target), depth=options.depth, **limit)
+        return explain_passes(
+            subject.name,
+            capture,
+            question.retype(options, target),
+            depth=options.depth,
+            changes=options.changes,
+            **limit,
+        )
 
     return question.answer_each(subject, targets, answer)

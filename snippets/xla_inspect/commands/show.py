@@ -25,6 +25,10 @@ NVDISASM = "nvidia-cuda-nvdisasm"
 """What turns a GPU's machine code into SASS."""
 
 
+LEFT_OUT = ("dense_resource<__elided__>", "constant({...})")
+"""What stands in a text in the place of a large literal: in StableHLO, and in HLO."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what is asked about, the target and the stage."""
     question.add_arguments(parser, many=False)
@@ -58,6 +62,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         question.write_file(options.output, text)
     else:
         out.write(text)
+    if marks := [mark for mark in LEFT_OUT if mark in text]:
+        question.say(f"large literals are left out: {' or '.join(marks)} stands in their place")
     if compiled.error:
         question.say(f"the compiler for {compiled.target} gives up, and what it left is above: {compiled.error}")
         return question.NO

@@ -145,7 +145,8 @@ def claim(key: str) -> files.Claim:
 
 def store(key: str, capture: Capture) -> None:
     """Keep a capture under a key, which is its identity from then on."""
-    store_bytes(key, pack(capture.retold(identity=key)))
+    if folders.find_cache() is not None:
+        store_bytes(key, pack(capture.retold(identity=key)))
 
 
 def store_bytes(key: str, data: bytes) -> None:

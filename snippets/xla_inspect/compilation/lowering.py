@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from xla_inspect import folders, jax_private, targets
-from xla_inspect.compilation import jaxprs, meshes
+from xla_inspect.compilation import meshes, program_contents
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -116,12 +116,14 @@ class Traced:
     @cached_property
     def equations(self) -> tuple[Equations, ...]:
         """The jaxpr's equations by part of the program."""
-        return jaxprs.list_equations(self.stage.jaxpr.jaxpr)
+        return program_contents.list_equations(self.stage.jaxpr.jaxpr)
 
     @cached_property
     def constants(self) -> tuple[Constant, ...]:
         """The large arrays that the program closes over."""
-        return jaxprs.list_constants(self.stage.jaxpr, lambda file: re.sub(prefix_pattern(self.project), "", file))
+        return program_contents.list_constants(
+            self.stage.jaxpr, lambda file: re.sub(prefix_pattern(self.project), "", file)
+        )
 
     @cached_property
     def located(self) -> str:

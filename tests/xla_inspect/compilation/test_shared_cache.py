@@ -35,9 +35,9 @@ import logging, sys, time
 from xla_inspect import capture
 from xla_inspect.compilation import dumps
 compile_with_dumps = dumps.compile_with_dumps
-def compile_late(*given):
+def compile_late(*given, **options):
     time.sleep(0.5)
-    return compile_with_dumps(*given)
+    return compile_with_dumps(*given, **options)
 dumps.compile_with_dumps = compile_late
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
 print("ready", flush=True)

@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from xla_inspect.report.layers import Layers, arrange, place_nodes
+from xla_inspect.report.layers import PASSED, Layers, arrange, place_nodes
 
 # Two boxes that feed two others crosswise, a diamond, a cube's corners, and a chain whose first box feeds the last too.
 GRAPHS = {
@@ -72,3 +72,14 @@ def test_nodes_of_a_row_keep_their_order_and_the_room_around_them(name: str) -> 
         assert middle[row[-1]] + widths[row[-1]] / 2 <= 200
         gaps = [middle[right] - middle[left] - (widths[left] + widths[right]) / 2 for left, right in pairwise(row)]
         assert [gap for gap in gaps if gap < -0.1] == []
+
+
+def test_a_large_graph_is_drawn_without_its_longest_edges() -> None:
+    count = 3_000
+    chain = [(node, node + 1) for node in range(count - 1)]
+    far = [(node, count - 1) for node in range(0, count - 2, 7)]
+    layers = arrange(count, [*chain, *far], 2)
+    assert {*chain} <= {*layers.steps}
+    assert 0 < layers.left_out < len(far)
+    assert sum(map(len, layers.rows)) <= count + PASSED
+    assert arrange(count, chain, 2).left_out == 0

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 from collections import Counter
+from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -29,6 +33,11 @@ if TYPE_CHECKING:
 
 VERSION = 1
 NONE = -1
+SOON, LATER = 2.0, 5.0
+"""Seconds until something is said of how far it is, and from one time to the next."""
+
+log = logging.getLogger("xla_inspect")
+
 TABLES = ("places", "texts", "configurations", "origins", "chains", "computations")
 
 
@@ -58,11 +67,37 @@ def describe_capture(
         - `graph`: see `describe_graph`; `buffers`, and `donated` where there is one: see `describe_buffers`;
           `kernels`: see `describe_kernels`.
     """
+    with _collecting_later():
+        return _describe(capture, donated, measured)
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Put off the search for reference cycles: a large capture is millions of objects, none of them in a cycle."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _describe(capture: Capture, donated: Capture | None, measured: Measured | None) -> dict[str, Any]:
     writer = _Writer(capture)
-    states = []
-    for state in follow_passes(capture):
+    states, said = [], monotonic() + SOON - LATER
+    for number, state in enumerate(follow_passes(capture)):
         states.append(writer.write_state(state))
         last = state
+        if monotonic() > said + LATER:
+            said = monotonic()
+            log.info(
+                "writing what passes did to %s for %s: %d of %d",
+                capture.program,
+                capture.target,
+                number,
+                len(capture.passes),
+            )
     graph = describe_graph(capture.unoptimized_module, last)
     plans = {"buffers": writer.write_buffers(capture)} | ({"donated": writer.write_buffers(donated)} if donated else {})
     return {
@@ -90,6 +125,7 @@ class _Writer:
         self.capture = capture
         self.tables: dict[str, dict[Hashable, int]] = {name: {} for name in TABLES}
         self.files = {file: number for number, file in enumerate(capture.sources)}
+        self.frame_lines: dict[int, SourceLine | None] = {}
         self.rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
         # What is said of an instruction wherever it stands: its text, configuration, name and chain.
         self.said: WeakKeyDictionary[Instruction, tuple[int, int, str, tuple[Hashable, ...]]] = WeakKeyDictionary()
@@ -143,7 +179,7 @@ class _Writer:
 
     def write_rows(self, computation: Computation) -> Iterator[tuple[int, ...]]:
         """Yield what is said of each instruction in any state that has the computation as it is."""
-        lines = find_computation_lines(self.capture, computation)
+        lines = find_computation_lines(self.capture, computation, self.frame_lines)
         for instruction in computation:
             line = lines.get(instruction)
             text, configuration, name, chain = self.said.get(instruction) or self.write_instruction(instruction)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import html.parser
 import json
+import re
 from typing import Any
 
 import jax
@@ -17,7 +19,7 @@ from xla_inspect import Capture, Captures, capture, capture_all
 from xla_inspect.analysis import follow_passes
 from xla_inspect.hlo import parser
 from xla_inspect.report import print_instruction
-from xla_inspect.report.explorer import standalone_page, static_files
+from xla_inspect.report.explorer import data, standalone_page, static_files
 from xla_inspect.report.explorer.data import describe_capture
 
 LIMIT = 100 * 1000  # bytes of data, compressed, for one target of the largest program
@@ -136,3 +138,25 @@ def test_the_page_asks_nothing_of_another_file_or_host(layer: Captures) -> None:
     text = standalone_page.write_report(layer)
     assert "default-src 'none'" in text
     assert [mark for mark in ("src=", "href=", "@import", "url(") if mark in text] == []
+
+
+def test_a_report_packs_large_data_and_does_not_show_its_texts_twice(
+    layer: Captures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = standalone_page.write_report(layer)
+    monkeypatch.setattr(standalone_page, "LARGE", 1000)
+    packed = standalone_page.write_report(layer)
+    assert len(packed) < 0.7 * len(whole)
+    texts = re.findall(r'<script type="application/json" [^>]*data-packed="gzip">([^<]*)</script>', packed)
+    unpacked = [json.loads(gzip.decompress(base64.b64decode(text))) for text in texts]
+    assert unpacked == [json.loads(json.dumps(describe_capture(found))) for found in layer.values()]
+    assert "HloModule" not in packed.partition("<noscript>")[2].partition("</noscript>")[0]
+
+
+def test_it_is_said_how_far_a_long_report_is(
+    layer: Captures, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(data, "SOON", -1.0)
+    with caplog.at_level("INFO", logger="xla_inspect"):
+        describe_capture(layer["cpu"])
+    assert "writing what passes did to layer for cpu" in caplog.text
