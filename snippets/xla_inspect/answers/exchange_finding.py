@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Origins, find_frame, find_mesh, is_cut_anew, list_collectives, read_groups, read_pairs
-from xla_inspect.answers.collectives import Exchanges
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
 from xla_inspect.answers.exchange_reasons import MOVERS, Reasons
+from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.written_program import name_primitive
 from xla_inspect.report import model_launches
 

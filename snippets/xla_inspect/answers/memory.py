@@ -6,9 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.analysis import list_held
+from xla_inspect.analysis import list_held, read_op_scope
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
-from xla_inspect.answers.scopes import name_scope
 from xla_inspect.report import find_hardware, title
 from xla_inspect.units import format_bytes, shorten
 
@@ -298,7 +297,7 @@ def _name_place(held: Held) -> str:
 
 
 def _find_scope(held: Held) -> str:
-    return name_scope(held.maker.instruction.op_name or "") if held.maker else ""
+    return "/".join(read_op_scope(held.maker.instruction.op_name or "")) if held.maker else ""
 
 
 def _tell_row(row: MemoryRow) -> str:

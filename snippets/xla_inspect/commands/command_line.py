@@ -23,7 +23,7 @@ QUESTIONS: Mapping[str, str] = {
     "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
     "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
 }
-"""What each question answers, by its name, which is that of its module here: see `question.Question`."""
+"""What each question answers, by its name; `ask_NAME` is its module here: see `question.Question`."""
 
 OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",
@@ -160,7 +160,7 @@ def _run(options: argparse.Namespace, out: TextIO) -> int:
 
 def load(name: str) -> Any:  # noqa: ANN401 - a module
     """Return the module of a subcommand."""
-    return importlib.import_module(f"xla_inspect.commands.{name}")
+    return importlib.import_module(f"xla_inspect.commands.{'ask_' if name in QUESTIONS else ''}{name}")
 
 
 def _version() -> str:
