@@ -14,7 +14,7 @@ from xla_inspect.lazy_names import lazy_names
 from xla_inspect.targets import TARGETS, Target, available
 
 if TYPE_CHECKING:
-    from xla_inspect.questions import memory, summary
+    from xla_inspect.questions import collectives, compare, kernels, memory, passes, summary
 
 
 __all__ = [
@@ -28,12 +28,16 @@ __all__ = [
     "available",
     "capture",
     "capture_all",
+    "collectives",
+    "compare",
+    "kernels",
     "load_ipython_extension",
     "memory",
+    "passes",
     "summary",
 ]
 
-__getattr__ = lazy_names(__name__, {"questions": ("memory", "summary")})
+__getattr__ = lazy_names(__name__, {"questions": ("collectives", "compare", "kernels", "memory", "passes", "summary")})
 
 
 def load_ipython_extension(shell: object) -> None:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     import jax
 
-JITS = "jax._src.pjit"
-"""The module of `jax.jit`, whose functions `watch_jit` watches."""
+JITS = "jax._src.pjit"  # the module of `jax.jit`, whose functions `watch_jit` watches
 
 _contexts: list[Any] = []
 _lent = threading.local()

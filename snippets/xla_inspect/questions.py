@@ -7,12 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.answers import MemoryUse, Summary, explain_memory, summarize
+from xla_inspect.answers import (
+    CompileTimes,
+    Difference,
+    Exchanges,
+    Kernels,
+    MemoryUse,
+    Summary,
+    compare_captures,
+    explain_memory,
+    explain_passes,
+    find_exchanges,
+    rank_launches,
+    summarize,
+)
 from xla_inspect.captured import Capture
 from xla_inspect.compilation import USUAL, begin, describe_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 
 def summary(
@@ -62,6 +75,84 @@ def memory(
     return explain_memory(
         fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments), "", by=by
     )
+
+
+def collectives(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    target: str = "cpu:8",
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> Exchanges:
+    """Return what the devices send each other: by line, bytes, axis of the mesh, and who asked for it.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: As in `summary`.
+        target: A short name, with as many devices as the mesh has.
+        **arguments: As in `summary`; `mesh` and `specs` lay the program out.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: As in `summary`.
+    """
+    found = fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments)
+    return find_exchanges(found.program, found, arguments.get("mesh") or {})
+
+
+def kernels(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    target: str = "cpu",
+    names: Collection[str] = (),
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> Kernels:
+    """Return each launch: its line, what is fused in it, its work, and the least time that it takes.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: As in `summary`.
+        target: A short name, with a topology where wanted.
+        names: Launches to tell in detail.
+        **arguments: As in `summary`.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: As in `summary`, or there is no such launch.
+    """
+    found = fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments)
+    return rank_launches(found, names=names)
+
+
+def passes(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    target: str = "cpu",
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> CompileTimes:
+    """Return where the time of the compile went, and what each pass changed.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: As in `summary`.
+        target: A short name, with a topology where wanted.
+        **arguments: As in `summary`.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: As in `summary`.
+    """
+    found = fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments, passes=True)
+    return explain_passes(found.program, found, "")
+
+
+def compare(left: Capture, right: Capture) -> Difference:
+    """Return what differs between two captures: kernels, memory, collectives; the compiler told apart from the code.
+
+    Args:
+        left: The first.
+        right: The second.
+    """
+    return compare_captures(left, right, (left.target, right.target))
 
 
 def compile_for(

@@ -8,7 +8,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import xla_inspect
-from xla_inspect import capture, memory, summary
+from xla_inspect import capture, collectives, compare, kernels, memory, passes, summary
 from xla_inspect.commands import answer_cell
 from xla_inspect.errors import InspectError
 
@@ -24,6 +24,15 @@ def test_a_question_of_a_function_is_the_one_of_its_capture() -> None:
     assert memory(layer, X) == memory(made)
     assert summary(layer, X, targets=["cpu"]) == summary(made)
     assert str(summary(made)).startswith("layer: ")
+
+
+def test_each_question_is_asked_of_a_function_and_of_a_capture() -> None:
+    made = capture(layer, X)
+    assert kernels(layer, X).launches == kernels(made).launches
+    assert [each.name for each in passes(made).effects] == [each.name for each in made.passes]
+    assert compare(made, made).is_same
+    spread = collectives(layer, X, mesh={"data": 8}, specs=(jax.P("data"),))
+    assert spread.devices == 8
 
 
 def test_a_capture_and_an_answer_show_themselves_in_a_notebook() -> None:

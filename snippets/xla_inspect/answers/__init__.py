@@ -1,6 +1,6 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
-from xla_inspect.answers.answer import Answer, Hint, Part, Table
+from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
@@ -12,9 +12,9 @@ from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.answers.passes import CompileTimes, explain_passes
-from xla_inspect.answers.recompiles import Recompiles, explain_recompiles
+from xla_inspect.answers.recompiles import explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
-from xla_inspect.answers.summary import Summary, TargetSummary, summarize
+from xla_inspect.answers.summary import Summary, summarize
 from xla_inspect.answers.text import print_answer
 
 __all__ = [
@@ -24,18 +24,13 @@ __all__ = [
     "Diagnosis",
     "Difference",
     "Exchanges",
-    "Hint",
     "KernelTimes",
     "Kernels",
     "MemoryTrial",
     "MemoryUse",
     "Names",
-    "Part",
-    "Recompiles",
     "Summary",
-    "Table",
     "TargetCheck",
-    "TargetSummary",
     "Trouble",
     "compare_captures",
     "describe_json",

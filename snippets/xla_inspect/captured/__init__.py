@@ -1,10 +1,9 @@
 """What a compile left behind: a `Capture`, plain data that needs no JAX, and how it is stored."""
 
-from xla_inspect.captured.capture import (
+from xla_inspect.captured.capture import Capture, Captures
+from xla_inspect.captured.parts import (
     PASSES,
     REST,
-    Capture,
-    Captures,
     Code,
     Constant,
     Cost,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,18 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
+from xla_inspect.captured.parts import (
+    INSTRUCTION,
+    Code,
+    Constant,
+    Cost,
+    Equations,
+    Memory,
+    PassChange,
+    PassRun,
+    Thunk,
+    Times,
+)
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.hlo import parse_module
 
@@ -17,170 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xla_inspect.hlo import Frame, Module
-
-
-# A line of a dumped module that holds an instruction.
-_INSTRUCTION = re.compile(r"^ +(?:ROOT )?%", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class PassRun:
-    """One run of one pass, in the order in which the compiler ran them."""
-
-    pipeline: str
-    name: str
-    changed: bool
-
-
-@dataclass(frozen=True)
-class PassChange:
-    """A pass that changed the module, and the module after it.
-
-    Attributes:
-        pipeline: The pipeline that ran the pass, such as `simplification`.
-        name: The pass, such as `algsimp`.
-        text: The whole module after the pass, as the compiler dumped it, without the stack-frame tables.
-    """
-
-    pipeline: str
-    name: str
-    text: str
-
-    @cached_property
-    def module(self) -> Module:
-        """The parsed module after the pass."""
-        return parse_module(self.text)
-
-    @property
-    def instruction_count(self) -> int:
-        """How many instructions the module has, counted by their lines, which takes no parsing."""
-        return len(_INSTRUCTION.findall(self.text))
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Bytes that the executable needs, per device (`CompiledMemoryStats` of the executable)."""
-
-    arguments: int
-    outputs: int
-    aliased: int
-    temporaries: int
-    generated_code: int
-    peak: int
-
-
-PASSES, REST = "HLO passes", "not recorded"
-"""Phases of a compile that each compiler has, see `Times`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Seconds that a compile took, on the machine and at the load that it met.
-
-    Attributes:
-        tracing: Python run with tracers, once for all targets.
-        lowering: The jaxpr turned into StableHLO, once for all targets of a kind.
-        compiling: All that the compiler did, its passes and the generation of code.
-        passes: Each of `Capture.runs` in the same order, without what ran inside it that is a run of its own.
-        phases: What `compiling` consists of, in the order in which it begins, as far as the compiler tells: `PASSES`,
-            what comes after it, and `REST`, which nothing is recorded of. They sum to `compiling`.
-    """
-
-    tracing: float = 0.0
-    lowering: float = 0.0
-    compiling: float = 0.0
-    passes: tuple[float, ...] = ()
-    phases: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Equations:
-    """How many equations of the jaxpr, those of inner jaxprs among them, one part of the program has.
-
-    Attributes:
-        scope: The name stack that they are under, as `Encoder/dropout`, with JAX's own marks such as `jvp(...)`.
-        function: The Python function that they are of.
-        number: How many.
-    """
-
-    scope: str
-    function: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """An array that the program closes over, so that it is a part of the program and not an argument.
-
-    Attributes:
-        dtype: Its element type, such as `float32`.
-        shape: Its dimensions.
-        size: Bytes.
-        file: The file with the line that first uses it, or an empty string.
-        line: That line, or 0.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    size: int
-    file: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Work that the optimized module does, counted by a cost model and not measured.
-
-    Attributes:
-        flops: Floating-point operations.
-        bytes_accessed: Bytes read and written.
-        transcendentals: Calls of exp, tanh and the like.
-        source: Who counted: `executable` or `jaxlib HLO cost analysis`.
-        details: Every property that the source gave, by its own name.
-    """
-
-    flops: float
-    bytes_accessed: float
-    transcendentals: float
-    source: str
-    details: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Thunk:
-    """One step of a GPU's executable, a line of the thunk sequence.
-
-    Attributes:
-        name: The instruction that it runs, or its kind where it names none.
-        kind: Its kind, such as `kCustomKernel`.
-        grid: Blocks in x, y and z, of a kernel.
-        threads: Threads per block in x, y and z, of a kernel.
-        shared_memory: Bytes of shared memory per block, of a kernel.
-        symbol: What the kernel is called in the code, and so in a profile: the name of the instruction for which it was
-            made, which is another one where two instructions share a kernel. Empty of what is no kernel.
-    """
-
-    name: str
-    kind: str
-    grid: tuple[int, int, int] | None = None
-    threads: tuple[int, int, int] | None = None
-    shared_memory: int | None = None
-    symbol: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A piece of generated code.
-
-    Attributes:
-        kernel: The kernel it belongs to, or the file's own short name.
-        language: `llvm`, `llvm-unoptimized`, `asm`, `triton`, `ptx`, `sass` or `hlo` (a TPU's scheduled module).
-        text: The code.
-    """
-
-    kernel: str
-    language: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -268,7 +115,7 @@ class Capture:
     @cached_property
     def instruction_counts(self) -> tuple[int, ...]:
         """How many instructions the module has as the compiler gets it, and after each pass that changed it."""
-        return (len(_INSTRUCTION.findall(self.before)), *(change.instruction_count for change in self.passes))
+        return (len(INSTRUCTION.findall(self.before)), *(change.instruction_count for change in self.passes))
 
     @cached_property
     def pass_names(self) -> tuple[str, ...]:

@@ -10,18 +10,8 @@ from dataclasses import asdict, fields
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.captured.capture import (
-    Capture,
-    Code,
-    Constant,
-    Cost,
-    Equations,
-    Memory,
-    PassChange,
-    PassRun,
-    Thunk,
-    Times,
-)
+from xla_inspect.captured.capture import Capture
+from xla_inspect.captured.parts import Code, Constant, Cost, Equations, Memory, PassChange, PassRun, Thunk, Times
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import Frame
 

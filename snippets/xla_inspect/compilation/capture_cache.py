@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from xla_inspect.captured import Capture
-    from xla_inspect.compilation.lowering import Lowered
+    from xla_inspect.compilation.program_stages import Lowered
     from xla_inspect.targets import Target
 
 LIMIT = 512 * 2**20

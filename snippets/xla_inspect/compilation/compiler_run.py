@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import jax
 
+    from xla_inspect.compilation.program_stages import Lowered
     from xla_inspect.targets import Target
 
 
@@ -96,7 +97,7 @@ def recall(key: str) -> Callable[[], Capture] | None:
 
 def compile_lowered(
     program: lowering.Program,
-    lowered: lowering.Lowered,
+    lowered: Lowered,
     target: Target,
     options: Mapping[str, str | int | bool],
     *,
@@ -170,7 +171,7 @@ class Compile:
 
 def assemble(
     program: lowering.Program,
-    lowered: lowering.Lowered,
+    lowered: Lowered,
     target: Target,
     options: Mapping[str, str | int | bool],
     made: Compile,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import io
 import re
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,19 +15,16 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from xla_inspect import folders, jax_private, targets
-from xla_inspect.compilation import meshes, program_contents
+from xla_inspect.compilation import meshes
+from xla_inspect.compilation.program_stages import Lowered, Traced, prefix_pattern
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from xla_inspect.captured import Constant, Equations
     from xla_inspect.targets import Target
 
 jax_private.hide_frames_of(str(Path(__file__).parent))
-
-# The place after an equation, as JAX prints it.
-LOCATED = re.compile(r"# (.+?)(:\d+:\d+ \(.*\))$", re.MULTILINE)
 
 SETTINGS = threading.RLock()
 """Held while JAX's process-wide settings differ from the reader's."""
@@ -87,131 +82,8 @@ class Program:
         return {self.source_file: self.source, **others} if self.source_file else others
 
 
-MOST, ELIDED = 256, "dense_resource<__elided__>"
-"""Of how many elements a literal is printed at most, 1 KiB of float32, and what MLIR prints in the place of others."""
-
 PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """The kind of a target, and the platform whose lowering rules JAX uses for it."""
-
-
-@dataclass(frozen=True)
-class Traced:
-    """A program traced, for whatever it will be lowered for.
-
-    Attributes:
-        stage: JAX's own `Traced`.
-        project: The folder that source files are named from.
-        seconds: How long the tracing took.
-    """
-
-    stage: jax.stages.Traced
-    project: Path
-    seconds: float
-
-    @cached_property
-    def text(self) -> str:
-        """The jaxpr as JAX prints it, without the colours that a terminal would get."""
-        return str(self.stage.jaxpr.pretty_print(use_color=False))
-
-    @cached_property
-    def equations(self) -> tuple[Equations, ...]:
-        """The jaxpr's equations by part of the program."""
-        return program_contents.list_equations(self.stage.jaxpr.jaxpr)
-
-    @cached_property
-    def constants(self) -> tuple[Constant, ...]:
-        """The large arrays that the program closes over."""
-        return program_contents.list_constants(
-            self.stage.jaxpr, lambda file: re.sub(prefix_pattern(self.project), "", file)
-        )
-
-    @cached_property
-    def located(self) -> str:
-        """The same with the place in the program's files that each equation came from."""
-        return LOCATED.sub(
-            partial(_name_file, self.project), self.stage.jaxpr.pretty_print(source_info=True, use_color=False)
-        )
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A program traced and lowered for one kind of target.
-
-    Attributes:
-        stage: JAX's own `Lowered`.
-        traced: What it was lowered from.
-        devices: Those of the mesh that it was lowered under, else none: it can be placed on any of its kind.
-        seconds: How long the lowering took.
-    """
-
-    stage: jax.stages.Lowered
-    traced: Traced
-    devices: tuple[jax.Device, ...]
-    seconds: float
-
-    @property
-    def jaxpr(self) -> str:
-        """The traced program as JAX prints it."""
-        return self.traced.text
-
-    @property
-    def jaxpr_locations(self) -> str:
-        """The same with the place in the program's files that each equation came from."""
-        return self.traced.located
-
-    @cached_property
-    def stablehlo(self) -> str:
-        """The lowered program without locations."""
-        return _print(self.stage, with_locations=False)
-
-    @cached_property
-    def stablehlo_locations(self) -> str:
-        """The same with `loc(...)` on each operation."""
-        return _print(self.stage, with_locations=True)
-
-    @cached_property
-    def literals(self) -> str:
-        """A hash of the whole program with the literals that the texts leave out, empty where they leave out none."""
-        if ELIDED not in self.stablehlo:
-            return ""
-        writer = _Hasher()
-        module: Any = self.stage.compiler_ir("stablehlo")
-        module.operation.write_bytecode(writer)
-        return writer.hash.hexdigest()
-
-    def place(self, target: Target) -> jax.stages.Lowered:
-        """Return what can be compiled for a target, with all its texts printed by then.
-
-        A compile shares the module with those of other targets, and may run beside what reads a capture in another
-        thread, which must not ask the module any more.
-        The devices that the program's shardings name, in the examples or inside, are the reader's, and the target's
-        stand in for them (see `meshes.find_devices`). A program that names none is for the target's first device.
-
-        Raises:
-            InspectError: The program is spread over another number of devices than the target has.
-        """
-        self.stablehlo, self.stablehlo_locations, self.literals  # noqa: B018 - each is kept
-        self.jaxpr, self.jaxpr_locations  # noqa: B018
-        return jax_private.place(self.stage, self.devices or meshes.find_devices(self.stage, target))
-
-
-class _Hasher:
-    """A file that keeps nothing of what is written but a hash."""
-
-    def __init__(self) -> None:
-        self.hash = hashlib.sha256()
-
-    def write(self, data: bytes) -> int:
-        self.hash.update(data)
-        return len(data)
-
-
-def _print(stage: jax.stages.Lowered, *, with_locations: bool) -> str:
-    """Return a lowered program as `stage.as_text` does, without literals of more than `MOST` elements."""
-    out = io.StringIO()
-    module: Any = stage.compiler_ir("stablehlo")
-    module.operation.print(file=out, enable_debug_info=with_locations, large_elements_limit=MOST)
-    return out.getvalue()
 
 
 def describe_call(
@@ -264,20 +136,6 @@ def find_file(fn: Callable[..., Any]) -> Path | None:
     except TypeError:
         return None
     return file.absolute() if file.is_file() else None
-
-
-def prefix_pattern(project: Path) -> str:
-    """Return the pattern of what is dropped from the front of a source file's path.
-
-    A library's file keeps its path below `site-packages`, a project's its path below the project, any other its name.
-    """
-    root = r"[/\\]".join(map(re.escape, str(project).rstrip("/\\").replace("\\", "/").split("/")))
-    return rf"^(?:.*[/\\](?:site|dist)-packages[/\\]|{root}[/\\]|.*[/\\])"
-
-
-def _name_file(project: Path, mark: re.Match[str]) -> str:
-    """Return the mark of an equation with its file named as everywhere else."""
-    return f"# {re.sub(prefix_pattern(project), '', mark[1])}{mark[2]}"
 
 
 @contextmanager

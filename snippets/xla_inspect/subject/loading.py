@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, or a capture that was saved"
+"""The forms of a subject, as errors and the help say them."""
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 

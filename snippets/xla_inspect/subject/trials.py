@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.subject.subject import Call
 
 KINDS = ("donate", "remat", "batch")
+"""The kinds of changes that can be tried."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,9 @@ from xla_inspect.compilation import lowering
 
 from .conftest import note
 
+if TYPE_CHECKING:
+    from xla_inspect.compilation.program_stages import Lowered
+
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 KINDS = {"cpu": ("cpu",), "gpu": ("h100", "b200"), "tpu": ("tpu-v5e", "tpu-v6e")}
@@ -27,7 +31,7 @@ def describe(name: str) -> lowering.Program:
     return lowering.describe_call(PIECES[name].function, PIECES[name].example, {}, {})
 
 
-def lower(program: lowering.Program, target: str) -> lowering.Lowered:
+def lower(program: lowering.Program, target: str) -> Lowered:
     with lowering.held_settings(program.project):
         return lowering.lower(program, targets.find(target))
 

@@ -17,7 +17,6 @@ from programs import layer as small
 from programs import transformer_block_grad as trained
 from xla_inspect import Capture, Captures, capture, capture_all
 from xla_inspect.analysis import follow_passes
-from xla_inspect.hlo import parser
 from xla_inspect.report import print_instruction
 from xla_inspect.report.explorer import data, standalone_page, static_files
 from xla_inspect.report.explorer.data import describe_capture
@@ -68,8 +67,8 @@ class Forgetful(dict[Any, Any]):
 def test_the_data_is_what_it_is_where_modules_share_nothing(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = capture(trained.transformer_block_grad, *trained.EXAMPLE, target=target)
     shared = describe_capture(found)
-    monkeypatch.setattr(parser, "_computations", Forgetful())
-    monkeypatch.setattr(parser, "_instructions", Forgetful())
+    monkeypatch.setattr("xla_inspect.hlo.parser._computations", Forgetful())
+    monkeypatch.setattr("xla_inspect.hlo.parser._instructions", Forgetful())
     alone = Capture.from_json(found.to_json())
     assert alone.module.entry is not Capture.from_json(found.to_json()).module.entry
     assert describe_capture(alone) == shared

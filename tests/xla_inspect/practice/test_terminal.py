@@ -10,8 +10,8 @@ import textwrap
 
 import pytest
 
-from xla_inspect import basics
-from xla_inspect.practice import models, terminal
+from xla_inspect import basics, terminal
+from xla_inspect.practice import models
 from xla_inspect.practice.notebook import list_pairs
 from xla_inspect.terminal import Paper, open_paper, understands_colour
 
