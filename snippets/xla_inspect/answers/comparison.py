@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import compare_modules
+from xla_inspect.analysis import compare_modules, list_held
 from xla_inspect.answers.difference import Amount, Difference, LineChange, Side, Version
 from xla_inspect.answers.exchange_finding import find_exchanges
+from xla_inspect.answers.memory import ROLES
 from xla_inspect.report import model_launches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from xla_inspect.captured import Capture
     from xla_inspect.report import Launched
@@ -20,23 +21,18 @@ if TYPE_CHECKING:
     type Key = tuple[str, str, str]
     """What is counted, the file's name, and the text of the line."""
 
-    type ByLine = Callable[[Capture], Mapping[tuple[str, str, int], int]]
-    """What returns bytes at the peak: by what lies there, the file and the line."""
 
 _NAME = re.compile(r"module @[\w.$-]+")
 _UNSEEN = frozenset({"metadata", "name"})
 
 
-def compare_captures(
-    left: Capture, right: Capture, names: tuple[str, str], *, attribute: ByLine | None = None
-) -> Difference:
+def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> Difference:
     """Return what differs between two captures.
 
     Args:
         left: The first, the older one of two commits.
         right: The second.
         names: What they are called.
-        attribute: What tells the memory at the peak by line, or None to compare its sums alone.
     """
     same_target = left.target == right.target
     added = removed = changed = None
@@ -67,7 +63,7 @@ def compare_captures(
         ),
         kernels=_compare_lines(*(_count_kernels(each, of) for each, of in zip((left, right), kernels, strict=True))),
         collectives=_compare_lines(*(_count_exchanges(each) for each in (left, right))),
-        memory=_compare_lines(*(_measure(each, attribute) for each in (left, right))) if attribute else (),
+        memory=_compare_lines(*(_measure(each) for each in (left, right))),
     )
 
 
@@ -139,10 +135,14 @@ def _count_exchanges(capture: Capture) -> _Counted:
     return counted
 
 
-def _measure(capture: Capture, attribute: ByLine) -> _Counted:
+def _measure(capture: Capture) -> _Counted:
+    """Return the bytes at the peak, by what they are for and the line they come from."""
     counted: _Counted = {}
-    for (what, file, line), number in attribute(capture).items():
-        _add(counted, capture, what, file, line, number)
+    for held in list_held(capture):
+        if held.line is not None:
+            _add(counted, capture, ROLES[held.role], held.line.file, held.line.number, held.size)
+        elif held.role == "argument":
+            _add(counted, capture, f"argument {held.name}", "", 0, held.size)
     return counted
 
 

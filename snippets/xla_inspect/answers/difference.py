@@ -182,8 +182,9 @@ class Difference(Answer):
         for each in self.amounts:
             rows += [self._write_row(each)] if each.left or each.right else []
             rows += [self._write_row(kind, "  ") for kind in self.kinds] if each.name == "kernels" else []
-        seconds = (f"{self.left.compile_seconds:.1f}", f"{self.right.compile_seconds:.1f}", "")
-        rows.append(("compile, s, this machine", *seconds))
+        if self.left.compile_seconds or self.right.compile_seconds:
+            seconds = (f"{self.left.compile_seconds:.1f}", f"{self.right.compile_seconds:.1f}", "")
+            rows.append(("compile, s, this machine", *seconds))
         yield Table(("per device", *heads, "change"), tuple(rows), (1, 2, 3))
         yield from _list_changes("Kernels by line", self.kernels, heads, "kernel")
         yield from _list_changes("Collectives by line, times that they run", self.collectives, heads, "collective")

@@ -107,17 +107,24 @@ class CompileTimes(Answer):
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the tables, and what would help."""
         yield self._say()
-        if self.is_stepped:
-            yield "The times hold the writing of the module after each pass, without which a compile is shorter."
-        rows = [(name, _seconds(taken), _percent(taken, self.seconds)) for name, taken in self.phases.items()]
-        yield Table(("phase", "time", "share"), tuple(rows), (1, 2), "Where the time goes, on this machine")
-        yield from self._tell_passes()
+        if self.seconds:
+            yield from self._tell_times()
         yield from self._tell_effects()
         yield from self._tell_parts()
         yield from self._tell_constants()
         yield from self._advise()
 
+    def _tell_times(self) -> Iterator[Part]:
+        if self.is_stepped:
+            yield "The times hold the writing of the module after each pass, without which a compile is shorter."
+        rows = [(name, _seconds(taken), _percent(taken, self.seconds)) for name, taken in self.phases.items()]
+        yield Table(("phase", "time", "share"), tuple(rows), (1, 2), "Where the time goes, on this machine")
+        yield from self._tell_passes()
+
     def _say(self) -> str:
+        if not self.seconds:
+            before, after = (sum(getattr(part, name) for part in self.parts) for name in ("before", "after"))
+            return f"{self.program} for {title(self.target)}: {before:,} instructions of HLO became {after:,}."
         ranked = sorted(self.phases.items(), key=lambda item: -item[1])
         where = ", ".join(f"{name} {_percent(taken, self.seconds)}" for name, taken in ranked[:4] if taken)
         verb = "gave up after" if self.error else "took"

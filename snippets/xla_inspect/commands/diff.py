@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.answers import compare_captures
+from xla_inspect.captured import Times
 from xla_inspect.commands import child_process, command_line, question, revisions
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Request, is_saved, read_saved
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             made = _compile(side, options, place)
             if isinstance(made, int):
                 return made
-            captures.append(made)
+            captures.append(made.retold(times=Times()) if options.no_times else made)
     answer = compare_captures(captures[0], captures[1], (sides[0].name, sides[1].name))
     question.tell([answer], captures[1].program, options, out)
     return 0 if answer.holds else question.NO
