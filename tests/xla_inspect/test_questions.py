@@ -30,7 +30,7 @@ def test_each_question_is_asked_of_a_function_and_of_a_capture() -> None:
     made = capture(layer, X)
     assert kernels(layer, X).launches == kernels(made).launches
     assert [each.name for each in passes(made).effects] == [each.name for each in made.passes]
-    assert compare(made, made).is_same
+    assert compare(made, made).holds
     spread = collectives(layer, X, mesh={"data": 8}, specs=(jax.P("data"),))
     assert spread.devices == 8
 

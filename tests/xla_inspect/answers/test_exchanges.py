@@ -155,8 +155,8 @@ def test_a_value_that_is_made_whole_only_to_be_cut_again_is_told(target: str) ->
     (whole,) = answer.exchanges
     assert whole.is_rematerialized
     assert whole.places[0].line == line_of("# reshapes")
-    assert "from P(('a', 'b'), None) to P(None, 'a', 'b'), which test_collectives.py:" in whole.reason
-    assert any(str(part).startswith("Full rematerialization at test_collectives.py:") for part in answer.tell())
+    assert "from P(('a', 'b'), None) to P(None, 'a', 'b'), which test_exchanges.py:" in whole.reason
+    assert any(str(part).startswith("Full rematerialization at test_exchanges.py:") for part in answer.tell())
 
 
 def test_weights_that_a_loop_takes_slices_of_are_no_rematerialization() -> None:
@@ -181,7 +181,7 @@ def test_the_first_sentence_counts_runs_bytes_and_the_largest() -> None:
     said = str(next(iter(ask_step("tensor", "cpu:8").tell())))
     brought = LAYERS * 2 * BATCH * WIDTH * 4 // 1024
     assert said.startswith(f"step on CPU x 8: 2 collectives, run 8 times; in a step each device brings {brought} KiB")
-    assert "all-reduce at test_collectives.py:" in said
+    assert "all-reduce at test_exchanges.py:" in said
 
 
 def test_a_program_of_one_device_exchanges_nothing() -> None:

@@ -10,7 +10,9 @@ import pytest
 from jsonschema import validate
 
 from xla_inspect.analysis import Compilation, Difference, Leaf, ScriptRun, Signature, Value
-from xla_inspect.answers import Hint, Recompiles, Table, describe_json, explain_recompiles, write_json
+from xla_inspect.answers import describe_json, explain_recompiles, write_json
+from xla_inspect.answers.answer import Hint, Table
+from xla_inspect.answers.recompiles import Recompiles
 from xla_inspect.subject import Request, read_script
 
 if TYPE_CHECKING:
