@@ -24,15 +24,17 @@ PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 
 
 def main(words: Sequence[str]) -> int:
-    """Compile, and return the exit status: 1 where the compiler gives up."""
+    """Compile a program, and return the exit status: 1 where the compiler gives up."""
     subject, axes, named = words
     target = targets.find(named)
     targets.settle()
     import jax
 
+    from xla_inspect.compilation.meshes import make_mesh
+
     place, name = split_name(subject)
     program = load_place(place).PROGRAMS[name]
-    mesh = lay_out(read_mesh(axes), target.devices()) if axes else None
+    mesh = make_mesh(read_mesh(axes), target) if axes else None
     settings = dict(program.arguments)
     specs = settings.pop("specs", None)
     with jax.set_mesh(mesh) if mesh else nullcontext():
@@ -47,14 +49,6 @@ def main(words: Sequence[str]) -> int:
             print(str(error).partition("\n")[0], file=sys.stderr)
             return 1
     return 0
-
-
-def lay_out(axes: dict[str, int], devices: Sequence[jax.Device]) -> jax.sharding.Mesh:
-    """Return devices as a mesh, whose shardings the compiler propagates."""
-    import jax
-
-    auto = (jax.sharding.AxisType.Auto,) * len(axes)
-    return jax.make_mesh(tuple(axes.values()), tuple(axes), auto, devices=devices)
 
 
 def put(tree: Any, sharding: jax.sharding.Sharding) -> Any:  # noqa: ANN401 - any pytree

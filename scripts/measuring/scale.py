@@ -81,7 +81,6 @@ ROWS = (
         fits=False,
     ),
     Row("moe-tpu", "mixture of experts, 8x7B", "moe.py:step", "tpu-v5p:4x4x4", "fsdp=8,expert=8"),
-    Row("moe-gpu", "mixture of experts, 8x7B", "moe.py:step", "h100:64", "fsdp=8,expert=8"),
     Row("gpt2-gpu", "GPT-2, blocks unrolled", "gpt2.py:step", "h100", stepped=True),
     Row("gpt2-tpu", "GPT-2, blocks unrolled", "gpt2.py:step", "tpu-v5e"),
     Row("resnet-gpu", "ResNet-50", "resnet.py:step", "h100", stepped=True),

@@ -9,14 +9,14 @@ element type. XLA's analysis adds up in float32 and rounds; here numbers are who
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.convolution import count_multiplications
+from xla_inspect.analysis.loops import Loops, read_config
 from xla_inspect.hlo import CATEGORY
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class Count:
     def __init__(self, module: Module) -> None:
         """Count nothing yet."""
         self.module = module
+        self.loops = Loops(module)
         self._known: dict[str, Work] = {}
 
     def instruction(self, instruction: Instruction) -> Work:
@@ -123,12 +124,6 @@ class Count:
     def shape(self, instruction: Instruction, number: int) -> Shape:
         """Return the shape of one of an instruction's operands."""
         return self.module.operands(instruction)[number].shape
-
-
-def trip_count(loop: Instruction) -> int | None:
-    """Return how often a `while` runs its body where the compiler knows and says it, else None."""
-    known = _read_config(loop).get("known_trip_count", {})
-    return int(known["n"]) if str(known.get("n", "")).isdecimal() else None
 
 
 def _count_elements(_: Count, instruction: Instruction) -> Work:
@@ -165,7 +160,7 @@ def _count_library(count: Count, instruction: Instruction) -> Work:
     shapes = [operand.shape for operand in count.module.operands(instruction)]
     # The result comes first; scratch memory stands beside it.
     result = next(iter(instruction.shape.leaves()), instruction.shape)
-    numbers = _read_config(instruction).get("gemm_backend_config", {}).get("dot_dimension_numbers")
+    numbers = read_config(instruction).get("gemm_backend_config", {}).get("dot_dimension_numbers")
     if numbers is not None:
         contracted = [int(at) for at in numbers.get("lhs_contracting_dimensions", ())]
         return _multiply(shapes[0].dtype, result.size * math.prod(shapes[0].dimensions[at] for at in contracted))
@@ -185,7 +180,7 @@ def _count_called(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_loop(count: Count, instruction: Instruction) -> Work:
-    return count.called(instruction) * (trip_count(instruction) or 1)
+    return count.called(instruction) * (count.loops.count_trips(instruction) or 1)
 
 
 def _count_branches(count: Count, instruction: Instruction) -> Work:
@@ -281,15 +276,6 @@ def _multiply(dtype: str, pairs: int) -> Work:
 def _window_size(instruction: Instruction) -> int:
     sizes = re.search(r"size=([\dx]+)", instruction.attributes.get("window", ""))
     return math.prod(map(int, sizes[1].split("x"))) if sizes else 1
-
-
-def _read_config(instruction: Instruction) -> Mapping[str, Any]:
-    text = instruction.backend_config
-    try:
-        config = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    return config if isinstance(config, dict) else {}
 
 
 def _name_type(dtype: str, attributes: Mapping[str, str]) -> str:
