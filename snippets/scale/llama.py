@@ -164,6 +164,7 @@ class Step:
 
 
 PROGRAMS = {
+    "step_small": Step(Config(4, 512, 8, 4, 1408, vocabulary=2048, batch=16, length=512, remat=False)),
     "step_7b": Step(SMALL_7B),
     "step_7b_one_host": Step(replace(SMALL_7B, batch=8)),
     "step_7b_all_saved": Step(replace(SMALL_7B, batch=32, length=4096, remat=False)),

@@ -6,15 +6,18 @@ A test says which releases of JAX have them.
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import jax
+
+JITS = "jax._src.pjit"
+"""The module of `jax.jit`, whose functions `watch_jit` watches."""
 
 _contexts: list[Any] = []
 _lent = threading.local()
@@ -169,6 +172,14 @@ def hide_frames_of(file: str) -> None:
     source_info_util.register_exclusion(file)
 
 
+def walk_frames(equation: Any) -> Iterator[tuple[str, str, int]]:  # noqa: ANN401 - its class says nothing of it
+    """Yield the file, function and line of each Python frame that an equation came from, innermost first."""
+    from jax._src import source_info_util
+
+    for frame in source_info_util.user_frames(equation.source_info.traceback):
+        yield frame.file_name, frame.function_name, frame.start_line
+
+
 def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to annotate with
     """Start XLA's own profiler in this process, without Python frames; `.stop()` returns a serialized XSpace."""
     from jaxlib import _profiler  # type: ignore[attr-defined]  # it has no stub
@@ -201,3 +212,117 @@ def read_options() -> bytes:
     from jaxlib import _jax
 
     return bytes(_jax.CompileOptions().SerializeAsString())
+
+
+@contextmanager
+def watch_jit(around_trace: Callable[..., Any], around_run: Callable[..., Any]) -> Iterator[None]:
+    """Let every call of a jitted function that JAX's quick path does not know go through two functions.
+
+    Args:
+        around_trace: Called with JAX's own function, the function that was jitted, JAX's record of how, and the
+            positional and keyword arguments; returns what JAX's function returns of the rest. It traces where JAX
+            has not traced the like.
+        around_run: Called with JAX's own function, the function that was jitted, its positional and its keyword
+            arguments, and what calls JAX's function. It lowers and compiles where JAX has not.
+    """
+    from jax._src import pjit
+
+    trace, run = pjit._infer_params, pjit._run_python_pjit  # noqa: SLF001 - nothing public is called at each miss
+
+    def infer_params(fun: Any, info: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - whatever JAX passes
+        return around_trace(lambda: trace(fun, info, args, kwargs), fun, info, args, kwargs)
+
+    def run_python_pjit(found: Any, flat: Any, fun: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - likewise
+        return around_run(lambda: run(found, flat, fun, args, kwargs), fun, args, kwargs)
+
+    pjit._infer_params, pjit._run_python_pjit = infer_params, run_python_pjit  # type: ignore[assignment]  # noqa: SLF001
+    hide_frames_of(__file__)
+    try:
+        yield
+    finally:
+        pjit._infer_params, pjit._run_python_pjit = trace, run  # noqa: SLF001
+
+
+def is_outside() -> bool:
+    """Return whether this thread traces nothing, so that a call of a jitted function is one to compile and run."""
+    from jax._src import core
+
+    return bool(core.trace_state_clean())
+
+
+def jit_again(fun: Callable[..., Any], info: Any) -> Any:  # noqa: ANN401 - JAX's record, and what it makes of it
+    """Return a function jitted as JAX's record says that it was."""
+    from jax._src import pjit
+
+    return pjit._cpp_pjit(fun, info)  # noqa: SLF001 - the public way wants the options as the reader wrote them
+
+
+@contextmanager
+def traced_before(inferred: Any, leaves: Sequence[Any]) -> Iterator[None]:  # noqa: ANN401 - what JAX's tracing returned
+    """Let whatever is traced now be what was traced before.
+
+    Args:
+        inferred: What JAX's function returned to `watch_jit` at that time.
+        leaves: The flat arguments, or their shapes.
+    """
+    from jax._src import pjit
+
+    trace = pjit._infer_params  # noqa: SLF001 - what `Traced` is made from
+    pjit._infer_params = lambda *_: (inferred[0], list(leaves))  # noqa: SLF001
+    try:
+        yield
+    finally:
+        pjit._infer_params = trace  # noqa: SLF001
+
+
+def read_settings() -> dict[str, Any]:
+    """Return the options of JAX that what it traces depends on, as they are in this thread, name to value."""
+    from jax._src import config
+
+    try:
+        names = {*config.trace_context_names()}
+    except (AttributeError, NotImplementedError):
+        # Releases that do not say which have few others that a program changes.
+        names = {*config.config_states}
+    return {name: state.value for name, state in config.config_states.items() if name in names}
+
+
+@contextmanager
+def entered_settings(settings: Mapping[str, Any], meshes: tuple[Any, Any]) -> Iterator[None]:
+    """Let this thread trace as another did, or this one earlier.
+
+    Args:
+        settings: What `read_settings` said there.
+        meshes: What `read_meshes` said there.
+    """
+    import jax
+    from jax._src import config
+
+    given, resource = meshes
+    with ExitStack() as stack:
+        for name, value in settings.items():
+            state = config.config_states[name]
+            if state.value != value:
+                stack.enter_context(state(value))
+        if not resource.empty:
+            stack.enter_context(resource)
+        if not given.empty:
+            stack.enter_context(jax.set_mesh(given))
+        yield
+
+
+def read_meshes() -> tuple[Any, Any]:
+    """Return the meshes that `jax.set_mesh` and `with mesh:` gave this thread, empty ones where there are none."""
+    from jax._src import mesh
+
+    return mesh.get_concrete_mesh(), mesh.thread_resources.env.physical_mesh
+
+
+def leave_meshes() -> None:
+    """Take back the mesh that a script set for what follows, which would hold for what is compiled later too."""
+    import sys
+
+    if JITS in sys.modules and not read_meshes()[0].empty:
+        import jax
+
+        jax.set_mesh(None)

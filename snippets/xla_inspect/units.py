@@ -28,10 +28,11 @@ def format_amount(number: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time in milliseconds, microseconds or nanoseconds, two digits, as in `0.13 µs`."""
+    """Return a time in milliseconds, microseconds or nanoseconds, two digits or whole, as in `0.13 µs`."""
     for unit, least in (("ms", 1e-3), ("µs", 1e-7)):
         if seconds >= least:
-            return f"{seconds / (1e-3 if unit == 'ms' else 1e-6):.2g} {unit}"
+            value = seconds / (1e-3 if unit == "ms" else 1e-6)
+            return f"{value:.0f} {unit}" if value >= _ROUND else f"{value:.2g} {unit}"
     return f"{seconds * 1e9:.2g} ns"
 
 

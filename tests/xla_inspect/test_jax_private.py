@@ -40,6 +40,7 @@ def test_each_private_name_is_there() -> None:
         sharding_impls.GSPMDSharding,
         _jax.DeviceList,
         source_info_util.register_exclusion,
+        source_info_util.user_frames,
         _profiler.ProfileOptions,
         _profiler.ProfilerSession,
         _hlo.hlo_module_from_text,

@@ -9,7 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import xla_inspect
 from xla_inspect import capture, memory, summary
-from xla_inspect.commands.magic import answer_cell
+from xla_inspect.commands import answer_cell
 from xla_inspect.errors import InspectError
 
 X = jax.ShapeDtypeStruct((64, 128), jnp.float32)

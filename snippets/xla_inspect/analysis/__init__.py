@@ -2,8 +2,10 @@
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
 from xla_inspect.analysis.changes import compare_modules
-from xla_inspect.analysis.collectives import list_collectives
+from xla_inspect.analysis.collectives import Collective, is_cut_anew, list_collectives, name_kind
+from xla_inspect.analysis.compilations import Compilation, ScriptRun
 from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
+from xla_inspect.analysis.device_groups import Mesh, find_mesh, read_groups, read_pairs
 from xla_inspect.analysis.flops import Count, Work
 from xla_inspect.analysis.fusion_log import FusionLog, parse_log
 from xla_inspect.analysis.fusions import (
@@ -38,16 +40,30 @@ from xla_inspect.analysis.op_sources import (
 )
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
-from xla_inspect.analysis.tracking import PassState, SourceLine, find_computation_lines, find_lines, follow_passes
+from xla_inspect.analysis.scopes import count_repeats, join_alike, name_part, read_op_scope, read_scope
+from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
+from xla_inspect.analysis.tracking import (
+    PassState,
+    SourceLine,
+    find_computation_lines,
+    find_frame,
+    find_lines,
+    follow_passes,
+)
 from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
+from xla_inspect.analysis.value_origins import MOVING, Origins
 
 __all__ = [
     "ALLOCATION_KINDS",
     "HOST_CALL",
     "INPUT",
     "MAIN",
+    "MOVING",
     "Allocation",
+    "Collective",
+    "Compilation",
     "Count",
+    "Difference",
     "Fate",
     "Flow",
     "FlowGraph",
@@ -56,32 +72,44 @@ __all__ = [
     "Held",
     "JaxprStep",
     "Launch",
+    "Leaf",
+    "Mesh",
     "Operation",
+    "Origins",
     "PassState",
     "Place",
     "Placement",
     "Role",
+    "ScriptRun",
+    "Signature",
     "SourceLine",
+    "Value",
     "Work",
     "calls_host",
     "compare_modules",
     "count_executed",
     "count_operations",
+    "count_repeats",
     "custom_fusion_kind",
     "find_computation_lines",
     "find_expression",
     "find_fate",
+    "find_frame",
     "find_instructions",
     "find_launch",
     "find_line",
     "find_lines",
+    "find_mesh",
+    "find_nearest",
     "find_peak",
     "find_residuals",
     "find_role",
     "follow_passes",
     "fused_computations",
+    "is_cut_anew",
     "is_fusion",
     "is_residual",
+    "join_alike",
     "list_collectives",
     "list_edges",
     "list_fusions",
@@ -94,13 +122,19 @@ __all__ = [
     "live_bytes",
     "main_memory_bytes",
     "measure_traffic",
+    "name_kind",
+    "name_part",
     "parse_buffers",
     "parse_live_ranges",
     "parse_log",
     "place_buffers",
+    "read_groups",
     "read_jaxpr_lines",
     "read_names",
+    "read_op_scope",
     "read_operations",
+    "read_pairs",
+    "read_scope",
     "read_stablehlo_lines",
     "trace_flow",
 ]

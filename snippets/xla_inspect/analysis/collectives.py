@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.device_groups import count_group
+from xla_inspect.analysis.flops import trip_count
+from xla_inspect.analysis.value_origins import Origins, count_trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +29,7 @@ REDUCE_SCATTER = "all-reduce-scatter"
 STEP = "async_collective_fusion_config"
 """What the TPU's compiler writes into the configuration of each step of a collective that it split."""
 
-_MESH = re.compile(r"mesh\[(?P<axes>[^\]]*)\]\s*\{(?P<used>[^}]*)\}")
-_AXIS = re.compile(r"'(?P<name>[^']*)'=(?P<size>\d+)")
-_USED = re.compile(r"'(?P<name>[^']*)'(?::\(\d+\)(?P<size>\d+))?")
-_TILES = re.compile(r"\[(?P<groups>[\d,]+)\]<=")
-_LIST = re.compile(r"\{\{(?P<first>[\d,]*)\}")
+_STRUCTURE = frozenset({"while", "conditional", "call"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,11 @@ class Collective:
         operand_bytes: The bytes that each device brings.
         group: How many devices take part in one exchange together.
         is_async: Whether other instructions run between its start and its end.
+        instruction: The instruction itself.
+        scheduled: What stands for it in the schedule: itself, or the start or the fusion that holds it.
+        done: What waits for it in the schedule, or `scheduled` where nothing else does.
+        within: The loops and branches around it, the innermost first.
+        runs: How often it runs, or None where nobody knows: a loop without a known count, a branch.
     """
 
     name: str
@@ -51,6 +54,11 @@ class Collective:
     operand_bytes: int
     group: int
     is_async: bool
+    instruction: Instruction
+    scheduled: Instruction
+    done: Instruction
+    within: tuple[Instruction, ...]
+    runs: int | None
 
     @property
     def sent_bytes(self) -> int:
@@ -75,28 +83,105 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
     A collective that the compiler splits into steps, as the TPU's does to overlap one with other fusions, is printed in
     each of them with one `channel_id`; it counts once.
     """
-    callers = {name: caller for caller in module.walk() for name in caller.called}
+    origins = Origins(module)
+    runs = _Runs(origins)
     collectives: dict[object, Collective] = {}
+    last: dict[object, Instruction] = {}
     for instruction in module.walk():
         kind = name_kind(instruction)
         if kind is None:
             continue
-        above = list(_climb(instruction, module, callers))
+        above = list(_climb(instruction, origins))
         fused = any(REDUCE_SCATTER in step.computation for step in (instruction, *above))
+        scheduled = instruction
+        inside = [step for step in (instruction, *above) if step.opcode in _STRUCTURE]
+        # What stands for it is the outermost step below the innermost loop.
+        for step in (instruction, *above):
+            if step.opcode in _STRUCTURE:
+                break
+            scheduled = step
         identity = (
             instruction.attributes.get("channel_id") if STEP in (instruction.backend_config or "") else instruction
         )
+        last[identity] = scheduled
         collectives.setdefault(
             identity,
             Collective(
                 name=instruction.name,
                 kind=REDUCE_SCATTER if fused and kind == "all-reduce" else kind,
                 operand_bytes=sum(operand.shape.bytes for operand in module.operands(instruction)),
-                group=_count_group(instruction, module),
+                group=count_group(instruction.attributes.get("replica_groups", ""), module.num_partitions),
                 is_async=is_async(instruction) or any(step.opcode == "async-start" for step in above),
+                instruction=instruction,
+                scheduled=scheduled,
+                done=scheduled,
+                within=tuple(step for step in inside if step.opcode != "call"),
+                runs=runs.count(instruction.computation),
             ),
         )
-    return tuple(collectives.values())
+    return tuple(
+        replace(found, done=_find_done(module, found, last[identity])) for identity, found in collectives.items()
+    )
+
+
+class _Runs:
+    """How often each computation of a module runs."""
+
+    def __init__(self, origins: Origins) -> None:
+        self.origins = origins
+        self.known: dict[str, int | None] = {origins.module.entry.name: 1}
+        self.callers: dict[str, list[tuple[Instruction, str]]] = {}
+        for caller in origins.module.walk():
+            for part, names in caller.calls.items():
+                for name in names:
+                    self.callers.setdefault(name, []).append((caller, part))
+
+    def count(self, computation: str) -> int | None:
+        """Return how often a computation runs, or None where nobody knows."""
+        if computation not in self.known:
+            counts = [self._count(caller, part) for caller, part in self.callers.get(computation, ())]
+            known = [number for number in counts if number is not None]
+            self.known[computation] = sum(known) if known and len(known) == len(counts) else None
+        return self.known[computation]
+
+    def _count(self, caller: Instruction, part: str) -> int | None:
+        around = self.count(caller.computation)
+        times: int | None = 1
+        if caller.opcode == "while":
+            times = trip_count(caller) or count_trips(self.origins, caller)
+            # The condition is asked once more, to end the loop.
+            times = None if times is None else times + (part == "condition")
+        elif caller.opcode == "conditional":
+            times = None
+        return None if around is None or times is None else around * times
+
+
+def _find_done(module: Module, found: Collective, last: Instruction) -> Instruction:
+    """Return what waits for a collective: the last of its steps, or the done of its start."""
+    if last is not found.scheduled and last.computation == found.scheduled.computation:
+        return last
+    users = module.users(found.scheduled)
+    return next((user for user in users if user.opcode.endswith("-done")), found.scheduled)
+
+
+def is_cut_anew(origins: Origins, collective: Collective) -> bool:
+    """Return whether each device only keeps a part of what an all-gather brings it: the part that is its own.
+
+    That is how the partitioner goes from one sharding to another where it knows no other way: it makes the whole value
+    on every device, and cuts it again by the number of the device.
+
+    Args:
+        origins: Of the collective's module.
+        collective: The collective.
+    """
+    if collective.kind != "all-gather":
+        return False
+    uses = [use for use, _ in origins.find_uses(collective.done if collective.is_async else collective.instruction)]
+    return bool(uses) and all(
+        use.opcode == "dynamic-slice"
+        and any(origins.depends_on(number, "partition-id") for number in origins.module.operands(use)[1:])
+        for use in uses
+    )
 
 
 def name_kind(instruction: Instruction) -> str | None:
@@ -110,23 +195,10 @@ def is_async(instruction: Instruction) -> bool:
     return instruction.opcode.endswith("-start") or STEP in (instruction.backend_config or "")
 
 
-def _climb(instruction: Instruction, module: Module, callers: dict[str, Instruction]) -> Iterator[Instruction]:
+def _climb(instruction: Instruction, origins: Origins) -> Iterator[Instruction]:
     """Yield the instructions that call an instruction's computation, the nearest first, up to ENTRY's."""
     computation = instruction.computation
-    while computation != module.entry.name and computation in callers:
-        caller = callers[computation]
+    while computation != origins.module.entry.name and computation in origins.callers:
+        caller = origins.callers[computation]
         yield caller
         computation = caller.computation
-
-
-def _count_group(instruction: Instruction, module: Module) -> int:
-    """Return how many devices `replica_groups` puts together, in any of the forms that XLA prints it in."""
-    text = instruction.attributes.get("replica_groups", "")
-    if match := _MESH.search(text):
-        sizes = {axis["name"]: int(axis["size"]) for axis in _AXIS.finditer(match["axes"])}
-        return math.prod(int(axis["size"] or sizes[axis["name"]]) for axis in _USED.finditer(match["used"]))
-    if match := _TILES.match(text):
-        return int(match["groups"].split(",")[-1])
-    if (match := _LIST.match(text)) and match["first"]:
-        return match["first"].count(",") + 1
-    return module.num_partitions

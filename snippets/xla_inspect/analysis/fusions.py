@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,20 +56,41 @@ def list_fusions(module: Module, *, entry_only: bool = False) -> tuple[Fusion, .
     )
 
 
+_FUSIONS = frozenset({"fusion", "async-start"})
+
+
 def is_fusion(instruction: Instruction) -> bool:
     """Whether an instruction is a fusion or starts one asynchronously."""
     return instruction.opcode == "fusion" or (instruction.opcode == "async-start" and instruction.wrapped == "fusion")
 
 
+_fused: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
+"""What was found of modules that are in use: a module does not change."""
+
+
 def fused_computations(module: Module) -> frozenset[str]:
     """The names of the computations that run inside a fusion, those that they call in turn included."""
+    if (known := _fused.get(module)) is not None:
+        return known
+    found = _fused[module] = _find_fused(module)
+    return found
+
+
+def _find_fused(module: Module) -> frozenset[str]:
     names: set[str] = set()
-    waiting = [name for instruction in module.walk() if is_fusion(instruction) for name in instruction.called]
+    holders = [computation for computation in module.computations if _FUSIONS.intersection(computation.opcode_counts)]
+    waiting = [
+        name
+        for computation in holders
+        for instruction in computation
+        if is_fusion(instruction)
+        for name in instruction.called
+    ]
     while waiting:
         name = waiting.pop()
         if name not in names:
             names.add(name)
-            waiting.extend(callee for instruction in module.computation(name) for callee in instruction.called)
+            waiting.extend(module.computation(name).called)
     return frozenset(names)
 
 

@@ -117,7 +117,7 @@ class Makers:
             for computation in self.module.called(instruction):
                 yield from computation
 
-    def _follow(self, value: Value) -> Iterator[tuple[Instruction, Value | None]]:
+    def _follow(self, value: Value) -> Iterator[tuple[Instruction, Value | None]]:  # noqa: C901 - a table of opcodes
         """Yield who takes a value: a user with where the value goes on to under another name, or with None."""
         instruction, index = value
         computation = self.module.computation(instruction.computation)
@@ -136,6 +136,9 @@ class Makers:
                     yield user, (self._body(user).parameters[0], index)
                 case opcode if opcode in _RENAMING or opcode.startswith("copy-"):
                     yield user, (user, index)
+                case _ if not any(each.op_name for each in self._open(user)):
+                    # The compiler's own, which moves what it takes into another order.
+                    yield user, (user, ())
                 case _:
                     yield user, None
         # What a body returns is what its loop yields.
@@ -177,7 +180,7 @@ class Makers:
                 return self._trace((operands[0], (RESULT, *index)), loop, seen)
             case opcode if opcode.endswith("-start"):
                 return self._trace_start(value, loop, seen)
-            case opcode if opcode in _RENAMING and operands:
+            case _ if _moves(instruction) and operands:
                 return self._trace((operands[0], index), loop, seen)
         return Maker(instruction, loop)
 
@@ -221,15 +224,22 @@ class Makers:
         root = computation.root
         if root.opcode == "tuple" and index:
             root = computation.operands(root)[index[0]]
-        while root.opcode in _RENAMING and root.operands:
+        while _moves(root) and root.operands:
             root = computation.operands(root)[0]
+        if root.opcode == "parameter":
+            return self._trace((root, ()), loop, seen)
         if root.opcode != "dynamic-update-slice":
             return Maker(root if root.op_name else fusion, loop)
         # The slice that it writes is computed here, or comes in as it is.
         made = computation.operands(root)[1]
-        while made.opcode in _RENAMING and made.operands:
+        while _moves(made) and made.operands:
             made = computation.operands(made)[0]
         stacks = self._find_loop(fusion)
         if made.opcode == "parameter":
             return replace(self._trace((made, ()), loop, seen), loop=stacks)
         return Maker(made, stacks)
+
+
+def _moves(instruction: Instruction) -> bool:
+    """Return whether an instruction hands its operand on, perhaps in another order, and nobody wrote it."""
+    return instruction.opcode in _RENAMING or (instruction.opcode == "transpose" and not instruction.op_name)

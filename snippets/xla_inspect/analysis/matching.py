@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from xla_inspect.hlo import INCIDENTAL, split_attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from xla_inspect.hlo import Computation, Instruction, Module
 
@@ -159,9 +159,19 @@ class _Matcher:
         pairs: dict[Instruction, Instruction] = {}
         left, right = list(before), list(after)
         backwards: dict[str, str] = {}
+        # The same under the same name, which is most: a name occurs once.
+        named = before.by_name
+        for instruction in after:
+            one = named.get(instruction.name)
+            if one is not None and first[one] == second[instruction]:
+                pairs[one] = instruction
+                backwards[instruction.name] = one.name
+        left, right = _leave(pairs, left, right)
 
         def take(key_before: Callable[[Instruction], Hashable], key_after: Callable[[Instruction], Hashable]) -> None:
             nonlocal left, right
+            if not (left and right):
+                return
             candidates: dict[Hashable, deque[Instruction]] = defaultdict(deque)
             for instruction in left:
                 candidates[key_before(instruction)].append(instruction)
@@ -170,11 +180,8 @@ class _Matcher:
                     one = alike.popleft()
                     pairs[one] = instruction
                     backwards[instruction.name] = one.name
-            done = set(pairs.values())
-            left = [instruction for instruction in left if instruction not in pairs]
-            right = [instruction for instruction in right if instruction not in done]
+            left, right = _leave(pairs, left, right)
 
-        take(lambda i: (first[i], i.name), lambda i: (second[i], i.name))
         take(first.__getitem__, second.__getitem__)
         take(lambda i: (i.name, i.opcode), lambda i: (i.name, i.opcode))
         take(
@@ -185,3 +192,11 @@ class _Matcher:
         self._matching.instructions.update(pairs)
         self._matching.names.update({(before.name, one.name): other.name for one, other in pairs.items()})
         return [(one, other) for one, other in pairs.items() if one.calls]
+
+
+def _leave(
+    pairs: Mapping[Instruction, Instruction], left: list[Instruction], right: list[Instruction]
+) -> tuple[list[Instruction], list[Instruction]]:
+    """Return those instructions of either side that have no pair yet."""
+    done = set(pairs.values())
+    return [each for each in left if each not in pairs], [each for each in right if each not in done]

@@ -39,6 +39,17 @@ class Hint:
     command: str = ""
 
 
+def suggest(question: str, asked: str, *options: str) -> str:
+    """Return a command line that asks a question.
+
+    Args:
+        question: The question, which is the subcommand.
+        asked: The subject with the options that are the same for each question, as `retype` of the commands gives it.
+        *options: The question's own options.
+    """
+    return " ".join(("xla-inspect", question, *options, asked))
+
+
 type Part = str | Table | Hint
 """A piece of what is told: a paragraph, rows, or what to do next."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.analysis import list_held
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.scopes import name_scope
 from xla_inspect.report import find_hardware, title
 from xla_inspect.units import format_bytes, shorten
@@ -199,15 +199,17 @@ class MemoryUse(Answer):
         if saved > self.needed_bytes / 4:
             yield Hint(
                 "What is saved for the backward pass could be computed again, with jax.checkpoint around the layer:",
-                f"xla-inspect memory {self.asked} --try remat",
+                suggest("memory", self.asked, "--try", "remat"),
             )
         if self.undonated_bytes > self.needed_bytes / 20:
             yield Hint(
                 f"{format_bytes(self.undonated_bytes)} of arguments could be donated, for results to take their place:",
-                f"xla-inspect memory {self.asked} --try donate",
+                suggest("memory", self.asked, "--try", "donate"),
             )
         if self.fits is False:
-            yield Hint("All that can be tried without a change of yours:", f"xla-inspect memory {self.asked} --try all")
+            yield Hint(
+                "All that can be tried without a change of yours:", suggest("memory", self.asked, "--try", "all")
+            )
 
 
 def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Sequence[MemoryTrial] = ()) -> MemoryUse:

@@ -39,7 +39,8 @@ def describe_json(kind: type[Answer]) -> dict[str, Any]:
 
 
 def _describe_class(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind)
+    # What modules import for a type checker alone is not among their names.
+    hints = get_type_hints(kind, localns={"Mapping": Mapping})
     properties = {column.name: _describe(hints[column.name]) for column in fields(kind)}
     return {
         "type": "object",

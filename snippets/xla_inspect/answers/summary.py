@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import find_lines, list_collectives
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.memory import ROLES, explain_memory
 from xla_inspect.report import model_launches, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
@@ -140,10 +140,10 @@ class Summary(Answer):
     def _advise(self) -> Iterator[Hint]:
         if self.asked:
             if any(target.error for target in self.targets) or any(target.temporary_bytes for target in self.targets):
-                yield Hint("What takes the memory, by line:", f"xla-inspect memory {self.asked}")
+                yield Hint("What takes the memory, by line:", suggest("memory", self.asked))
             if any(target.collectives for target in self.targets):
-                yield Hint("What the devices send each other, and why:", f"xla-inspect collectives {self.asked}")
-            yield Hint("Each kernel, and what bounds it:", f"xla-inspect kernels {self.asked}")
+                yield Hint("What the devices send each other, and why:", suggest("collectives", self.asked))
+            yield Hint("Each kernel, and what bounds it:", suggest("kernels", self.asked))
 
 
 SORTS = {

@@ -69,6 +69,10 @@ class Memory:
     peak: int
 
 
+PASSES, REST = "HLO passes", "not recorded"
+"""Phases of a compile that each compiler has, see `Times`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Times:
     """Seconds that a compile took, on the machine and at the load that it met.
@@ -78,12 +82,49 @@ class Times:
         lowering: The jaxpr turned into StableHLO, once for all targets of a kind.
         compiling: All that the compiler did, its passes and the generation of code.
         passes: Each of `Capture.runs` in the same order, without what ran inside it that is a run of its own.
+        phases: What `compiling` consists of, in the order in which it begins, as far as the compiler tells: `PASSES`,
+            what comes after it, and `REST`, which nothing is recorded of. They sum to `compiling`.
     """
 
     tracing: float = 0.0
     lowering: float = 0.0
     compiling: float = 0.0
     passes: tuple[float, ...] = ()
+    phases: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Equations:
+    """How many equations of the jaxpr, those of inner jaxprs among them, one part of the program has.
+
+    Attributes:
+        scope: The name stack that they are under, as `Encoder/dropout`, with JAX's own marks such as `jvp(...)`.
+        function: The Python function that they are of.
+        number: How many.
+    """
+
+    scope: str
+    function: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An array that the program closes over, so that it is a part of the program and not an argument.
+
+    Attributes:
+        dtype: Its element type, such as `float32`.
+        shape: Its dimensions.
+        size: Bytes.
+        file: The file with the line that first uses it, or an empty string.
+        line: That line, or 0.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    file: str
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +156,8 @@ class Thunk:
         grid: Blocks in x, y and z, of a kernel.
         threads: Threads per block in x, y and z, of a kernel.
         shared_memory: Bytes of shared memory per block, of a kernel.
+        symbol: What the kernel is called in the code, and so in a profile: the name of the instruction for which it was
+            made, which is another one where two instructions share a kernel. Empty of what is no kernel.
     """
 
     name: str
@@ -122,6 +165,7 @@ class Thunk:
     grid: tuple[int, int, int] | None = None
     threads: tuple[int, int, int] | None = None
     shared_memory: int | None = None
+    symbol: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +219,9 @@ class Capture:
         times: How long it took to make, which two captures that are the same otherwise differ in.
         is_stepped: Whether `passes` holds the module after each pass that changed it. One that was made without is
             made in less time and memory, and has no `passes`.
+        equations: The jaxpr's equations by part of the program.
+        constants: The arrays of more than 1 KiB that the program closes over, the largest first. In `stablehlo` such a
+            literal is left out, and `dense_resource<__elided__>` stands in its place, in HLO `constant({...})`.
     """
 
     program: str
@@ -205,6 +252,8 @@ class Capture:
     error: str = field(default_factory=str)
     times: Times = field(default_factory=Times, compare=False)
     is_stepped: bool = field(default_factory=lambda: True)
+    equations: tuple[Equations, ...] = field(default_factory=tuple)
+    constants: tuple[Constant, ...] = field(default_factory=tuple)
 
     @cached_property
     def unoptimized_module(self) -> Module:

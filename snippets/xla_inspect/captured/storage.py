@@ -10,7 +10,18 @@ from dataclasses import asdict, fields
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.captured.capture import Capture, Code, Cost, Memory, PassChange, PassRun, Thunk, Times
+from xla_inspect.captured.capture import (
+    Capture,
+    Code,
+    Constant,
+    Cost,
+    Equations,
+    Memory,
+    PassChange,
+    PassRun,
+    Thunk,
+    Times,
+)
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import Frame
 
@@ -42,6 +53,7 @@ LATER = (
     ("runs", "frames"),
     ("passes",),
     ("fusion_log", "code", "memory_report"),
+    ("equations", "constants"),
 )
 """The fields that are read when the first of their group is asked for."""
 
@@ -238,7 +250,7 @@ def _read_thunk(thunk: Mapping[str, Any]) -> Thunk:
     return Thunk(**plain)
 
 
-def _flat(item: Cost | Thunk | Frame) -> dict[str, Any]:
+def _flat(item: Cost | Thunk | Frame | Equations | Constant) -> dict[str, Any]:
     """Return the fields of a record by name, in order."""
     return {column.name: getattr(item, column.name) for column in fields(item)}
 
@@ -257,6 +269,8 @@ _WRITE: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "thunks": lambda thunks, _: [_flat(thunk) for thunk in thunks],
     "fusion_log": lambda steps, _: list(steps),
     "code": lambda code, table: [[piece.kernel, piece.language, table.add(piece.text)] for piece in code],
+    "equations": lambda equations, _: [list(_flat(each).values()) for each in equations],
+    "constants": lambda constants, _: [list(_flat(each).values()) for each in constants],
     "frames": lambda frames, _: [
         [key, [list(_flat(frame).values()) for frame in chain]] for key, chain in frames.items()
     ],
@@ -273,5 +287,9 @@ _READ: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "thunks": lambda thunks, _: tuple(map(_read_thunk, thunks)),
     "fusion_log": lambda steps, _: tuple(steps),
     "code": lambda code, table: tuple(Code(kernel, language, table.get(text)) for kernel, language, text in code),
+    "equations": lambda equations, _: tuple(Equations(*each) for each in equations),
+    "constants": lambda constants, _: tuple(
+        Constant(dtype, tuple(shape), *others) for dtype, shape, *others in constants
+    ),
     "frames": lambda frames, _: {key: tuple(Frame(*frame) for frame in chain) for key, chain in frames},
 }

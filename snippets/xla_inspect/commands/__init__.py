@@ -1,8 +1,18 @@
 """The command `xla-inspect`: a module for each of its subcommands, which imports what is heavy only when it runs."""
 
-from xla_inspect.commands.command_line import main, run_here
+from typing import TYPE_CHECKING
+
+from xla_inspect.commands.command_line import list_questions, main, run_here
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.commands.magic import answer_cell
 
 __all__ = [
+    "answer_cell",
+    "list_questions",
     "main",
     "run_here",
 ]
+
+__getattr__ = lazy_names(__name__, {"magic": ("answer_cell",)})

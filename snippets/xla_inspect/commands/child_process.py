@@ -44,12 +44,20 @@ class LeftError(BaseException):
     """What `os._exit` raises in the process, which else would end where it stands and say nothing."""
 
 
-def run(arguments: Sequence[str], options: argparse.Namespace) -> int:
+def run(
+    arguments: Sequence[str],
+    options: argparse.Namespace,
+    *,
+    folder: Path | None = None,
+    paths: Sequence[str] = (),
+) -> int:
     """Run a command in a process of its own, pass on what it prints, and return its exit status.
 
     Args:
         arguments: The words of the command line.
         options: What they say.
+        folder: Its working folder, by default this process's.
+        paths: Folders that it imports from, before those that Python is told of anyway.
     """
     file = command_line.name_file(options)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, _ending_by_exception():
@@ -61,6 +69,8 @@ def run(arguments: Sequence[str], options: argparse.Namespace) -> int:
             **_simulate(options),
             "PYTHONIOENCODING": "utf-8",
         }
+        if paths:
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, (*paths, environment.get("PYTHONPATH", ""))))
         process = subprocess.Popen(  # noqa: S603 - our own module
             command,
             stdout=subprocess.PIPE,
@@ -68,6 +78,7 @@ def run(arguments: Sequence[str], options: argparse.Namespace) -> int:
             encoding="utf-8",
             errors="replace",
             env=environment,
+            cwd=folder,
         )
         try:
             closed = _pass_all_on(process)

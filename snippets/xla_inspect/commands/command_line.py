@@ -18,16 +18,24 @@ if TYPE_CHECKING:
 QUESTIONS: Mapping[str, str] = {
     "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
     "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
+    "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
+    "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
+    "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
+    "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
 }
 """What each question answers, by its name, which is that of its module here: see `question.Question`."""
 
 OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",
+    "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
     "targets": "list the targets, and what those that cannot be compiled for lack",
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
+
+APART = frozenset({"diff"})
+"""Those that run the reader's code in several processes, and start each themselves."""
 
 OK, BAD_INPUT = 0, 2
 EXITS = """\
@@ -42,11 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = complete(sys.argv[1:] if arguments is None else arguments)
     options = parse(words)
-    if not getattr(options, "subject", None):
+    if not getattr(options, "subject", None) or options.command in APART:
         return run_here(words)
     from xla_inspect.commands import child_process
 
     return child_process.run(words, options)
+
+
+def list_questions() -> dict[str, str]:
+    """Return each subcommand with what it does, the questions first."""
+    return {**QUESTIONS, **OTHERS}
 
 
 def complete(words: Sequence[str]) -> list[str]:
@@ -60,8 +73,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     options = build_parser(words[0] if words else "").parse_args([*words[:at], *words[at : at + 1]])
     if at < len(words):
-        options.subject = list(words[at:])
-    options.words = list(words[1:])
+        options.subject = [*options.subject[:-1], *words[at:]]
     return options
 
 
@@ -122,7 +134,7 @@ def build_parser(chosen: str = "") -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=_version() if chosen == "--version" else "")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, text in {**QUESTIONS, **OTHERS}.items():
+    for name, text in list_questions().items():
         subparser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
         if name != chosen:
             continue

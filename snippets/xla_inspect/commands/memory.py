@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import MemoryTrial, MemoryUse, explain_memory
@@ -48,7 +47,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     def answer(target: str) -> Answer:
         capture = subject.capture(target)
         trials = list(_try(subject, target, kinds, capture)) if kinds else []
-        return explain_memory(capture, shlex.join(options.words), by=options.by, trials=trials)
+        return explain_memory(capture, question.retype(options, target), by=options.by, trials=trials)
 
     yield from question.answer_each(subject, targets, answer)
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from xla_inspect.commands import time_limit
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.subject import FORMS, Request, Subject, is_saved, read_function, read_mesh, read_saved, split_list
-from xla_inspect.targets import TARGETS, available, find
+from xla_inspect.subject import (
+    FORMS,
+    Request,
+    Subject,
+    is_saved,
+    read_flags,
+    read_function,
+    read_mesh,
+    read_saved,
+    read_script,
+    split_list,
+)
+from xla_inspect.targets import TARGETS, available, count_devices, find
 from xla_inspect.terminal import open_answer_paper
 
 if TYPE_CHECKING:
@@ -52,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None
     about.add_argument("--static", metavar="ARG", action="append", default=[], help="number or name; may repeat")
     about.add_argument("--grad", action="store_true", help="its gradient, by the first argument")
     about.add_argument("--vmap", metavar="N", type=int, default=0, help="mapped over a batch of N")
+    about.add_argument("--xla", metavar="NAME=VALUE", action="append", default=[], help="an option of XLA; may repeat")
     about.add_argument("--only", metavar="NAME", default="", help="which function that a script compiles")
     repeat = {
         "action": "append",
@@ -88,6 +101,7 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
     Raises:
         InspectError: An option is of another form than it should be.
     """
+    asked = options.target if isinstance(options.target, list) else [options.target]
     return Request(
         words=tuple(words or options.subject),
         args=options.args,
@@ -98,7 +112,31 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
         grad=options.grad,
         vmap=options.vmap,
         only=options.only,
+        xla=read_flags(options.xla),
+        whole=getattr(options, "whole", False),
+        devices=max((count_devices(name) for name in asked if name), default=1),
     )
+
+
+def retype(options: argparse.Namespace, target: str = "") -> str:
+    """Return the subject with the options that all questions share, to be typed again behind another question.
+
+    Args:
+        options: The command line.
+        target: The one target that an answer is of, in the place of those that were asked for.
+    """
+    asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
+    words: list[str] = []
+    for name in ("args", "args_from", "mesh", "only"):
+        if value := getattr(options, name):
+            words += [f"--{name.replace('_', '-')}", value]
+    for name in ("donate", "static", "xla"):
+        for value in getattr(options, name):
+            words += [f"--{name}", value]
+    words += ["--grad"] * options.grad + (["--vmap", str(options.vmap)] if options.vmap else [])
+    for name in asked or ():
+        words += ["--target", name] if name else []
+    return shlex.join([*words, *options.subject])
 
 
 def read_subject(request: Request, limit: float) -> Subject:
@@ -111,7 +149,13 @@ def read_subject(request: Request, limit: float) -> Subject:
     Raises:
         InspectError: There is no such thing, or its arguments are missing.
     """
-    if not request.is_script and len(request.words) > 1:
+    if request.whole and not request.is_script:
+        message = f"that is asked about a whole script: run SCRIPT.py and its arguments, and not {request.words[0]!r}"
+        raise InspectError(message)
+    if request.is_script:
+        # It takes the time that it takes.
+        return read_script(request)
+    if len(request.words) > 1:
         message = f"one subject at a time, and then options: what is {request.words[1]!r}?"
         raise InspectError(message)
     with time_limit.limited(f"loading {request.file}", request.file, limit):
@@ -127,28 +171,49 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
         InspectError: As `read_subject`, or the file of an answer is there already.
         TargetUnavailableError: This machine can compile for none of the targets.
     """
-    from xla_inspect.answers import print_answer, write_json, write_page
-
     if options.html:
         check_output(options.html, force=options.force)
+    if take_names := getattr(question, "take_names", None):
+        take_names(options)
     subject = read_subject(read_request(options), options.load_limit)
     subject.is_timed = not options.no_times
     targets, missing = choose_targets(question.USUAL, subject, options.target)
     answers = list(question.ask(subject, targets, options))
-    if options.json:
-        texts = [write_json(answer) for answer in answers]
-        out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
-    else:
-        paper = open_answer_paper(out)
-        for answer in answers:
-            print_answer(answer, paper)
-    if options.html:
-        write_file(options.html, "\n".join(write_page(answer, subject.name) for answer in answers))
+    tell(answers, subject.name, options, out, others=subject.others)
     for reason in missing:
         say(reason)
     if missing:
         return MISSING
     return 0 if all(answer.holds for answer in answers) else NO
+
+
+def tell(
+    answers: Sequence[Answer], name: str, options: argparse.Namespace, out: TextIO, *, others: Sequence[str] = ()
+) -> None:
+    """Print answers in the form that was asked for, and write the page of them.
+
+    Args:
+        answers: The answers.
+        name: What they are about.
+        options: The command line.
+        out: Where to.
+        others: What else could have been asked about.
+    """
+    from xla_inspect.answers import print_answer, write_json, write_page
+
+    if options.json:
+        texts = [write_json(answer) for answer in answers]
+        if others:
+            say(name_others(others))
+        out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
+    else:
+        paper = open_answer_paper(out)
+        for answer in answers:
+            print_answer(answer, paper)
+        if others:
+            paper.say(name_others(others))
+    if options.html:
+        write_file(options.html, "\n".join(write_page(answer, name) for answer in answers))
 
 
 def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
@@ -180,6 +245,11 @@ def answer_each[T](subject: Subject, targets: Sequence[str], ask: Callable[[str]
     """
     for target in targets:
         yield ask(target if subject.call is None else subject.name_target(target))
+
+
+def name_others(others: Sequence[str]) -> str:
+    """Return what is said of what else a script compiles."""
+    return f"also compiled by the script: {', '.join(others)} (--only NAME)"
 
 
 def check_output(path: Path, *, force: bool) -> None:

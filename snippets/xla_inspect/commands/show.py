@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches
 from xla_inspect.commands import question
 from xla_inspect.compilation import disassemble, explain_no_assembly
+from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
 from xla_inspect.targets import find, find_version
 
@@ -28,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_arguments(parser, many=False)
     how = parser.add_argument_group("its form")
     how.add_argument("--stage", choices=STAGES, default="after", help="default: %(default)s")
+    how.add_argument("--kernel", metavar="NAME", default="", help="of the stage code, that of this kernel alone")
     how.add_argument("-o", "--output", metavar="FILE", type=Path, help="write it there (default: print it)")
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
@@ -46,6 +49,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     question.choose_targets((), subject, [target])
     gap = explain_gap(target) if options.stage == "code" else ""
     compiled = subject.capture(target, passes=options.stage == "passes")
+    if options.kernel:
+        compiled = _keep_kernel(compiled, options.kernel)
     if options.stage == "code" and not gap and not compiled.error:
         compiled = replace(compiled, code=compiled.code + disassemble(compiled))
     text = STAGES[options.stage](compiled) + "\n"
@@ -59,6 +64,21 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if gap:
         question.say(gap)
     return 0
+
+
+def _keep_kernel(compiled: Capture, name: str) -> Capture:
+    """Return a capture with the code of one kernel alone.
+
+    Raises:
+        InspectError: It has none.
+    """
+    code = tuple(piece for piece in compiled.code if piece.kernel == name)
+    if not code:
+        known = list(dict.fromkeys(piece.kernel for piece in compiled.code))
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]
+        message = f"there is no code of {name!r}; there is that of {', '.join(close) or 'none'}"
+        raise InspectError(message)
+    return replace(compiled, code=code)
 
 
 def explain_gap(target: str) -> str:
@@ -116,5 +136,6 @@ STAGES: Mapping[str, Callable[[Capture], str]] = {
     "memory": lambda compiled: compiled.memory_report,
     "kernels": _list_kernels,
     "code": _print_code,
+    "capture": lambda compiled: compiled.to_json(),
 }
 """What it can print, by the name of its stage."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import summarize
@@ -26,4 +25,4 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
     """Yield one answer for all targets."""
     captures = question.answer_each(subject, targets, subject.capture)
-    yield summarize(subject.name, list(captures), asked=shlex.join(options.words))
+    yield summarize(subject.name, list(captures), asked=question.retype(options))

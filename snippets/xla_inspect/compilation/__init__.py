@@ -9,6 +9,7 @@ from xla_inspect.compilation.dumps import MEMORY, PINNED, PREFIX, compile_with_d
 from xla_inspect.compilation.kernel_code import explain_no_assembly
 from xla_inspect.compilation.located_hlo import located_hlo
 from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
+from xla_inspect.compilation.registers import count_registers
 from xla_inspect.compilation.sass import disassemble
 from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
 from xla_inspect.lazy_names import lazy_names
@@ -34,6 +35,7 @@ __all__ = [
     "collect_log",
     "compile_with_dumps",
     "count_primitives",
+    "count_registers",
     "describe_program",
     "disassemble",
     "explain_no_assembly",

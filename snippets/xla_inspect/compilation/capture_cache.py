@@ -48,6 +48,7 @@ def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int |
     return hash_content(
         {
             "stablehlo": lowered.stablehlo_locations,
+            **({"literals": lowered.literals} if lowered.literals else {}),
             "jaxpr": lowered.jaxpr,
             "target": target.name,
             "options": dict(sorted(options.items())),

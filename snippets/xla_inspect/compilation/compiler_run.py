@@ -6,10 +6,10 @@ import logging
 import os
 import re
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time
 from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     import jax
 
-    from xla_inspect.captured import PassRun
     from xla_inspect.targets import Target
 
 
@@ -111,20 +110,22 @@ def compile_lowered(
     """
     folder = dumps.Folder()
     recording: pass_runs.Recording | None = None
-    seconds = 0.0
+    begun, seconds = time(), 0.0
 
     def collect(executable: jax.stages.Compiled | None, error: str = "") -> Capture:
         with folder:
             dumped = dumps.read(Path(folder.name))
-        made = Compile(executable, dumped, recording, error, seconds, is_stepped=passes)
+        made = Compile(executable, dumped, recording, error, begun, seconds, is_stepped=passes)
         return assemble(program, lowered, target, options, made)
 
     try:
         placed = lowered.place(target)
         with nullcontext() if target.kind == "tpu" else pass_runs.recorded() as recording:
-            begun = perf_counter()
-            compiled = dumps.compile_with_dumps(placed, target, options, Path(folder.name), passes=passes)
-            seconds = perf_counter() - begun
+            begun, started = time(), perf_counter()
+            try:
+                compiled = dumps.compile_with_dumps(placed, target, options, Path(folder.name), passes=passes)
+            finally:
+                seconds = perf_counter() - started
         check_devices(program, jax_private.find_devices(compiled), target)
     except RuntimeError as error:
         with suppress(InspectError):
@@ -154,13 +155,15 @@ def check_devices(program: lowering.Program, devices: Sequence[jax.Device], targ
 class Compile:
     """What one compile left: the executable, the dumps, and the profiler's record of its passes.
 
-    Where the compiler gave up there is no executable but what it said.
+    Where the compiler gave up there is no executable but what it said. It began at a time of the system's clock, which
+    is that of its files and of a TPU compiler's own record.
     """
 
     executable: jax.stages.Compiled | None
     dumps: dumps.Dumps
     recording: pass_runs.Recording | None
     error: str
+    begun: float
     seconds: float
     is_stepped: bool
 
@@ -185,7 +188,7 @@ def assemble(
         raise InspectError(message)
     frames = normalize.Frames()
     before, after = frames.clean(unoptimized), frames.clean(optimized)
-    passes = list_runs(dumped, made.recording, before)
+    record = read_record(made, before)
     return Capture(
         program=program.name,
         target=target.name,
@@ -199,8 +202,8 @@ def assemble(
         stablehlo_locations=lowered.stablehlo_locations,
         before=before,
         after=after,
-        runs=passes,
-        passes=normalize.find_changes(dumped.passes, before, passes, frames),
+        runs=record.runs,
+        passes=normalize.find_changes(dumped.passes, before, record.runs, frames),
         buffers=dumped.find("after_optimizations-buffer-assignment.txt"),
         live_ranges=dumped.find("after_optimizations-live-range.txt"),
         memory=measure_memory(compiled) if compiled else Memory(0, 0, 0, 0, 0, 0),
@@ -211,24 +214,34 @@ def assemble(
         frames=frames.chains,
         memory_report=dumped.find("after_optimizations-memory-usage-report.txt"),
         error=made.error,
-        times=Times(lowered.traced.seconds, lowered.seconds, made.seconds),
+        times=Times(
+            lowered.traced.seconds,
+            lowered.seconds,
+            made.seconds,
+            record.seconds,
+            pass_runs.complete(record.phases, made.seconds),
+        ),
         is_stepped=made.is_stepped,
+        equations=lowered.traced.equations,
+        constants=lowered.traced.constants,
     )
 
 
 COLLECT = {"cpu": kernel_code.collect_cpu, "gpu": kernel_code.collect_gpu, "tpu": kernel_code.collect_tpu}
 
 
-def list_runs(dumped: dumps.Dumps, recording: pass_runs.Recording | None, before: str) -> tuple[PassRun, ...]:
-    """Return every run of a pass.
+def read_record(made: Compile, before: str) -> pass_runs.Record:
+    """Return every run of a pass, how long each took, and what else the compile consisted of.
 
     A TPU compile writes a complete record of them and is not seen by XLA's profiler; a CPU compile writes none, and
     that of a GPU compile ends where scheduling begins.
     """
-    if recording is None:
-        return pass_runs.read_metadata(dumped.metadata)
+    if made.recording is None:
+        record = pass_runs.read_metadata(made.dumps.metadata)
+        end = made.begun + made.seconds
+        return replace(record, phases=pass_runs.add_files(record, made.dumps.written, end))
     name = re.match(r"HloModule ([^\s,]+)", before)
-    return pass_runs.read_recording(recording, name[1] if name else "")
+    return pass_runs.read_recording(made.recording, name[1] if name else "")
 
 
 def measure_memory(compiled: jax.stages.Compiled) -> Memory:

@@ -61,12 +61,14 @@ class Dumps:
         files: The part of a file's name after module number and module name, with its text (or bytes for `.o`).
         passes: File names of the modules dumped between passes, in order, with their text.
         metadata: The text of the record of pass runs, or an empty string (a CPU compile writes none).
+        written: When each of the program's files was written, by the system's clock.
     """
 
     files: dict[str, str] = field(default_factory=dict)
     objects: dict[str, bytes] = field(default_factory=dict)
     passes: list[tuple[str, str]] = field(default_factory=list)
     metadata: str = ""
+    written: dict[str, float] = field(default_factory=dict)
 
     def find(self, ending: str) -> str:
         """Return the text of the file whose name ends so, or an empty string."""
@@ -213,6 +215,7 @@ def read(folder: Path) -> Dumps:
             modules.setdefault(match["module"], []).append((re.sub(r"^cl_\d+\.", "", match["rest"]), path))
     programs = [files for files in modules.values() if any(rest.endswith(GIVEN) for rest, _ in files)]
     for rest, path in max(programs, key=len, default=[]):
+        dumps.written[rest] = path.stat().st_mtime
         if path.suffix == ".o":
             dumps.objects[rest] = path.read_bytes()
         elif re.match(r"\d{4,}\.", rest):

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from jax.extend import core
 
+from xla_inspect import jax_private
 from xla_inspect.analysis import INPUT, JaxprStep
+from xla_inspect.captured import Constant, Equations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 FORWARD, BACKWARD = "forward", "backward"
 
@@ -50,6 +52,80 @@ def walk_equations(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
         yield equation
         for inner in core.jaxprs_in_params(equation.params):
             yield from walk_equations(inner)
+
+
+def list_equations(jaxpr: core.Jaxpr) -> tuple[Equations, ...]:
+    """Return how many equations, those of inner jaxprs among them, each part of the program has, in order."""
+    counts = _count_parts(jaxpr, {})
+    return tuple(Equations(scope, function, number) for (scope, function), number in counts.items())
+
+
+def _count_parts(jaxpr: core.Jaxpr, known: dict[int, Counter[tuple[str, str]]]) -> Counter[tuple[str, str]]:
+    # One that is called often is counted once: jaxprs that call others twice each would take for ever.
+    if id(jaxpr) in known:
+        return known[id(jaxpr)]
+    counts = Counter[tuple[str, str]]()
+    for equation in jaxpr.eqns:
+        scope = str(equation.source_info.name_stack)
+        _, function, _ = next(jax_private.walk_frames(equation), ("", "", 0))
+        counts[scope, function] += 1
+        for inner in core.jaxprs_in_params(equation.params):
+            for (below, own), number in _count_parts(inner, known).items():
+                counts["/".join(filter(None, (scope, below))), own] += number
+    known[id(jaxpr)] = counts
+    return counts
+
+
+LARGE = 1024
+"""Bytes above which a constant is listed, and its literal left out of texts."""
+
+
+def list_constants(closed: Any, name_file: Callable[[str], str]) -> tuple[Constant, ...]:  # noqa: ANN401 - as `_list_closed`
+    """Return the arrays of more than `LARGE` bytes that a jaxpr closes over, the largest first.
+
+    Args:
+        closed: The jaxpr and its constants; inner ones may have some of their own.
+        name_file: What a file is called in a capture.
+    """
+    found: list[Constant] = []
+    seen: set[int] = set()
+    waiting = [closed]
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        users = _find_users(current.jaxpr)
+        for variable, value in zip(current.jaxpr.constvars, current.consts, strict=True):
+            size = getattr(value, "nbytes", 0)
+            if size <= LARGE or id(value) in seen:
+                continue
+            seen.add(id(value))
+            frames = [(name_file(file), line) for file, _, line in jax_private.walk_frames(users[variable])]
+            file, line = frames[0] if frames else ("", 0)
+            found.append(Constant(str(value.dtype), tuple(map(int, value.shape)), int(size), file, line))
+        for equation in current.jaxpr.eqns:
+            waiting += _list_closed(equation.params)
+    return tuple(sorted(found, key=lambda constant: -constant.size))
+
+
+def _find_users(jaxpr: core.Jaxpr) -> dict[Any, core.JaxprEqn]:
+    """The first equation that takes each constant."""
+    users: dict[Any, core.JaxprEqn] = {}
+    constants = {*jaxpr.constvars}
+    for equation in jaxpr.eqns:
+        for operand in equation.invars:
+            if not isinstance(operand, core.Literal) and operand in constants:
+                users.setdefault(operand, equation)
+    return users
+
+
+def _list_closed(parameters: Mapping[str, Any]) -> Iterator[Any]:
+    """The jaxprs with constants of their own that an equation holds."""
+    for value in parameters.values():
+        for each in value if isinstance(value, tuple | list) else (value,):
+            if hasattr(each, "jaxpr") and hasattr(each, "consts"):  # the class has had several homes
+                yield each
 
 
 def _reached(steps: Sequence[JaxprStep], outputs: Iterable[int]) -> set[int]:

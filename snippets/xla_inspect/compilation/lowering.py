@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import io
 import re
 import threading
 from contextlib import contextmanager, nullcontext
@@ -15,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from xla_inspect import folders, jax_private, targets
-from xla_inspect.compilation import meshes
+from xla_inspect.compilation import jaxprs, meshes
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from xla_inspect.captured import Constant, Equations
     from xla_inspect.targets import Target
 
 jax_private.hide_frames_of(str(Path(__file__).parent))
@@ -84,6 +87,9 @@ class Program:
         return {self.source_file: self.source, **others} if self.source_file else others
 
 
+MOST, ELIDED = 256, "dense_resource<__elided__>"
+"""Of how many elements a literal is printed at most, 1 KiB of float32, and what MLIR prints in the place of others."""
+
 PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 """The kind of a target, and the platform whose lowering rules JAX uses for it."""
 
@@ -106,6 +112,16 @@ class Traced:
     def text(self) -> str:
         """The jaxpr as JAX prints it, without the colours that a terminal would get."""
         return str(self.stage.jaxpr.pretty_print(use_color=False))
+
+    @cached_property
+    def equations(self) -> tuple[Equations, ...]:
+        """The jaxpr's equations by part of the program."""
+        return jaxprs.list_equations(self.stage.jaxpr.jaxpr)
+
+    @cached_property
+    def constants(self) -> tuple[Constant, ...]:
+        """The large arrays that the program closes over."""
+        return jaxprs.list_constants(self.stage.jaxpr, lambda file: re.sub(prefix_pattern(self.project), "", file))
 
     @cached_property
     def located(self) -> str:
@@ -144,12 +160,22 @@ class Lowered:
     @cached_property
     def stablehlo(self) -> str:
         """The lowered program without locations."""
-        return self.stage.as_text()
+        return _print(self.stage, with_locations=False)
 
     @cached_property
     def stablehlo_locations(self) -> str:
         """The same with `loc(...)` on each operation."""
-        return self.stage.as_text(debug_info=True)
+        return _print(self.stage, with_locations=True)
+
+    @cached_property
+    def literals(self) -> str:
+        """A hash of the whole program with the literals that the texts leave out, empty where they leave out none."""
+        if ELIDED not in self.stablehlo:
+            return ""
+        writer = _Hasher()
+        module: Any = self.stage.compiler_ir("stablehlo")
+        module.operation.write_bytecode(writer)
+        return writer.hash.hexdigest()
 
     def place(self, target: Target) -> jax.stages.Lowered:
         """Return what can be compiled for a target, with all its texts printed by then.
@@ -162,8 +188,28 @@ class Lowered:
         Raises:
             InspectError: The program is spread over another number of devices than the target has.
         """
-        self.stablehlo, self.stablehlo_locations, self.jaxpr, self.jaxpr_locations  # noqa: B018 - each is kept
+        self.stablehlo, self.stablehlo_locations, self.literals  # noqa: B018 - each is kept
+        self.jaxpr, self.jaxpr_locations  # noqa: B018
         return jax_private.place(self.stage, self.devices or meshes.find_devices(self.stage, target))
+
+
+class _Hasher:
+    """A file that keeps nothing of what is written but a hash."""
+
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.hash.update(data)
+        return len(data)
+
+
+def _print(stage: jax.stages.Lowered, *, with_locations: bool) -> str:
+    """Return a lowered program as `stage.as_text` does, without literals of more than `MOST` elements."""
+    out = io.StringIO()
+    module: Any = stage.compiler_ir("stablehlo")
+    module.operation.print(file=out, enable_debug_info=with_locations, large_elements_limit=MOST)
+    return out.getvalue()
 
 
 def describe_call(

@@ -69,14 +69,14 @@ def _assemble(code: Code, ptxas: Path, nvdisasm: Path) -> str:
         with tempfile.TemporaryDirectory(prefix="xla_inspect_") as folder:
             source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
             source.write_text(code.text, encoding="utf-8")
-            _run(ptxas, f"--gpu-name={match[1] if match else ''}", f"--output-file={binary}", str(source))
-            return _run(nvdisasm, "--print-code", str(binary))
+            run_tool(ptxas, f"--gpu-name={match[1] if match else ''}", f"--output-file={binary}", str(source))
+            return run_tool(nvdisasm, "--print-code", str(binary))
 
     return capture_cache.recall_text({"ptx": code.text, "tools": tools}, make)
 
 
-def _run(tool: Path, *arguments: str) -> str:
-    """Return what a tool prints.
+def run_tool(tool: Path, *arguments: str) -> str:
+    """Return what a tool prints: the code, or with that redirected to a file what it says of it.
 
     Raises:
         InspectError: It fails.
@@ -85,4 +85,4 @@ def _run(tool: Path, *arguments: str) -> str:
     if done.returncode:
         message = f"{tool.name} failed: {done.stderr.strip() or done.stdout.strip()}"
         raise InspectError(message)
-    return done.stdout
+    return done.stdout or done.stderr

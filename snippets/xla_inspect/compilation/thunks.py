@@ -8,7 +8,10 @@ from xla_inspect.captured import Thunk
 
 THUNK = re.compile(r"^ *(?P<id>\d+): (?P<kind>k\w+)(?P<rest>.*)$", re.MULTILINE)
 ANNOTATION = re.compile(r'profile_annotation: "(.*?)"\s+thunk_id: (\d+)')
-DIMENSIONS = re.compile(r"grid: \[(\d+), (\d+), (\d+)\] threads: \[(\d+), (\d+), (\d+)\]\s+shared_memory: (\d+) bytes")
+DIMENSIONS = re.compile(
+    r"(?:(?P<symbol>[\w.$]+) )?grid: \[(\d+), (\d+), (\d+)\] "
+    r"threads: \[(\d+), (\d+), (\d+)\]\s+shared_memory: (\d+) bytes"
+)
 STEP = re.compile(r"^fusion_steps \{\n(.*?)\n\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r'^ *(\w+): "?(.*?)"?$', re.MULTILINE)
 
@@ -24,7 +27,7 @@ def read_thunks(sequence: str, metadata: str) -> tuple[Thunk, ...]:
     thunks = []
     for match in THUNK.finditer(sequence):
         size = DIMENSIONS.search(match["rest"])
-        numbers = [int(number) for number in size.groups()] if size else []
+        numbers = [int(number) for number in size.groups()[1:]] if size else []
         thunks.append(
             Thunk(
                 name=names.get(int(match["id"])) or str(match["kind"]),
@@ -32,6 +35,7 @@ def read_thunks(sequence: str, metadata: str) -> tuple[Thunk, ...]:
                 grid=(numbers[0], numbers[1], numbers[2]) if size else None,
                 threads=(numbers[3], numbers[4], numbers[5]) if size else None,
                 shared_memory=numbers[6] if size else None,
+                symbol=size["symbol"] or "" if size else "",
             )
         )
     return tuple(thunks)

@@ -77,7 +77,7 @@ class Instruction:
         """What JAX called the operation, such as `jit(layer)/dot_general`, or None."""
         return self.metadata.get("op_name")
 
-    @property
+    @cached_property
     def stack_frame(self) -> int | None:
         """The id of the Python frame that made it, a key of `Module.frames()`, or None."""
         text = self.metadata.get("stack_frame_id")
@@ -173,12 +173,14 @@ class Computation:
         return tuple(sorted(parameters, key=lambda parameter: parameter.parameter_number or 0))
 
     @cached_property
-    def _users(self) -> Mapping[str, tuple[Instruction, ...]]:
-        users: dict[str, dict[Instruction, None]] = {instruction.name: {} for instruction in self.instructions}
+    def _users(self) -> Mapping[str, list[Instruction]]:
+        users: dict[str, list[Instruction]] = {}
         for instruction in self.instructions:
             for operand in instruction.operands:
-                users[operand][instruction] = None
-        return {name: tuple(takers) for name, takers in users.items()}
+                takers = users.setdefault(operand, [instruction])
+                if takers[-1] is not instruction:
+                    takers.append(instruction)
+        return users
 
     def users(self, name: str) -> tuple[Instruction, ...]:
         """The instructions that take this one as an operand, each once, in order.
@@ -186,10 +188,10 @@ class Computation:
         Raises:
             HloLookupError: The computation has no such instruction.
         """
-        if name not in self._users:
+        if name not in self.by_name:
             message = f"computation {self.name} has no instruction {name!r}"
             raise HloLookupError(message)
-        return self._users[name]
+        return tuple(self._users.get(name, ()))
 
     def operands(self, instruction: Instruction) -> tuple[Instruction, ...]:
         """The instructions that an instruction of this computation takes, in order."""
@@ -296,12 +298,17 @@ class Module:
         """The computations that an instruction calls, in the order of its attributes."""
         return tuple(self.by_name[name] for name in instruction.called)
 
+    @cached_property
+    def _opcode_counts(self) -> Counter[str]:
+        counts = Counter[str]()
+        for computation in self.computations:
+            for opcode, number in computation.opcode_counts.items():
+                counts[opcode] += number
+        return counts
+
     def opcode_counts(self, *, entry_only: bool = False) -> Counter[str]:
         """How often each opcode occurs, in the whole module or in its entry computation."""
-        counts = Counter[str]()
-        for computation in [self.entry] if entry_only else self.computations:
-            counts.update(computation.opcode_counts)
-        return counts
+        return Counter(self.entry.opcode_counts if entry_only else self._opcode_counts)
 
     def instruction_count(self, *, entry_only: bool = False) -> int:
         """How many instructions there are, in the whole module or in its entry computation."""

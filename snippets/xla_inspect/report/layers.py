@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SWEEPS = 12
+PASSED = 20_000
+"""How many rows the edges of a graph pass at most, all together."""
+
+SWEEPS, VISITS = 12, 100_000
+"""How often the rows of a graph are ordered anew at most, and of how many nodes in all: a large graph gets fewer."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +25,13 @@ class Layers:
         rows: The nodes of each row from left to right. Numbers from `count` on are points that an edge passes.
         count: How many nodes are boxes.
         steps: Pairs of nodes in neighbouring rows, the upper one first, each once.
+        left_out: How many edges have no steps: those of a large graph that pass the most rows.
     """
 
     rows: tuple[tuple[int, ...], ...]
     count: int
     steps: tuple[tuple[int, int], ...]
+    left_out: int = 0
 
 
 def arrange(count: int, edges: Sequence[tuple[int, int]], limit: int) -> Layers:
@@ -37,18 +43,33 @@ def arrange(count: int, edges: Sequence[tuple[int, int]], limit: int) -> Layers:
         limit: How many nodes one row may hold.
     """
     layer = _layer(count, edges, limit)
-    steps, layer = _cut(edges, layer)
+    kept = _keep_short(edges, layer)
+    steps, layer = _cut(kept, layer)
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for node, row in enumerate(layer):
         rows[row].append(node)
-    return Layers(tuple(map(tuple, _order(rows, steps))), count, tuple(steps))
+    return Layers(tuple(map(tuple, _order(rows, steps))), count, tuple(steps), len(edges) - len(kept))
+
+
+def _keep_short(edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Sequence[tuple[int, int]]:
+    """Return the edges without the longest, where all together pass more rows than a picture can show."""
+    spans = [layer[user] - layer[source] - 1 for source, user in edges]
+    if sum(spans) <= PASSED:
+        return edges
+    kept, passed = set[int](), 0
+    for number in sorted(range(len(edges)), key=spans.__getitem__):
+        passed += spans[number]
+        if passed > PASSED:
+            break
+        kept.add(number)
+    return [edge for number, edge in enumerate(edges) if number in kept]
 
 
 def _order(rows: list[list[int]], steps: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Order each row by the mean place of its neighbours above, then below, and so on; the best order is taken."""
     above, below = _neighbours(sum(map(len, rows)), steps)
     best, fewest = [list(row) for row in rows], _count_crossings(rows, below)
-    for sweep in range(SWEEPS):
+    for sweep in range(_count_sweeps(sum(map(len, rows)))):
         if not fewest:
             break
         down = sweep % 2 == 0
@@ -63,6 +84,10 @@ def _order(rows: list[list[int]], steps: Sequence[tuple[int, int]]) -> list[list
         if crossings < fewest:
             best, fewest = [list(row) for row in rows], crossings
     return best
+
+
+def _count_sweeps(nodes: int) -> int:
+    return max(2, min(SWEEPS, VISITS // max(nodes, 1)))
 
 
 def _neighbours(count: int, steps: Sequence[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
@@ -96,27 +121,39 @@ def _layer(count: int, edges: Sequence[tuple[int, int]], limit: int) -> list[int
         takes[user].append(source)
         users[source].append(user)
     layer = [0] * count
-    room: dict[int, int] = {}
+    held: dict[int, int] = {}
+    room = _Room(limit, 1, held)
     for node in range(count):
         if takes[node] or not users[node]:
-            layer[node] = _free(max((layer[source] + 1 for source in takes[node]), default=0), room, limit)
+            layer[node] = room.take(max((layer[source] + 1 for source in takes[node]), default=0))
+    # A full row sends it further up, above the first row if need be.
+    room = _Room(limit, -1, held)
     for node in reversed(range(count)):
         if users[node] and not takes[node]:
-            # A full row sends it further up, above the first row if need be.
-            above = min(layer[user] for user in users[node]) - 1
-            while room.get(above, 0) >= limit:
-                above -= 1
-            layer[node] = above
-            room[above] = room.get(above, 0) + 1
-    used = sorted(set(layer))
-    return [used.index(row) for row in layer]
+            layer[node] = room.take(min(layer[user] for user in users[node]) - 1)
+    used = {row: number for number, row in enumerate(sorted(set(layer)))}
+    return [used[row] for row in layer]
 
 
-def _free(row: int, room: dict[int, int], limit: int) -> int:
-    while room.get(row, 0) >= limit:
-        row += 1
-    room[row] = room.get(row, 0) + 1
-    return row
+@dataclass
+class _Room:
+    """How many nodes each row holds, and which row is the next that has room, downwards or upwards."""
+
+    limit: int
+    step: int
+    held: dict[int, int]
+    onwards: dict[int, int] = field(default_factory=dict)
+
+    def take(self, row: int) -> int:
+        """Return the first row from a row on that has room, with one place of it taken."""
+        passed = []
+        while self.held.get(row, 0) >= self.limit:
+            passed.append(row)
+            row = self.onwards.get(row, row + self.step)
+        # Full rows stay full: the next search goes past them at once.
+        self.onwards.update(dict.fromkeys(passed, row))
+        self.held[row] = self.held.get(row, 0) + 1
+        return row
 
 
 def _cut(edges: Sequence[tuple[int, int]], layer: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
@@ -149,7 +186,7 @@ def place_nodes(layers: Layers, widths: Sequence[float], width: float) -> list[f
         near[upper].append(lower)
         near[lower].append(upper)
     middle = [width / 2] * len(widths)
-    for sweep in range(SWEEPS):
+    for sweep in range(_count_sweeps(len(widths))):
         for row in layers.rows if sweep % 2 == 0 else layers.rows[::-1]:
             preferred = [
                 sum(middle[other] for other in near[node]) / len(near[node]) if near[node] else middle[node]

@@ -1,8 +1,9 @@
 """What one asks about: a function of the reader's code, what a script compiles, or a capture that was saved."""
 
 from xla_inspect.subject.loading import FORMS, load_file
-from xla_inspect.subject.request import Request, read_mesh, split_list
+from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
+from xla_inspect.subject.script import read_script
 from xla_inspect.subject.subject import Call, Subject, read_function
 from xla_inspect.subject.trials import KINDS, list_trials
 
@@ -15,8 +16,10 @@ __all__ = [
     "is_saved",
     "list_trials",
     "load_file",
+    "read_flags",
     "read_function",
     "read_mesh",
     "read_saved",
+    "read_script",
     "split_list",
 ]

@@ -26,6 +26,9 @@ class Request:
         grad: Whether the gradient is asked about, by the first argument.
         vmap: How many examples a batch has that is mapped over, or none for no batch.
         only: Which function of a script.
+        xla: Options of XLA, name to value.
+        whole: Whether all of a script is asked about, and none of its functions.
+        devices: How many devices the target that was asked for has: as many a script finds.
     """
 
     words: tuple[str, ...]
@@ -37,6 +40,9 @@ class Request:
     grad: bool = False
     vmap: int = 0
     only: str = ""
+    xla: Mapping[str, str | int | bool] = field(default_factory=dict)
+    whole: bool = False
+    devices: int = 1
 
     @property
     def is_script(self) -> bool:
@@ -47,7 +53,7 @@ class Request:
     def file(self) -> str:
         """The reader's file or module, as it was named."""
         if self.is_script:
-            return self.words[1] if len(self.words) > 1 else ""
+            return next((word for word in self.words[1:] if word != "-m"), "")
         return self.words[0].rpartition(":")[0] or self.words[0]
 
 
@@ -65,6 +71,23 @@ def read_mesh(text: str) -> dict[str, int]:
             raise InspectError(message)
         axes[name.strip()] = int(size)
     return axes
+
+
+def read_flags(texts: Sequence[str]) -> dict[str, str | int | bool]:
+    """Return the options of `NAME=VALUE` each; `true`, `false` and whole numbers are told from text.
+
+    Raises:
+        InspectError: One is of another form.
+    """
+    flags: dict[str, str | int | bool] = {}
+    for text in texts:
+        name, equals, value = text.removeprefix("--").partition("=")
+        if not equals or not name.isidentifier():
+            message = f"--xla {text!r}: write an option of XLA with its value, such as xla_gpu_autotune_level=0"
+            raise InspectError(message)
+        known: dict[str, str | int | bool] = {"true": True, "false": False}
+        flags[name] = int(value) if value.removeprefix("-").isdecimal() else known.get(value.lower(), value)
+    return flags
 
 
 def split_list(texts: Sequence[str]) -> tuple[str, ...]:

@@ -22,9 +22,12 @@ def read_saved(request: Request) -> Subject:
     """Return the subject that a saved capture is.
 
     Raises:
-        InspectError: The file cannot be read, or holds no capture.
+        InspectError: The file cannot be read, or holds no capture; or it is to be compiled again.
     """
     path = Path(request.words[0])
+    if request.xla:
+        message = f"{path} is a capture that was saved: --xla would have to compile it again"
+        raise InspectError(message)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

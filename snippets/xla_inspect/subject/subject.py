@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
+    from xla_inspect.analysis import ScriptRun
     from xla_inspect.captured import Capture
     from xla_inspect.compilation import Program
     from xla_inspect.subject.request import Request
@@ -58,18 +59,22 @@ class Subject:
         call: The function and its arguments; None for a capture that was saved.
         saved: Captures that were saved, by target.
         others: Names of what else could have been asked about, such as the other functions that a script compiles.
+        options: Options of XLA that it is compiled with.
+        script: What all of a script let JAX compile, where that is asked about.
 
     Attributes:
         is_timed: Whether captures say how long they took to make.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what any kind of subject is
         self,
         name: str,
         call: Call | None = None,
         *,
         saved: Mapping[str, Capture] | None = None,
         others: tuple[str, ...] = (),
+        options: Mapping[str, str | int | bool] | None = None,
+        script: ScriptRun | None = None,
     ) -> None:
         """Compile nothing yet."""
         self.is_timed = True
@@ -77,6 +82,8 @@ class Subject:
         self.call = call
         self.saved = dict(saved or {})
         self.others = others
+        self.options = dict(options or {})
+        self.script = script
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:
@@ -111,7 +118,7 @@ class Subject:
             message = f"{self.name} holds the capture for {', '.join(self.saved)}, and not for {target}"
             raise InspectError(message)
         named = self.name_target(target)
-        options = settings.pop("options", None)
+        options = {**self.options, **settings.pop("options", {})} or None
         try:
             return begin(self.program(**settings), named, options, passes=passes)()
         except RuntimeError as error:
@@ -146,10 +153,11 @@ def read_function(request: Request) -> Subject:
     place, name = loading.split_name(request.words[0])
     module = loading.load_place(place)
     if call := _find_program(module, name):
-        return Subject(name, _apply(request, call))
+        return Subject(name, _apply(request, call), options=request.xla)
     found = loading.find_named(module, name, place)
     args, kwargs = _find_arguments(request, module, place)
-    return Subject(name, _apply(request, _make_call(module, place, name, Call(found, args, kwargs))))
+    call = _apply(request, _make_call(module, place, name, Call(found, args, kwargs)))
+    return Subject(name, call, options=request.xla)
 
 
 def _find_program(module: ModuleType, name: str) -> Call | None:

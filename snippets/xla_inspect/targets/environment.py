@@ -40,6 +40,9 @@ CPUS = 8
 LOGS_KEPT = 86400
 """Seconds for which libtpu's logs are kept."""
 
+_SIMULATED = "XLA_INSPECT_CPU_DEVICES"
+"""The variable that says that this package set how many CPU devices there are."""
+
 # `xla_cpu_max_isa` as `DebugOptions` of xla.proto holds it, and the flag that sets it.
 _ISA_READ = re.compile(rb"\xea\x14.([A-Z0-9_]+)", re.DOTALL)
 _ISA_FLAG = "--xla_cpu_max_isa"
@@ -88,7 +91,9 @@ def _simulate_cpus() -> None:
     if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
         # JAX refuses to be told twice.
         return
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(CPUS))
+    if "JAX_NUM_CPU_DEVICES" not in os.environ:
+        # Marked, so that it can be told from what the reader says: this package's other processes find it too.
+        os.environ["JAX_NUM_CPU_DEVICES"] = os.environ[_SIMULATED] = str(CPUS)
     if sys.modules.get("jax") and not _backends_started():
         import jax
 
@@ -96,6 +101,22 @@ def _simulate_cpus() -> None:
 
         if jax.config.jax_num_cpu_devices < 1:
             jax_private.set_option("jax_num_cpu_devices", int(os.environ["JAX_NUM_CPU_DEVICES"]))
+
+
+def simulate_cpus(count: int) -> None:
+    """Let a script find as many CPU devices as a target has, unless it or the reader says how many there are.
+
+    JAX reads the environment when it is imported: afterwards nothing is changed.
+    """
+    if "jax" in sys.modules:
+        return
+    if "JAX_NUM_CPU_DEVICES" in os.environ and os.environ.get(_SIMULATED) != os.environ["JAX_NUM_CPU_DEVICES"]:
+        return
+    os.environ.pop("JAX_NUM_CPU_DEVICES", None)
+    os.environ.pop(_SIMULATED, None)
+    if count > 1:
+        # A flag of the script's own takes the place of this one.
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}"
 
 
 def _hold_isa() -> None:

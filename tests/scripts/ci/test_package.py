@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from zipfile import ZipFile
 import pytest
 
 from common import ROOT
+from releases.environments import OF_COMPILERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,9 +109,9 @@ def test_the_installed_wheel_imports_without_jax_or_numpy(wheel: Path, tmp_path:
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
 def test_each_command_of_its_readme_runs_and_leaves_the_folder_alone(run, words: list[str], tmp_path: Path) -> None:  # noqa: ANN001
     done = run(*words)
-    if "h100" in words:
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "run `pip install 'xla-inspect[cuda]'`" in done.stderr
+    if "tpu-v5e" in words:
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "run `pip install 'xla-inspect[tpu]'`" in done.stderr
     else:
         assert (done.returncode, "uv " in done.stdout + done.stderr) == (0, False), done.stderr
     written = ["layer.html"] if "report" in words else []
@@ -120,7 +122,9 @@ def test_each_command_of_its_readme_runs_and_leaves_the_folder_alone(run, words:
     sys.platform != "linux", reason="other systems keep caches elsewhere, see tests/xla_inspect/test_folders.py"
 )
 def test_captures_go_where_the_users_system_keeps_caches(run, tmp_path: Path) -> None:  # noqa: ANN001
-    assert run("python", "-c", USE).stdout.startswith("135 passes ran, 2 changed the module\nHloModule jit_tanh")
+    printed = run("python", "-c", USE).stdout
+    assert printed.startswith("tanh on CPU, per device: needs 512 B; what there is depends on the machine.")
+    assert "135 passes ran, 2 changed the module\nHloModule jit_tanh" in printed
     [kept] = list_files(tmp_path / "home")
     assert re.fullmatch(r"\.cache/xla_inspect/\w{64}\.gz", kept)
 
@@ -162,3 +166,27 @@ def test_help_imports_no_jax_and_nothing_that_is_heavy() -> None:
     names = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     heavy = {"jax", "numpy", "capstone", "elftools", "pygments", "xla_inspect.report", "xla_inspect.practice"}
     assert heavy & set(names) == set()
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("release", ["0.10.2", "0.11.2"])
+def test_beside_an_older_jax_it_leaves_that_alone_and_compiles_for_each_kind_of_target(
+    release: str, wheel: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "env"
+    python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
+    (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
+    subprocess.run(["uv", "venv", "--quiet", f"--python={sys.executable}", str(place)], check=True, cwd=tmp_path)
+    install = ["uv", "pip", "install", "--quiet", f"--python={python}"]
+    subprocess.run([*install, f"jax=={release}"], check=True, cwd=tmp_path)
+    subprocess.run([*install, f"{wheel}[all]"], check=True, cwd=tmp_path)
+    environment = {name: value for name, value in os.environ.items() if not OF_COMPILERS.match(name)}
+    command = [str(python), "-m", "xla_inspect.commands", "memory", "model.py:layer", "--json"]
+    targets = [f"--target={target}" for target in ("cpu", "h100", "tpu-v5e")]
+    done = subprocess.run(
+        [*command, *targets], env=environment, cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert [answer["target"] for answer in json.loads(done.stdout)] == ["cpu", "h100", "tpu-v5e"]
+    asked = [str(python), "-c", "from importlib.metadata import version; print(version('jax'))"]
+    assert subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip() == release

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import pytest
 from jax.sharding import PartitionSpec as P
 
 from programs import exchange, train_step
 from xla_inspect import Capture, capture
-from xla_inspect.analysis.collectives import Collective, list_collectives
+from xla_inspect.analysis.collectives import is_cut_anew, list_collectives
+from xla_inspect.analysis.device_groups import Mesh, read_groups
+from xla_inspect.analysis.value_origins import Origins
 from xla_inspect.hlo import parse_module
 
 EIGHT = ("cpu:8", "h100:8", "tpu-v5e:2x4")
@@ -74,4 +78,86 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
   ROOT %y = f32[8]{{0}} all-to-all(%x), channel_id=1, replica_groups={groups}, dimensions={{0}}
 }}
 """
-    assert list_collectives(parse_module(text)) == (Collective("y", "all-to-all", 32, size, is_async=False),)
+    (found,) = list_collectives(parse_module(text))
+    assert (found.name, found.kind, found.operand_bytes, found.group) == ("y", "all-to-all", 32, size)
+    assert (found.is_async, found.runs, found.within) == (False, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("groups", "axes"),
+    [
+        ("{{0,2,4,6},{1,3,5,7}}", ("a",)),
+        ("[4,2]<=[8]", ("b",)),
+        ("[2,4]<=[4,2]T(1,0)", ("a",)),
+        ("{}", ("a", "b")),
+        ("mesh['axis_0'=8] {'axis_0'}", ("a", "b")),
+        ("mesh['a'=4,'b'=2] {'b'}", ("b",)),
+        ("mesh['a'=4,'b'=2] {'a':(2)2}", ("part of a",)),
+        ("mesh['a'=4,'b'=2] {'a':(2)2,'b'}", ("part of a", "b")),
+        ("{{0,3},{1,2},{4,7},{5,6}}", ()),
+    ],
+)
+def test_groups_are_named_by_the_axes_of_the_mesh_in_each_form_that_xla_prints(
+    groups: str, axes: tuple[str, ...]
+) -> None:
+    read = read_groups(groups, 8)
+    assert read is not None
+    assert sorted(device for group in read for device in group) == list(range(8))
+    assert Mesh((("a", 4), ("b", 2))).name_axes(read) == axes
+
+
+def test_a_mesh_whose_devices_are_in_another_order_names_the_axes_all_the_same() -> None:
+    order = (0, 4, 1, 5, 2, 6, 3, 7)
+    assert Mesh((("a", 4), ("b", 2)), order).name_axes(((0, 4), (1, 5), (2, 6), (3, 7))) == ("b",)
+
+
+def test_pairs_are_named_by_the_axes_along_which_they_differ() -> None:
+    mesh = Mesh((("a", 4), ("b", 2)))
+    assert mesh.name_pairs([(0, 2), (2, 4), (4, 6), (6, 0)]) == ("a",)
+    assert mesh.name_pairs([(0, 3)]) == ("a", "b")
+
+
+def test_groups_of_a_form_that_is_not_known_are_said_to_be_unknown() -> None:
+    assert read_groups("something else", 8) is None
+    assert read_groups("mesh['a'=4,'b'=2], device_ids=[2,4]T(1,0) {'b'}", 8) is None
+
+
+@pytest.mark.parametrize("target", EIGHT)
+@pytest.mark.parametrize(("start", "stop", "trips"), [(0, 6, 6), (3, 10, 7)])
+def test_a_collective_in_a_loop_runs_as_often_as_the_loop_on_each_target(
+    target: str, start: int, stop: int, trips: int
+) -> None:
+    def swing(w: jax.Array, x: jax.Array) -> jax.Array:
+        return jax.lax.fori_loop(start, stop, lambda _, x: jnp.tanh(x @ w.T) @ w, x)
+
+    specs = (P("m"), P())
+    shapes = jax.ShapeDtypeStruct((256, 512), jnp.float32), jax.ShapeDtypeStruct((64, 512), jnp.float32)
+    found = capture(swing, *shapes, target=target, mesh={"m": 8}, specs=specs, passes=False)
+    assert {one.runs for one in list_collectives(found.module)} == {trips}
+    assert {len(one.within) for one in list_collectives(found.module)} == {1}
+
+
+@pytest.mark.parametrize(("number", "is_cut"), [("%id", True), ("%layer", False)])
+def test_what_is_cut_by_the_number_of_the_device_is_told_from_what_a_loop_cuts(number: str, *, is_cut: bool) -> None:
+    text = f"""HloModule m, num_partitions=8
+
+%cut (whole: f32[64], at: s32[]) -> f32[8] {{
+  %whole = f32[64]{{0}} parameter(0)
+  %at = s32[] parameter(1)
+  ROOT %part = f32[8]{{0}} dynamic-slice(%whole, %at), dynamic_slice_sizes={{8}}
+}}
+
+ENTRY %main (x: f32[8], layer: s32[]) -> f32[8] {{
+  %x = f32[8]{{0}} parameter(0)
+  %layer = s32[] parameter(1)
+  %partition = u32[] partition-id()
+  %id = s32[] convert(%partition)
+  %eight = s32[] constant(8)
+  %place = s32[] multiply({number}, %eight)
+  %all = f32[64]{{0}} all-gather(%x), channel_id=1, replica_groups=[1,8]<=[8], dimensions={{0}}
+  ROOT %fused = f32[8]{{0}} fusion(%all, %place), kind=kLoop, calls=%cut
+}}
+"""
+    module = parse_module(text)
+    (found,) = list_collectives(module)
+    assert is_cut_anew(Origins(module), found) == is_cut

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 from xla_inspect import InspectError, capture, targets
+from xla_inspect.captured import PASSES, REST
 from xla_inspect.compilation import dumps, lowering, normalize, pass_runs
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,8 +36,8 @@ def compile_recorded(target: str) -> tuple[pass_runs.Recording, dumps.Dumps]:
 
 def test_the_profiler_lists_the_runs_that_a_gpu_compile_records_of_itself_and_those_after_scheduling() -> None:
     recording, found = compile_recorded("h100")
-    listed = pass_runs.read_recording(recording, "jit_softmax")
-    recorded = pass_runs.read_metadata(found.metadata)
+    listed = pass_runs.read_recording(recording, "jit_softmax").runs
+    recorded = pass_runs.read_metadata(found.metadata).runs
     assert len(recorded) > 200
     assert listed[: len(recorded)] == recorded
     assert "latency-hiding-scheduler" in {run.name for run in listed[len(recorded) :]}
@@ -45,7 +46,7 @@ def test_the_profiler_lists_the_runs_that_a_gpu_compile_records_of_itself_and_th
 @pytest.mark.parametrize("target", ["cpu", "h100"])
 def test_the_runs_that_changed_the_module_are_those_that_dumped_it(target: str) -> None:
     recording, found = compile_recorded(target)
-    listed = pass_runs.read_recording(recording, "jit_softmax")
+    listed = pass_runs.read_recording(recording, "jit_softmax").runs
     changed = Counter((plain(run.pipeline), plain(run.name)) for run in listed if run.changed)
     files = [re.fullmatch(r"\d+\.(.*?)\.after_(.*?)\.before_.*", name) for name, _ in found.passes]
     dumped = Counter((file[1], file[2]) for file in files if file and file[2] != "pipeline-start")
@@ -59,7 +60,7 @@ def plain(name: str) -> str:
 def test_a_tpus_own_record_marks_the_runs_that_dumped_the_module() -> None:
     _, found = compile_recorded("tpu-v5e")
     changed = Counter(
-        (plain(run.pipeline), plain(run.name)) for run in pass_runs.read_metadata(found.metadata) if run.changed
+        (plain(run.pipeline), plain(run.name)) for run in pass_runs.read_metadata(found.metadata).runs if run.changed
     )
     files = [re.fullmatch(r"\d+\.(.*?)\.after_(.*?)\.before_.*", name) for name, _ in found.passes]
     assert changed == Counter((file[1], file[2]) for file in files if file and file[2] != "pipeline-start")
@@ -72,3 +73,44 @@ def test_a_profile_that_is_being_taken_already_is_named_as_the_obstacle(tmp_path
             capture(jnp.cos, X)
     finally:
         jax.profiler.stop_trace()
+
+
+def train(x: jax.Array, w: jax.Array) -> jax.Array:
+    def loss(w: jax.Array) -> jax.Array:
+        y = x
+        for _ in range(12):
+            y = jax.nn.softmax(jnp.tanh(y @ w) * 2)
+        return jnp.sum(y)
+
+    return jax.grad(loss)(w)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_times_of_the_runs_add_up_to_the_compilers_own_total_and_the_phases_to_the_compile(target: str) -> None:
+    times = (found := capture(train, X, jax.ShapeDtypeStruct((8, 8), jnp.float32), target=target, passes=False)).times
+    assert len(times.passes) == len(found.runs) > 100
+    assert 0.9 < sum(times.passes) / times.phases[PASSES] < 1.1
+    assert sum(times.phases.values()) == pytest.approx(times.compiling)
+    assert times.phases["code generation"] > times.phases[PASSES] / 20
+    assert times.phases[REST] < times.compiling / 2
+
+
+def test_a_run_is_not_charged_with_the_runs_inside_it() -> None:
+    entry = 'pass_metadata {{\n  pass_name: "{}"\n  start_timestamp_usec: {}\n  end_timestamp_usec: {}\n}}\n'
+    text = "".join(
+        entry.format(*each)
+        for each in (
+            ("pipeline-start", 1_000_000, 1_000_000),
+            ("outer", 1_000_000, 4_000_000),
+            ("inner", 1_500_000, 3_500_000),
+            ("next", 5_000_000, 6_000_000),
+            ("pipeline-start", 9_000_000, 9_000_000),
+        )
+    )
+    record = pass_runs.read_metadata(text)
+    assert dict(zip([run.name for run in record.runs], record.seconds, strict=True)) == {
+        "outer": 1,
+        "inner": 2,
+        "next": 1,
+    }
+    assert record.phases == {PASSES: 5, pass_runs.CHECKS: 0, pass_runs.BETWEEN: 3}

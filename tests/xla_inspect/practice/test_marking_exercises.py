@@ -15,12 +15,12 @@ from planting import BY_KEY
 
 from xla_inspect import InspectError, capture
 from xla_inspect.analysis import list_launches
-from xla_inspect.commands import load_file, load_function
 from xla_inspect.practice.marking import check_capstone as judged
 from xla_inspect.practice.marking.check_jaxpr import W, X, _normal
 from xla_inspect.practice.marking.exercises import EXERCISES, LEVELS, Exercise, find_exercises
 from xla_inspect.practice.marking.probes import compiles
 from xla_inspect.practice.phases import CHECKED, PHASES
+from xla_inspect.subject import Request, load_file, read_function
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = re.compile(r"^    uv run (xla-inspect show|python) (\S+)(.*)$", re.MULTILINE)
@@ -72,7 +72,7 @@ def test_the_commands_that_an_exercise_names_find_what_they_ask_for(exercise: Ex
         path, _, function = file.partition(":")
         assert (ROOT / path).is_file()
         if command == "xla-inspect show":
-            assert callable(load_function(f"{ROOT / path}:{function}")[0])
+            assert read_function(Request((f"{ROOT / path}:{function}",))).call is not None
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name)

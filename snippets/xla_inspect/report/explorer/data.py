@@ -91,6 +91,8 @@ class _Writer:
         self.tables: dict[str, dict[Hashable, int]] = {name: {} for name in TABLES}
         self.files = {file: number for number, file in enumerate(capture.sources)}
         self.rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
+        # What is said of an instruction wherever it stands: its text, configuration, name and chain.
+        self.said: WeakKeyDictionary[Instruction, tuple[int, int, str, tuple[Hashable, ...]]] = WeakKeyDictionary()
 
     def add(self, table: str, thing: Hashable) -> int:
         known = self.tables[table]
@@ -143,20 +145,29 @@ class _Writer:
         """Yield what is said of each instruction in any state that has the computation as it is."""
         lines = find_computation_lines(self.capture, computation)
         for instruction in computation:
-            attributes = instruction.attributes
-            configuration = "".join(f", {name}={attributes[name]}" for name in CONFIGURATION if name in attributes)
             line = lines.get(instruction)
+            text, configuration, name, chain = self.said.get(instruction) or self.write_instruction(instruction)
             yield (
-                self.add("texts", print_instruction(instruction, {"metadata", *CONFIGURATION})),
-                self.add("configurations", configuration) if configuration else NONE,
-                self.write_origin(instruction, line),
+                text,
+                configuration,
+                self.write_origin(name, chain, line),
                 self.write_place(line.file, line.number) if line else NONE,
             )
 
-    def write_origin(self, instruction: Instruction, line: SourceLine | None) -> int:
+    def write_instruction(self, instruction: Instruction) -> tuple[int, int, str, tuple[Hashable, ...]]:
+        attributes = instruction.attributes
+        configuration = "".join(f", {name}={attributes[name]}" for name in CONFIGURATION if name in attributes)
         frames = self.capture.frames.get(instruction.stack_frame or 0, ())
-        chain = tuple((frame.function, frame.file, frame.line) for frame in frames)
-        name, through = instruction.op_name or "", line.through if line else ""
+        said = self.said[instruction] = (
+            self.add("texts", print_instruction(instruction, {"metadata", *CONFIGURATION})),
+            self.add("configurations", configuration) if configuration else NONE,
+            instruction.op_name or "",
+            tuple((frame.function, frame.file, frame.line) for frame in frames),
+        )
+        return said
+
+    def write_origin(self, name: str, chain: tuple[Hashable, ...], line: SourceLine | None) -> int:
+        through = line.through if line else ""
         if not (name or chain or through):
             return NONE
         return self.add("origins", (name, self.add("chains", chain) if chain else NONE, through))

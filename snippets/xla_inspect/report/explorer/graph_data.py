@@ -82,7 +82,8 @@ def plan_rows(count: int, edges: Sequence[tuple[int, int]]) -> list[dict[str, An
     Returns:
         Of each box its `row` and its `middle`; `passing`, where its edges pass the rows below it, down to the row
         before their last end; `room`, what each box of a row may take with the gap beside it. All but rows are parts of
-        the canvas's width, of which it has `WHOLE`. The last plan is for more room too.
+        the canvas's width, of which it has `WHOLE`. The last plan is for more room too. `omitted` is there where edges
+        that pass many rows of a large graph are not drawn, and says how many.
     """
     plans: list[dict[str, Any]] = []
     for abreast in range(1, ABREAST + 1):
@@ -100,6 +101,7 @@ def plan_rows(count: int, edges: Sequence[tuple[int, int]]) -> list[dict[str, An
                 "middle": [round(WHOLE * x / width) for x in middle[:count]],
                 "passing": [[round(WHOLE * middle[at] / width) for at in _chain(below, node)] for node in range(count)],
                 "room": [round(WHOLE * taken / width) for taken in room],
+                **({"omitted": arranged.left_out} if arranged.left_out else {}),
             }
         )
         if max(boxed.values(), default=0) < abreast:

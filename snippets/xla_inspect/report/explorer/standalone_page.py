@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 from string import Template
@@ -16,9 +18,17 @@ if TYPE_CHECKING:
 
     from xla_inspect.captured import Capture, Captures
 
+LARGE = 1 << 20
+"""Characters from which on data is compressed, and texts are not shown a second time."""
+
 _START = """
+const unpack = async (text) => {
+  const bytes = Uint8Array.from(atob(text), (it) => it.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+};
 const captures = [...document.querySelectorAll("script[data-target]")].map((it) => ({
-  target: it.dataset.target, title: it.dataset.title, load: async () => JSON.parse(it.textContent),
+  target: it.dataset.target, title: it.dataset.title,
+  load: async () => (it.dataset.packed ? unpack(it.textContent) : JSON.parse(it.textContent)),
 }));
 const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
 const root = document.getElementById("explorer");
@@ -56,6 +66,8 @@ def write_report(captures: Captures, donated: Captures | None = None, times: Pat
 def _show(capture: Capture) -> str:
     """Return the first and the last text, and the pictures, for readers without JavaScript."""
     where = html.escape(title(capture.target))
+    if len(capture.before) + len(capture.after) > LARGE:
+        return f"<h2>{where}</h2>\n<p>It is too large to be shown without JavaScript: see xla-inspect show.</p>"
     texts = (("before", capture.before), ("after", capture.after))
     sections = [f"<h2>{where}, {when}</h2>\n<pre>{html.escape(text)}</pre>" for when, text in texts]
     return "\n".join((*sections, draw_entry(capture), draw_timeline(capture)))
@@ -63,6 +75,11 @@ def _show(capture: Capture) -> str:
 
 def _embed(data: dict[str, Any]) -> str:
     # In a script element only `</script` and `<!--` have a meaning; JSON may write any character as an escape.
-    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(data, separators=(",", ":"))
+    packed = ""
+    if len(text) > LARGE:
+        packed = ' data-packed="gzip"'
+        text = base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+    text = text.replace("<", "\\u003c")
     target, name = html.escape(data["target"]), html.escape(data["title"])
-    return f'<script type="application/json" data-target="{target}" data-title="{name}">{text}</script>'
+    return f'<script type="application/json" data-target="{target}" data-title="{name}"{packed}>{text}</script>'

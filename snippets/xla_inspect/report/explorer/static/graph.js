@@ -60,6 +60,8 @@
     const nodes = graph.nodes.map((it) => box(model, it, state));
     const lines = drawn("svg", { class: "edges", "aria-hidden": "true" });
     const canvas = element("div", { class: "canvas" }, lines);
+    const leads = nodes.map(() => []);
+    for (const [from, to] of graph.edges) leads[from].push(to);
     let plan = null;
 
     // How many boxes stand side by side depends on the room there is, and then all stands where the plan says.
@@ -95,7 +97,8 @@
       const bottom = rows.map((each, at) => top[at] + each.offsetHeight);
       const x = (part) => ((part * width) / WHOLE).toFixed(1);
       const path = nodes.flatMap((_, n) => {
-        const users = graph.edges.filter(([from]) => from === n).map(([, to]) => to);
+        // Of a large graph, edges that pass more rows than are planned for are not drawn.
+        const users = leads[n].filter((to) => plan.row[to] - plan.row[n] - 1 <= plan.passing[n].length);
         if (!users.length) return [];
         const way = [plan.middle[n], ...plan.passing[n]];
         const step = (at, to, arrow) => {
@@ -119,7 +122,8 @@
     for (const { kind } of graph.nodes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     const key = element("p", { class: "keys" }, ...[...kinds].map(([kind, all]) => element("span", { class: `key ${kind}` }, `${all} ${graph.kinds[kind] ?? kind}`)));
     const folded = graph.folded ? ` ${count(graph.folded, "instruction")} that only feed, pack or rename are folded in.` : "";
-    const said = element("p", {}, `${count(nodes.length, "box", "boxes")}, from top to bottom; below each stands what leaves it. Open a box to see what it holds.${folded}`);
+    const omitted = graph.plans.some((it) => it.omitted) ? " Edges that pass many others are not drawn: an opened box says what it takes." : "";
+    const said = element("p", {}, `${count(nodes.length, "box", "boxes")}, from top to bottom; below each stands what leaves it. Open a box to see what it holds.${folded}${omitted}`);
     return [element("div", { class: "graph" }, bars(graph.traffic), key, said, canvas)];
   };
 

@@ -1,0 +1,65 @@
+"""A command of the tool, or Python that uses it, and what it prints, as a page shows it: run in the build."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shlex
+
+from xla_inspect.commands import main, run_here
+from xla_inspect.report import markdown
+
+
+def run(command: str, *, expected: int = 0, lines: int | None = None) -> str:
+    """Return a command with what it prints, as a listing.
+
+    Args:
+        command: As it is typed, `xla-inspect` first.
+        expected: The exit status that it ends with.
+        lines: How many lines are shown at most; what follows is folded.
+
+    Raises:
+        RuntimeError: It ends with another status; with what it said.
+    """
+    printed = output(command, expected=expected).splitlines()
+    shown = markdown.fence("\n".join([f"$ {command}", *printed[:lines]]), "console")
+    if lines is None or len(printed) <= lines:
+        return shown
+    rest = markdown.fence("\n".join(printed[lines:]), "text")
+    return f"{shown}\n{markdown.fold(f'{len(printed) - lines} more lines', rest)}"
+
+
+def output(command: str, *, expected: int = 0) -> str:
+    """Return what a command prints.
+
+    Args:
+        command: As in `run`. A script is run in a process of its own, anything else in this one.
+        expected: As in `run`.
+
+    Raises:
+        ValueError: It is another program.
+        RuntimeError: As in `run`.
+    """
+    program, *words = shlex.split(command)
+    if program != "xla-inspect":
+        message = f"a page runs xla-inspect, not {program}"
+        raise ValueError(message)
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(out):
+        status = main(words) if "run" in words else run_here(words, out)
+    if status != expected:
+        message = f"{command} ended with {status}, not {expected}: {errors.getvalue()}"
+        raise RuntimeError(message)
+    return out.getvalue().rstrip()
+
+
+def run_python(text: str) -> str:
+    """Return Python with what it prints, as two listings.
+
+    Args:
+        text: The code.
+    """
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(text, "<example>", "exec"), {"__name__": "example"})  # noqa: S102 - the page's own code
+    return f"{markdown.fence(text.strip(), 'python')}\n{markdown.fence(out.getvalue().rstrip(), 'text')}"

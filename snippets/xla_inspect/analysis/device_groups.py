@@ -1,0 +1,206 @@
+"""Which devices a collective puts together, in any form that XLA prints, and along which axes of a mesh those lie."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+type Groups = tuple[tuple[int, ...], ...]
+"""Numbers of devices, those together that exchange with each other."""
+
+_MESH = re.compile(r"mesh\[(?P<axes>[^\]]*)\]\s*(?P<ids>,?\s*device_ids=[^{]*)?\{(?P<used>[^}]*)\}")
+_AXIS = re.compile(r"'(?P<name>[^']*)'=(?P<size>\d+)")
+_USED = re.compile(r"'(?P<name>[^']*)'(?::\((?P<before>\d+)\)(?P<size>\d+))?")
+_TILES = re.compile(r"\[(?P<groups>[\d,]+)\]<=\[(?P<sizes>[\d,]+)\](?:T\((?P<order>[\d,]+)\))?")
+_LIST = re.compile(r"\{([\d,\s]+)\}")
+_NAMED = re.compile(r"sdy\.mesh @[\w.]+ = <\[(?P<axes>[^\]]*)\](?:, device_ids=\[(?P<ids>[\d,\s]*)\])?>")
+_NAMED_AXIS = re.compile(r'"(?P<name>[^"]*)"=(?P<size>\d+)')
+_HLO_MESH = re.compile(r"sharding=\{+mesh\[(?P<axes>'[^\]]*)\]")
+_PAIR = re.compile(r"\{(\d+),(\d+)\}")
+_MOST_AXES = 10
+"""Axes of a mesh that groups are looked for along; with more, they stay without names."""
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """How a program's devices are laid out.
+
+    Attributes:
+        axes: Names and sizes, the outermost first.
+        order: The number of the device at each place, or empty where they are in order.
+    """
+
+    axes: tuple[tuple[str, int], ...]
+    order: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many devices it has."""
+        return math.prod(size for _, size in self.axes)
+
+    @cached_property
+    def places(self) -> dict[int, tuple[int, ...]]:
+        """The coordinates of each device, by its number."""
+        places = product(*(range(size) for _, size in self.axes))
+        return dict(zip(self.order or range(self.size), places, strict=True))
+
+    def name_axes(self, groups: Groups) -> tuple[str, ...]:
+        """Return the axes along which the devices of each group differ, or nothing where they are no axes' devices.
+
+        Where a group takes only some steps of an axis, as two devices of four, that is `part of` the axis.
+        """
+        if {device for group in groups for device in group} != set(self.places):
+            return ()
+        if names := self._name_whole(groups):
+            return names
+        fine = self._refine()
+        found = fine._name_whole(groups)  # noqa: SLF001 - a mesh too
+        whole = Counter(name for name, _ in fine.axes)
+        taken = Counter(found)
+        return tuple(name if taken[name] == whole[name] else f"part of {name}" for name in taken)
+
+    def _name_whole(self, groups: Groups) -> tuple[str, ...]:
+        wide = [at for at, (_, size) in enumerate(self.axes) if size > 1]
+        if len(wide) > _MOST_AXES:
+            return ()
+        asked = {frozenset(group) for group in groups}
+        for number in range(1, len(wide) + 1):
+            for chosen in combinations(wide, number):
+                if math.prod(self.axes[at][1] for at in chosen) == len(groups[0]) and self._group(chosen) == asked:
+                    return tuple(self.axes[at][0] for at in chosen)
+        return ()
+
+    def _refine(self) -> Mesh:
+        """Return the same mesh with each axis in steps of prime numbers, of which each has the axis's name."""
+        return Mesh(tuple((name, prime) for name, size in self.axes for prime in _factor(size)), self.order)
+
+    def name_pairs(self, pairs: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+        """Return the axes along which devices send to others."""
+        used = {
+            at
+            for source, target in pairs
+            if source in self.places and target in self.places
+            for at, (here, there) in enumerate(zip(self.places[source], self.places[target], strict=True))
+            if here != there
+        }
+        return tuple(self.axes[at][0] for at in sorted(used))
+
+    def _group(self, chosen: Sequence[int]) -> set[frozenset[int]]:
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for device, place in self.places.items():
+            rest = tuple(value for at, value in enumerate(place) if at not in chosen)
+            groups.setdefault(rest, []).append(device)
+        return {frozenset(group) for group in groups.values()}
+
+
+def find_mesh(capture: Capture, known: Iterable[tuple[str, int]] = ()) -> Mesh | None:
+    """Return the mesh that a program names its axes by, or None where it names none.
+
+    Args:
+        capture: The capture; StableHLO holds the meshes of Shardy, and the module as imported those of shardings.
+        known: Names and sizes of axes where the text does not say, as the call had them.
+    """
+    found = [
+        Mesh(
+            tuple((axis["name"], int(axis["size"])) for axis in _NAMED_AXIS.finditer(match["axes"])),
+            tuple(map(int, re.findall(r"\d+", match["ids"] or ""))),
+        )
+        for match in _NAMED.finditer(capture.stablehlo)
+    ]
+    found += [
+        Mesh(tuple((axis["name"], int(axis["size"])) for axis in _AXIS.finditer(match["axes"])))
+        for match in [_HLO_MESH.search(capture.before)]
+        if match
+    ]
+    found.append(Mesh(tuple(known)))
+    largest = max(found, key=lambda mesh: mesh.size if mesh.axes else 0)
+    whole = not largest.order or len(largest.order) == largest.size
+    return largest if largest.axes and largest.size > 1 and whole else None
+
+
+def read_groups(text: str, count: int) -> Groups | None:
+    """Return the groups of `replica_groups`, or None where the text is of a form that is not known.
+
+    Args:
+        text: As printed: `{{0,1},{2,3}}`, `[2,4]<=[4,2]T(1,0)`, `mesh['a'=4,'b'=2] {'a'}`, or `{}` for one of all.
+        count: How many devices the program has.
+    """
+    if match := _MESH.search(text):
+        return None if match["ids"] else _read_mesh(match["axes"], match["used"])
+    if match := _TILES.match(text):
+        sizes = [int(size) for size in match["sizes"].split(",")]
+        order = [int(at) for at in match["order"].split(",")] if match["order"] else list(range(len(sizes)))
+        devices = _transpose(sizes, order)
+        length = int(match["groups"].split(",")[-1])
+        return tuple(tuple(devices[at : at + length]) for at in range(0, len(devices), length))
+    if groups := _LIST.findall(text):
+        return tuple(tuple(int(device) for device in group.split(",")) for group in groups)
+    return (tuple(range(count)),) if text.replace(" ", "") in {"", "{}"} else None
+
+
+def count_group(text: str, count: int) -> int:
+    """Return how many devices `replica_groups` puts together; all where nothing else is said.
+
+    Args:
+        text: As printed.
+        count: How many devices the program has.
+    """
+    if match := _MESH.search(text):
+        sizes = {axis["name"]: int(axis["size"]) for axis in _AXIS.finditer(match["axes"])}
+        return math.prod(int(axis["size"] or sizes[axis["name"]]) for axis in _USED.finditer(match["used"]))
+    groups = read_groups(text, count)
+    return len(groups[0]) if groups else count
+
+
+def read_pairs(instruction: Instruction) -> tuple[tuple[int, int], ...]:
+    """Return who sends to whom in a permutation: pairs of device numbers."""
+    text = instruction.attributes.get("source_target_pairs", "")
+    return tuple((int(source), int(target)) for source, target in _PAIR.findall(text))
+
+
+def _factor(number: int) -> list[int]:
+    primes, divisor = [], 2
+    while number > 1:
+        while number % divisor == 0:
+            primes.append(divisor)
+            number //= divisor
+        divisor += 1
+    return primes
+
+
+def _transpose(sizes: Sequence[int], order: Sequence[int]) -> list[int]:
+    """Return the numbers from none on, laid out in some sizes, read with the axes in another order."""
+    strides = [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
+    return [
+        sum(value * strides[at] for value, at in zip(place, order, strict=True))
+        for place in product(*(range(sizes[at]) for at in order))
+    ]
+
+
+def _read_mesh(axes: str, used: str) -> Groups:
+    """Return the groups along axes of a mesh, of which one may be used in part: `'a':(2)4`."""
+    parts: list[tuple[int, bool]] = []
+    chosen = {match["name"]: match for match in _USED.finditer(used)}
+    for axis in _AXIS.finditer(axes):
+        size, match = int(axis["size"]), chosen.get(axis["name"])
+        if match is None or not match["size"]:
+            parts.append((size, match is not None))
+            continue
+        before, taken = int(match["before"]), int(match["size"])
+        parts += [(before, False), (taken, True), (size // before // taken, False)]
+    order = [at for at, (_, is_used) in enumerate(parts) if not is_used]
+    order += [at for at, (_, is_used) in enumerate(parts) if is_used]
+    devices = _transpose([size for size, _ in parts], order)
+    length = math.prod(size for size, is_used in parts if is_used)
+    return tuple(tuple(devices[at : at + length]) for at in range(0, len(devices), length))

@@ -1,0 +1,84 @@
+"""Which part of a program an operation is of, by what JAX calls it: its modules and named scopes, loops left out."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from math import gcd
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# What JAX itself writes on the way: what runs a function, and the parts of loops and branches.
+_OWN = frozenset({
+    "while", "body", "cond", "body_fun", "cond_fun", "scan", "closed_call", "core_call", "checkpoint", "remat",
+    "remat2", "rematted_computation", "custom_jvp_call", "custom_vjp_call", "custom_lin", "eval_jaxpr", "shard_map",
+    "pjit", "xla_call", "named_call",
+})  # fmt: skip
+_BRANCH = re.compile(r"branch_\d+_fun")
+_CALL = re.compile(r"(?:jit|pjit|xla_call|pmap|shmap_body)\(.*\)")
+# A transformation around a scope, as `transpose(jvp(Encoder))`.
+_AROUND = re.compile(r"[a-z_]+\((.*)\)")
+_NUMBER = re.compile(r"\d+$")
+
+
+@lru_cache(maxsize=2**12)
+def read_scope(stack: str) -> tuple[str, ...]:
+    """Return the scopes of a name stack, outermost first: `jit(f)/transpose(jvp(Encoder))/while/body/mlp` has two."""
+    scopes: list[str] = []
+    for part in _split(stack):
+        if _CALL.fullmatch(part):
+            continue
+        inner = part
+        while (around := _AROUND.fullmatch(inner)) is not None:
+            inner = around[1]
+        if inner != part:
+            scopes += read_scope(inner)
+        # An einsum names itself by its formula.
+        elif inner and inner not in _OWN and not _BRANCH.fullmatch(inner) and "->" not in inner:
+            scopes.append(inner)
+    return tuple(scopes)
+
+
+def read_op_scope(op_name: str) -> tuple[str, ...]:
+    """Return the scopes of an operation, whose name has its primitive last."""
+    parts = _split(op_name)
+    return read_scope("/".join(parts[:-1]))
+
+
+def _split(stack: str) -> list[str]:
+    """Return the parts of a name stack: what a transformation is around may have slashes of its own."""
+    parts, depth, current = [], 0, ""
+    for character in stack:
+        depth += (character == "(") - (character == ")")
+        if character == "/" and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += character
+    return [*parts, current]
+
+
+def name_part(scopes: tuple[str, ...], function: str, depth: int) -> str:
+    """Return what a part of a program is called: its scopes down to a depth, or else the Python function it is of."""
+    if scopes:
+        return "/".join(scopes[:depth])
+    *around, name = function.replace("<locals>.", "").split(".")
+    # A lambda says less than the function around it.
+    named = ".".join((*around[-1:], name)) if name.startswith("<") else name
+    return f"{named}()" if function else ""
+
+
+def join_alike(parts: Iterable[str]) -> dict[str, str]:
+    """Return for each part the name under which it is counted with those that differ in numbers: `block_*/mlp`."""
+    alike: dict[str, list[str]] = {}
+    for part in dict.fromkeys(parts):
+        pattern = "/".join(_NUMBER.sub("*", scope) for scope in part.split("/"))
+        alike.setdefault(pattern, []).append(part)
+    return {part: pattern if len(members) > 1 else part for pattern, members in alike.items() for part in members}
+
+
+def count_repeats(numbers: Mapping[str, int]) -> int:
+    """Return how often the same operations follow one another where a line has so many of each."""
+    return gcd(*numbers.values())

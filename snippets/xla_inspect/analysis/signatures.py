@@ -1,0 +1,254 @@
+"""What JAX tells one call of a jitted function from the next by, as plain data, and what differs between two."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+type Kind = Literal[
+    "shape",
+    "dtype",
+    "weak type",
+    "PRNG key",
+    "static value",
+    "static object",
+    "structure",
+    "sharding",
+    "keyword",
+    "new function",
+    "jit options",
+    "setting of JAX",
+    "dropped",
+]
+"""In what two calls differ; `dropped` in nothing: JAX had forgotten the first one."""
+
+_ADDRESS = re.compile(r" (?:object )?at 0x[0-9a-fA-F]+")
+_ROOT = re.compile(r"[^.\[]+")
+_SHOWN = 60
+_X64 = "enable_x64"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One array that a function is called with.
+
+    Attributes:
+        shape: Its sizes.
+        dtype: Its type in short, such as `f32`.
+        weak: Whether the type gives way to that of another operand, as that of a Python number does.
+        sharding: How it lies on its devices, an empty string for whole on the one where everything is by default.
+        origin: What it was where it was no array of JAX, such as `Python float`.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    weak: bool = False
+    sharding: str = ""
+    origin: str = ""
+
+    def __str__(self) -> str:
+        """Return it as `f32[8,3]`, with what it was."""
+        text = f"{self.dtype}[{','.join(map(str, self.shape))}]"
+        return f"{text} ({self.origin})" if self.origin else f"weak {text}" if self.weak else text
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is no array: a static argument, or what a node of a pytree holds besides its children.
+
+    Attributes:
+        text: It as Python prints it, without addresses.
+        key: Its hash, or none where it has none.
+    """
+
+    text: str
+    key: int = 0
+
+    @classmethod
+    def of(cls, value: object) -> Value:
+        """Return what any object is."""
+        try:
+            text = _ADDRESS.sub("", repr(value))
+        except Exception:  # noqa: BLE001 - whatever the reader's class does
+            text = type(value).__name__
+        try:
+            return cls(text, hash(value))
+        except Exception:  # noqa: BLE001 - likewise
+            return cls(text)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a function was called with.
+
+    Attributes:
+        leaves: The arrays by path, such as `batch['image']`.
+        nodes: The containers by path: what each is, and what it holds besides arrays.
+        statics: The static arguments by name.
+        keywords: The arguments that were given by keyword.
+        function: The number of the function object, for those made anew for each call.
+        options: Those of `jax.jit`, by name.
+        settings: Those of JAX that tracing depends on, and the mesh.
+    """
+
+    leaves: Mapping[str, Leaf]
+    nodes: Mapping[str, Value] = field(default_factory=dict)
+    statics: Mapping[str, Value] = field(default_factory=dict)
+    keywords: frozenset[str] = frozenset()
+    function: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def parts(self) -> frozenset[int]:
+        """All of it by number, but for the function, which says nothing of which call is like which."""
+        held = (self.leaves, self.nodes, self.statics, self.options, self.settings)
+        parts = (hash((at, item)) for at, each in enumerate(held) for item in each.items())
+        return frozenset((*parts, *map(hash, self.keywords)))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """In what two calls differ.
+
+    Attributes:
+        kind: In what.
+        argument: The path of the argument, or the name of the option or setting; an empty string of the function.
+        before: What it was in the earlier call.
+        after: What it is in the later one.
+        more: How many other parts of the same argument differ likewise.
+    """
+
+    kind: Kind
+    argument: str
+    before: str
+    after: str
+    more: int = 0
+
+
+def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, tuple[Difference, ...]]:
+    """Return which of some earlier calls is most like a later one, and in what they differ; of equals the last.
+
+    Args:
+        earlier: One or more.
+        later: The later one.
+    """
+    at = min(range(len(earlier)), key=lambda at: (len(earlier[at].parts ^ later.parts), -at))
+    return at, compare(earlier[at], later)
+
+
+def compare(earlier: Signature, later: Signature) -> tuple[Difference, ...]:
+    """Return in what two calls differ, what is most telling first; what differs in many parts of an argument once."""
+    found = list(_compare(earlier, later)) or [Difference("dropped", "", "", "")]
+    merged: dict[tuple[str, str], Difference] = {}
+    for each in found:
+        root = _ROOT.match(each.argument)
+        key = (each.kind, root[0] if root else each.argument)
+        known = merged.get(key)
+        merged[key] = (
+            Difference(known.kind, known.argument, known.before, known.after, known.more + 1) if known else each
+        )
+    return tuple(merged.values())
+
+
+def _compare(earlier: Signature, later: Signature) -> Iterator[Difference]:
+    settings = list(_compare_texts("setting of JAX", earlier.settings, later.settings))
+    # With 64 bits, what all arguments are follows from the setting.
+    yield from (each for each in settings if each.argument == _X64)
+    changed: list[str] = []
+    for name in sorted({*later.statics, *earlier.statics}):
+        before, after = earlier.statics.get(name), later.statics.get(name)
+        if before != after:
+            changed.append(name)
+            yield _compare_values(
+                "static value", name, before or earlier.leaves.get(name), after or later.leaves.get(name)
+            )
+    moved = (earlier.keywords ^ later.keywords) & (_roots(earlier) & _roots(later))
+    for name in sorted(moved):
+        how = ("by position", "by keyword")
+        yield Difference("keyword", name, *(how if name in later.keywords else how[::-1]))
+    yield from _compare_structure(earlier, later, changed)
+    for path, leaf in later.leaves.items():
+        if known := earlier.leaves.get(path):
+            yield from _compare_leaves(path, known, leaf)
+    if earlier.function != later.function:
+        yield Difference("new function", "", "", "")
+    yield from _compare_texts("jit options", earlier.options, later.options)
+    yield from (each for each in settings if each.argument != _X64)
+
+
+def _compare_texts(kind: Kind, earlier: Mapping[str, str], later: Mapping[str, str]) -> Iterator[Difference]:
+    for name in sorted({*earlier, *later}):
+        before, after = earlier.get(name) or "none", later.get(name) or "none"
+        if before != after:
+            yield Difference(kind, name, clip(before), clip(after))
+
+
+def _compare_values(kind: Kind, name: str, before: Leaf | Value | None, after: Leaf | Value | None) -> Difference:
+    if not (isinstance(before, Value) and isinstance(after, Value)):
+        return Difference(kind, name, _name(before), _name(after))
+    if before.text == after.text:
+        return Difference("static object", name, clip(before.text), "another that looks the same")
+    return Difference(kind, name, *_show(before.text, after.text))
+
+
+def _roots(signature: Signature) -> set[str]:
+    paths = {*signature.leaves, *signature.nodes, *signature.statics}
+    return {root[0] for path in paths if (root := _ROOT.match(path))}
+
+
+def _compare_structure(earlier: Signature, later: Signature, told: list[str]) -> Iterator[Difference]:
+    """Yield what is in one only, and in none of the paths that are told; nor what stands below a node that changed."""
+    for path in sorted(
+        {*earlier.nodes, *later.nodes, *earlier.leaves, *later.leaves}, key=lambda text: (len(text), text)
+    ):
+        before: Leaf | Value | None = earlier.leaves.get(path) or earlier.nodes.get(path)
+        after: Leaf | Value | None = later.leaves.get(path) or later.nodes.get(path)
+        both_arrays = isinstance(before, Leaf) and isinstance(after, Leaf)
+        if before == after or both_arrays or any(path.startswith(each) for each in told):
+            continue
+        told.append(path)
+        yield _compare_values("structure", path, before, after)
+
+
+def _name(part: Leaf | Value | None) -> str:
+    if part is None:
+        return "not given"
+    return str(part) if isinstance(part, Leaf) else clip(part.text)
+
+
+def _compare_leaves(path: str, before: Leaf, after: Leaf) -> Iterator[Difference]:
+    texts = str(before), str(after)
+    if before.dtype != after.dtype:
+        keys = before.dtype.startswith("key<") or after.dtype.startswith("key<")
+        yield Difference("PRNG key" if keys else "dtype", path, *texts)
+    elif before.shape != after.shape:
+        yield Difference("shape", path, *texts)
+    elif before.weak != after.weak:
+        yield Difference("weak type", path, *texts)
+    if before.sharding != after.sharding:
+        nowhere = "not placed"
+        yield Difference("sharding", path, before.sharding or nowhere, after.sharding or nowhere)
+
+
+def _show(*texts: str) -> tuple[str, str]:
+    """Return two texts as they are shown: of long ones, the part that differs."""
+    if max(map(len, texts)) <= _SHOWN:
+        return texts[0], texts[1]
+    same = next((at for at, pair in enumerate(zip(*texts, strict=False)) if pair[0] != pair[1]), min(map(len, texts)))
+    # From the start of the word or field in which they begin to differ.
+    start = max((texts[0].rfind(mark, 0, same) for mark in ", ([{"), default=-1) + 1
+    start = start if same - start < _SHOWN // 2 else same
+    return clip(texts[0][start:], cut=start > 0), clip(texts[1][start:], cut=start > 0)
+
+
+def clip(text: str, *, cut: bool = False) -> str:
+    """Return a text in one line, and no longer than is shown of a value."""
+    line = " ".join(text.split())
+    mark = "…" if cut else ""
+    return mark + (line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…")

@@ -1,0 +1,167 @@
+"""The difference of two captures, found."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import compare_modules
+from xla_inspect.answers.difference import Amount, Difference, LineChange, Side, Version
+from xla_inspect.answers.exchange_finding import find_exchanges
+from xla_inspect.report import model_launches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.report import Launched
+
+    type Key = tuple[str, str, str]
+    """What is counted, the file's name, and the text of the line."""
+
+    type ByLine = Callable[[Capture], Mapping[tuple[str, str, int], int]]
+    """What returns bytes at the peak: by what lies there, the file and the line."""
+
+_NAME = re.compile(r"module @[\w.$-]+")
+_UNSEEN = frozenset({"metadata", "name"})
+
+
+def compare_captures(
+    left: Capture, right: Capture, names: tuple[str, str], *, attribute: ByLine | None = None
+) -> Difference:
+    """Return what differs between two captures.
+
+    Args:
+        left: The first, the older one of two commits.
+        right: The second.
+        names: What they are called.
+        attribute: What tells the memory at the peak by line, or None to compare its sums alone.
+    """
+    same_target = left.target == right.target
+    added = removed = changed = None
+    same: bool | None = None
+    if same_target and left.after and right.after:
+        change = compare_modules(left.module, right.module)
+        added, removed = len(change.added), len(change.removed)
+        changed = sum(not _UNSEEN.issuperset(each.aspects) for each in change.changed)
+        same = not (added or removed or changed or change.is_reordered) and left.memory == right.memory
+    launches = tuple(model_launches(each) if each.after else () for each in (left, right))
+    kernels = tuple([each for each in of if each.launch.role == "kernel"] for of in launches)
+    kinds = tuple(Counter(each.launch.kind for each in of) for of in kernels)
+    return Difference(
+        left=_describe(left, names[0]),
+        right=_describe(right, names[1]),
+        is_same_code=_NAME.sub("", left.stablehlo) == _NAME.sub("", right.stablehlo),
+        is_same_result=same,
+        versions=_compare_names(left.versions, right.versions),
+        options=_compare_names(_spell(left.options), _spell(right.options)),
+        added=added,
+        removed=removed,
+        changed=changed,
+        amounts=tuple(_count(left, right, launches)),
+        kinds=tuple(
+            Amount(kind, "", kinds[0][kind], kinds[1][kind])
+            for kind in dict.fromkeys((*kinds[0], *kinds[1]))
+            if kinds[0][kind] != kinds[1][kind]
+        ),
+        kernels=_compare_lines(*(_count_kernels(each, of) for each, of in zip((left, right), kernels, strict=True))),
+        collectives=_compare_lines(*(_count_exchanges(each) for each in (left, right))),
+        memory=_compare_lines(*(_measure(each, attribute) for each in (left, right))) if attribute else (),
+    )
+
+
+def _describe(capture: Capture, name: str) -> Side:
+    return Side(
+        name=name,
+        program=capture.program,
+        target=capture.target,
+        versions=dict(capture.versions),
+        options=_spell(capture.options),
+        compile_seconds=capture.times.compiling,
+        error=capture.error,
+    )
+
+
+def _spell(options: Mapping[str, str | int | bool]) -> dict[str, str]:
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
+
+
+def _compare_names(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[Version, ...]:
+    return tuple(
+        Version(name, left.get(name, ""), right.get(name, ""))
+        for name in dict.fromkeys((*left, *right))
+        if left.get(name, "") != right.get(name, "")
+    )
+
+
+def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], ...]) -> list[Amount]:
+    counts = [Counter(each.launch.role for each in of) for of in launches]
+    flops = [sum(each.work.flops * (each.launch.runs or 1) for each in of) for of in launches]
+    moved = [sum(each.bytes * (each.launch.runs or 1) for each in of) for of in launches]
+    exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (left, right)]
+    sent = [sum(each.total_bytes for each in of) for of in exchanges]
+    memories = (left.memory, right.memory)
+    return [
+        Amount("kernels", "", counts[0]["kernel"], counts[1]["kernel"]),
+        Amount("copies", "", counts[0]["copy"], counts[1]["copy"]),
+        Amount("collectives", "", len(exchanges[0]), len(exchanges[1])),
+        Amount("bytes exchanged", "bytes", sent[0], sent[1]),
+        Amount("flops", "flops", flops[0], flops[1]),
+        Amount("bytes moved", "bytes", moved[0], moved[1]),
+        Amount("peak memory", "bytes", memories[0].peak, memories[1].peak),
+        Amount("  arguments", "bytes", memories[0].arguments, memories[1].arguments),
+        Amount("  temporaries", "bytes", memories[0].temporaries, memories[1].temporaries),
+        Amount("  results", "bytes", *(each.outputs - each.aliased for each in memories)),
+        Amount("generated code", "bytes", memories[0].generated_code, memories[1].generated_code),
+    ]
+
+
+type _Counted = dict["Key", tuple[int, str, int]]
+"""How many there are, and a file and a line of them."""
+
+
+def _count_kernels(capture: Capture, kernels: list[Launched]) -> _Counted:
+    counted: _Counted = {}
+    for each in kernels:
+        line = each.lines[0] if each.lines else None
+        _add(counted, capture, each.launch.kind, line.file if line else "", line.number if line else 0, 1)
+    return counted
+
+
+def _count_exchanges(capture: Capture) -> _Counted:
+    counted: _Counted = {}
+    for each in find_exchanges(capture.program, capture, {}).exchanges:
+        place = each.places[0] if each.places else None
+        what = f"{each.kind} {'x'.join(each.axes) or each.group}"
+        file, line = (place.file, place.line) if place else ("", 0)
+        _add(counted, capture, what, file, line, 1 if each.runs is None else each.runs)
+    return counted
+
+
+def _measure(capture: Capture, attribute: ByLine) -> _Counted:
+    counted: _Counted = {}
+    for (what, file, line), number in attribute(capture).items():
+        _add(counted, capture, what, file, line, number)
+    return counted
+
+
+def _add(counted: _Counted, capture: Capture, what: str, file: str, line: int, number: int) -> None:  # noqa: PLR0913, PLR0917 - a row of a table
+    lines = capture.sources.get(file, "").splitlines()
+    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    # A line is known by what it says, since its number changes with what stands above it.
+    key = (what, file.rpartition("/")[2], text or str(line))
+    known = counted.get(key)
+    counted[key] = ((known[0] if known else 0) + number, file, line)
+
+
+def _compare_lines(left: _Counted, right: _Counted) -> tuple[LineChange, ...]:
+    changes = []
+    for key in dict.fromkeys((*left, *right)):
+        before, after = left.get(key), right.get(key)
+        numbers = (before[0] if before else 0, after[0] if after else 0)
+        if numbers[0] != numbers[1]:
+            _, file, line = after or before or (0, "", 0)
+            text = key[2] if key[2] != str(line) else ""
+            changes.append(LineChange(key[0], file, line, text, *numbers))
+    return tuple(changes)

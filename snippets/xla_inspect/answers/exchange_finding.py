@@ -1,0 +1,205 @@
+"""The exchanges of a capture, found: lines, axes, what runs meanwhile, and why."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import Origins, find_frame, find_mesh, is_cut_anew, list_collectives, read_groups, read_pairs
+from xla_inspect.answers.collectives import Exchange, Exchanges, Meanwhile, Place
+from xla_inspect.answers.exchange_reasons import MOVERS, Reasons, name_primitive
+from xla_inspect.report import model_launches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from xla_inspect.analysis import Collective, Mesh
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+    from xla_inspect.report import Launched
+
+_STEPS = 200
+_BOOKKEEPING = 64
+"""Bytes and operations of a launch below which it hides no exchange."""
+_MOST_PLACES = 4
+_WRAPPED = re.compile(r"^(?P<name>[\w.]+)\((?P<inner>.*)\)$")
+_SCOPE = re.compile(r"[\w.\[\] '-]+")
+_FRAMEWORK = frozenset(
+    {"body", "branch", "checkpoint", "closed_call", "cond", "custom_jvp_call", "custom_vjp_call", "eval_jaxpr"}
+    | {"pjit", "rematted_computation", "scan", "shard_map", "while"}
+)
+_TRANSFORMS = frozenset({"jit", "jvp", "pjit", "transpose", "vmap", "shard_map", "xla_call"})
+
+
+def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> Exchanges:
+    """Return what the devices of a capture send each other.
+
+    Args:
+        program: The name of the program.
+        capture: The capture, which needs no modules between the passes.
+        axes: Names and sizes of the mesh as the call has it; empty where it has none.
+    """
+    mesh = find_mesh(capture, axes.items())
+    found: list[Exchange] = []
+    devices = 1
+    if capture.after:
+        devices = capture.module.num_partitions
+        found = list(_Finding(capture, mesh).list_exchanges())
+    elif mesh is not None:
+        devices = mesh.size
+    found.sort(key=lambda each: -each.total_bytes)
+    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), capture.error)
+
+
+class _Finding:
+    """What the collectives of one capture are found with."""
+
+    def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
+        self.capture, self.mesh = capture, mesh
+        self.origins = Origins(capture.module)
+        self.reasons = Reasons(capture, mesh, self.origins)
+        self.launched: dict[Instruction, Launched] = {each.launch.scheduled: each for each in model_launches(capture)}
+
+    def list_exchanges(self) -> Iterator[Exchange]:
+        """Yield the exchanges in the module's order."""
+        for collective in list_collectives(self.capture.module):
+            yield self._describe(collective)
+
+    def _describe(self, collective: Collective) -> Exchange:
+        instruction = collective.instruction
+        count = self.capture.module.num_partitions
+        groups = read_groups(instruction.attributes.get("replica_groups", ""), count)
+        pairs = read_pairs(instruction)
+        axes: tuple[str, ...] = ()
+        if self.mesh is not None and self.mesh.size == count:
+            axes = self.mesh.name_pairs(pairs) if pairs else self.mesh.name_axes(groups) if groups else ()
+        group = self._count_along(axes) if pairs and axes else collective.group
+        is_asked = self.reasons.is_asked(collective)
+        result = collective.done if collective.is_async else instruction
+        uses = [use for use, _ in self.origins.find_uses(result)]
+        rematerializes = is_asked is False and is_cut_anew(self.origins, collective)
+        places, inferred = self._find_places(collective, [] if rematerializes else uses)
+        primitive = name_primitive(instruction) or name_primitive(collective.scheduled)
+        asked = {True: primitive, None: ""}
+        return Exchange(
+            name=collective.scheduled.name if collective.is_async else collective.name,
+            kind=collective.kind,
+            shapes=tuple(operand.shape.plain for operand in self.capture.module.operands(instruction)),
+            operand_bytes=collective.operand_bytes,
+            sent_bytes=replace(collective, group=group).sent_bytes,
+            group=group,
+            axes=axes,
+            is_all=group == count,
+            devices=groups[0] if groups and not pairs else (),
+            runs=collective.runs,
+            loops=tuple(loop.name for loop in collective.within),
+            places=places,
+            scope=_name_scope(instruction.op_name or collective.scheduled.op_name or ""),
+            inferred=inferred,
+            is_asked=is_asked,
+            reason=asked[is_asked] if is_asked in asked else self.reasons.explain(collective, axes, uses),
+            arguments=() if is_asked else self.reasons.name_arguments(collective),
+            is_async=collective.is_async,
+            meanwhile=self._find_meanwhile(collective),
+            is_rematerialized=rematerializes,
+        )
+
+    def _count_along(self, axes: Sequence[str]) -> int:
+        sizes = dict(self.mesh.axes) if self.mesh else {}
+        total = 1
+        for axis in axes:
+            total *= sizes[axis]
+        return total
+
+    def _find_places(self, collective: Collective, uses: Sequence[Instruction]) -> tuple[tuple[Place, ...], str]:
+        """Return the lines of a collective, and how they are known where its own instruction says none."""
+        own = [step for step in (collective.instruction, collective.scheduled, collective.done) if self._locate(step)]
+        if collective.kind == "all-gather" and (not own or name_primitive(own[0]) in MOVERS):
+            # Where a value is cut out of a stack of weights, or written in another type, says less than what takes it.
+            taking = self._collect(self._locate(use) for use in uses)
+            if taking:
+                return taking, "" if own else "what takes it"
+        operands = self.capture.module.operands(collective.instruction)
+        if (len(operands) > 1 and collective.kind != "all-to-all") or not own:
+            above = self._collect(self._search(operand, upwards=True) for operand in operands)
+            if above and (not own or len(above) > 1):
+                return above, "" if own else "what it takes"
+        if own:
+            return self._collect([self._locate(own[0])]), ""
+        below = self._collect([self._search(collective.done, upwards=False)])
+        return below, "what takes it" if below else ""
+
+    def _search(self, value: Instruction, *, upwards: bool) -> Place | None:
+        """Return the nearest line of what a value is computed from, or of what it is taken by."""
+        waiting, seen = deque([value]), {value}
+        for _ in range(_STEPS):
+            if not waiting:
+                return None
+            current = waiting.popleft()
+            if place := self._locate(current):
+                return place
+            around = self._list_above(current) if upwards else self.capture.module.users(current)
+            for each in around:
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+        return None
+
+    def _list_above(self, value: Instruction) -> Iterable[Instruction]:
+        module = self.capture.module
+        if value.opcode in {"parameter", "get-tuple-element"}:
+            origin = self.origins.find_origin(value)
+            return (origin,) if origin is not value else ()
+        inside = [called.root for called in module.called(value)] if value.opcode in {"fusion", "async-start"} else []
+        return (*inside, *module.operands(value))
+
+    def _locate(self, instruction: Instruction) -> Place | None:
+        frame = find_frame(self.capture, instruction)
+        if frame is None:
+            return None
+        lines = self.capture.sources.get(frame.file, "").splitlines()
+        text = lines[frame.line - 1].strip() if 0 < frame.line <= len(lines) else ""
+        return Place(frame.file, frame.line, text)
+
+    def _collect(self, places: Iterable[Place | None]) -> tuple[Place, ...]:
+        return tuple(dict.fromkeys(place for place in places if place))[:_MOST_PLACES]
+
+    def _find_meanwhile(self, collective: Collective) -> Meanwhile | None:
+        """Return what the schedule has between start and done, or None where the exchange is not asynchronous."""
+        if not collective.is_async or collective.done is collective.scheduled:
+            return None
+        order = self.capture.module.computation(collective.scheduled.computation).instructions
+        if collective.done.computation != collective.scheduled.computation:
+            return None
+        between = order[order.index(collective.scheduled) + 1 : order.index(collective.done)]
+        work = [self.launched[each] for each in between if each in self.launched]
+        kernels = [each for each in work if each.launch.role == "kernel" and _is_work(each)]
+        times = [each.bound.seconds for each in kernels if each.bound]
+        return Meanwhile(
+            kernels=len(kernels),
+            flops=sum(each.work.flops for each in kernels),
+            moved_bytes=sum(each.bytes for each in kernels),
+            least_seconds=sum(times) if len(times) == len(kernels) and kernels else None,
+        )
+
+
+def _is_work(launched: Launched) -> bool:
+    """Return whether a launch does more than to count a loop's trips or find a place."""
+    return launched.bytes + launched.on_chip + launched.work.flops > _BOOKKEEPING
+
+
+def _name_scope(op_name: str) -> str:
+    """Return the scopes that a program names around an operation, without what JAX and its transformations add."""
+    scopes: list[str] = []
+    backward = False
+    for part in op_name.partition(":")[0].split("/")[:-1]:
+        backward |= part.startswith("transpose(")
+        name = part
+        while match := _WRAPPED.match(name):
+            # jit(name) is a function, and jvp(name) a scope that is differentiated.
+            name = "" if match["name"] in {"jit", "pjit"} else match["inner"]
+        if _SCOPE.fullmatch(name) and name not in _FRAMEWORK and name not in _TRANSFORMS:
+            scopes.append(name)
+    return "/".join((*scopes, *(["backward"] if backward else [])))

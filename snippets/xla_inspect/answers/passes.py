@@ -1,0 +1,269 @@
+"""Where the time of a compile goes: tracing, passes, code generation; and which part of the program makes the work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.program_parts import count_parts, list_constants, list_repeats
+from xla_inspect.report import title
+from xla_inspect.units import format_bytes, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.program_parts import LargeConstant, ProgramPart, RepeatedLine
+    from xla_inspect.captured import Capture
+
+FEW, SHORT = 12, 6
+"""How many rows of the longer tables are shown, and of the shorter."""
+
+# Of which share of the whole, and above how many seconds, a cost is worth a word.
+_SHARE, _SECONDS, _REPEATS = 0.1, 0.5, 4
+_LARGE = 1 << 20
+_NAME = 42
+
+
+@dataclass(frozen=True)
+class PassTime:
+    """What one pass took in one pipeline, all its runs together.
+
+    Attributes:
+        name: The pass.
+        pipeline: The pipeline that ran it.
+        runs: How often it ran.
+        changed: How many of the runs changed the module.
+        seconds: Without what ran inside it that is a run of its own.
+        share: Of all of the compile, tracing and lowering among it.
+    """
+
+    name: str
+    pipeline: str
+    runs: int
+    changed: int
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class PassEffect:
+    """What one run of a pass did to the size of the module, in instructions."""
+
+    name: str
+    pipeline: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class CompileTimes(Answer):
+    """Where the time of one compile went, and what of the program it went into.
+
+    Attributes:
+        program: The name of the program.
+        asked: What was asked about, as on the command line.
+        target: The short name of the target.
+        seconds: Tracing, lowering and compiling together, on the machine that compiled.
+        phases: What they consist of, in order, in seconds.
+        is_stepped: Whether the module was written after each pass, which took a part of the time.
+        passes: Each pass by pipeline, the longest first.
+        effects: What each run that changed the module did to its size, where `is_stepped`.
+        parts: The program by module and named scope.
+        constants: Large arrays that are a part of the program.
+        repeats: Lines of Python whose operations are there several times, unrolled.
+        error: What the compiler said where it gave up, or an empty string.
+        limit: How many rows of the longer tables are told, 0 for all.
+    """
+
+    program: str
+    asked: str
+    target: str
+    seconds: float
+    phases: Mapping[str, float]
+    is_stepped: bool
+    passes: tuple[PassTime, ...]
+    effects: tuple[PassEffect, ...]
+    parts: tuple[ProgramPart, ...]
+    constants: tuple[LargeConstant, ...]
+    repeats: tuple[RepeatedLine, ...]
+    error: str
+    limit: int = FEW
+
+    @property
+    def holds(self) -> bool:
+        """Whether the compiler made a program of it."""
+        return not self.error
+
+    def tell(self) -> Iterator[Part]:
+        """Yield the sentence, the tables, and what would help."""
+        yield self._say()
+        if self.is_stepped:
+            yield "The times hold the writing of the module after each pass, without which a compile is shorter."
+        rows = [(name, _seconds(taken), _percent(taken, self.seconds)) for name, taken in self.phases.items()]
+        yield Table(("phase", "time", "share"), tuple(rows), (1, 2), "Where the time goes, on this machine")
+        yield from self._tell_passes()
+        yield from self._tell_effects()
+        yield from self._tell_parts()
+        yield from self._tell_constants()
+        yield from self._advise()
+
+    def _say(self) -> str:
+        ranked = sorted(self.phases.items(), key=lambda item: -item[1])
+        where = ", ".join(f"{name} {_percent(taken, self.seconds)}" for name, taken in ranked[:4] if taken)
+        verb = "gave up after" if self.error else "took"
+        said = f"{self.program} for {title(self.target)}: the compile {verb} {_seconds(self.seconds)} on this machine"
+        return f"{said}: {where}." if where else f"{said}."
+
+    def _cut(self, rows: Sequence[tuple[str, ...]], least: int = FEW) -> tuple[tuple[str, ...], ...]:
+        return tuple(rows[: min(self.limit, least)] if self.limit else rows)
+
+    def _tell_passes(self) -> Iterator[Part]:
+        if not any(each.seconds for each in self.passes):
+            yield "What single passes took was not recorded."
+            return
+        rows = [
+            (
+                _seconds(each.seconds),
+                _percent(each.seconds, self.seconds),
+                str(each.runs),
+                str(each.changed),
+                shorten(f"{each.name} ({each.pipeline})", _NAME),
+            )
+            for each in self.passes
+        ]
+        columns = ("time", "share", "runs", "changed", "pass (pipeline)")
+        shown = self._cut(rows)
+        counted = f"{len(shown)} of {len(rows)}, the longest" if len(shown) < len(rows) else "all"
+        yield Table(columns, shown, (0, 1, 2, 3), f"Passes: {counted}")
+
+    def _tell_effects(self) -> Iterator[Part]:
+        if not self.effects:
+            return
+        rows = [
+            (str(number), str(each.before), str(each.after), shorten(f"{each.name} ({each.pipeline})", _NAME))
+            for number, each in enumerate(self.effects, 1)
+        ]
+        columns = ("", "before", "after", "pass (pipeline)")
+        yield Table(columns, tuple(rows), (0, 1, 2), "What changed the module, by instructions")
+
+    def _tell_parts(self) -> Iterator[Part]:
+        rows = [
+            (
+                *(str(number) for number in (part.equations, part.operations, part.before, part.after)),
+                str(part.repeats) if part.repeats > 1 else "",
+                shorten(part.path or "(none: parameters and the like)", _NAME - 10),
+            )
+            for part in self.parts
+        ]
+        columns = ("jaxpr", "StableHLO", "HLO", "optimized", "times", "part of the program")
+        yield Table(columns, self._cut(rows), (0, 1, 2, 3, 4), "Operations by part of the program")
+        repeated = [
+            (str(line.times), str(line.operations), line.place, shorten(line.text, _NAME)) for line in self.repeats
+        ]
+        if repeated:
+            yield Table(
+                ("times", "operations", "line", ""), self._cut(repeated, SHORT), (0, 1), "The same line many times"
+            )
+
+    def _tell_constants(self) -> Iterator[Part]:
+        if not self.constants:
+            return
+        rows = [
+            (format_bytes(each.bytes), shorten(each.type, 24), each.place or "unknown", each.origin)
+            for each in self.constants
+        ]
+        title_ = "Arrays of more than 1 KiB that are a part of the program"
+        yield Table(("size", "array", "line", "where from"), self._cut(rows, SHORT), (0,), title_)
+
+    def _advise(self) -> Iterator[Part]:
+        for words, text in _SUSPECTS.items():
+            taken = sum(each.seconds for each in self.passes if any(word in each.name for word in words))
+            if taken > _SECONDS and taken > _SHARE * self.seconds:
+                yield Hint(text.format(time=_seconds(taken)))
+        large = [each for each in self.constants if each.bytes >= _LARGE]
+        if large:
+            total = format_bytes(sum(each.bytes for each in large))
+            yield Hint(f"{total} of constants are compiled in: pass such arrays as arguments, and nothing folds them.")
+        unrolled = [part for part in self.parts if part.repeats >= _REPEATS]
+        if unrolled:
+            most = max(unrolled, key=lambda part: part.before)
+            yield Hint(
+                f"{most.path} is there {most.repeats} times: jax.lax.scan over stacked parameters compiles it once."
+            )
+        if not self.is_stepped:
+            yield Hint("What each pass changed:", suggest("passes", self.asked, "--changes"))
+
+
+_SUSPECTS = {
+    ("constant_folding", "constant-folding"): (
+        "Constant folding took {time}: what is computed from constants alone is computed by the compiler; "
+        "pass the arrays as arguments, or compute them before."
+    ),
+    ("config-assigner", "autotuner", "algorithm-picker"): (
+        "Choosing among kernels took {time}: the compiler makes candidates of code for matrix products."
+    ),
+}
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+
+
+def _percent(part: float, whole: float) -> str:
+    share = part / whole if whole else 0.0
+    return f"{share:.0%}" if share >= 0.01 or not part else "<1%"  # noqa: PLR2004 - a percent
+
+
+def explain_passes(program: str, capture: Capture, asked: str, *, depth: int = 2, limit: int = FEW) -> CompileTimes:
+    """Return where the time of a capture's compile went.
+
+    Args:
+        program: The name of the program.
+        capture: The program on one target; what changed the module is told where it holds the passes.
+        asked: What was asked about, as on the command line.
+        depth: How many levels of scopes parts of the program are told apart by.
+        limit: How many rows of the longer tables are told, 0 for all.
+    """
+    times = capture.times
+    phases = {"tracing": times.tracing, "lowering": times.lowering, **(times.phases or {"compiling": times.compiling})}
+    total = times.tracing + times.lowering + times.compiling
+    return CompileTimes(
+        program=program,
+        asked=asked,
+        target=capture.target,
+        seconds=total,
+        phases=phases,
+        is_stepped=capture.is_stepped,
+        passes=_sum_passes(capture, total),
+        effects=_list_effects(capture),
+        parts=count_parts(capture, depth),
+        constants=list_constants(capture),
+        repeats=list_repeats(capture),
+        error=capture.error,
+        limit=limit,
+    )
+
+
+def _sum_passes(capture: Capture, total: float) -> tuple[PassTime, ...]:
+    runs, changed, seconds = Counter[tuple[str, str]](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    taken = capture.times.passes or (0.0,) * len(capture.runs)
+    for run, own in zip(capture.runs, taken, strict=True):
+        key = run.name, run.pipeline
+        runs[key] += 1
+        changed[key] += run.changed
+        seconds[key] += own  # type: ignore[assignment]  # a counter of seconds
+    return tuple(
+        PassTime(*key, runs[key], changed[key], float(own), own / total if total else 0.0)
+        for key, own in seconds.most_common()
+    )
+
+
+def _list_effects(capture: Capture) -> tuple[PassEffect, ...]:
+    counts = capture.instruction_counts
+    return tuple(
+        PassEffect(change.name, change.pipeline, before, after)
+        for change, before, after in zip(capture.passes, counts, counts[1:], strict=False)
+    )

@@ -1,0 +1,352 @@
+"""What a script let JAX trace and compile: each function and call, how long it took, and why it was not the first."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import Difference, find_nearest
+from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.plural import plural
+from xla_inspect.units import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from xla_inspect.analysis import Compilation, ScriptRun, Signature
+    from xla_inspect.answers.answer import Part
+
+ADVICE: Mapping[str, str] = {
+    "shape": "pad it to one shape, or to a few, or leave out what is left over",
+    "dtype": "convert it to one type before the call",
+    "weak type": "pass the same kind of number each time, such as jnp.float32(x)",
+    "PRNG key": "make all keys alike, with jax.random.key",
+    "static value": "pass it as an array, unless a shape or a Python branch depends on it",
+    "static object": "make it once, or give its class __eq__ and __hash__, or pass what it holds as arguments",
+    "structure": "pass containers of one structure, with zeros for what is missing",
+    "sharding": "place it before the first call as the results of the step are, with jax.device_put or in_shardings",
+    "keyword": "pass it in one way, by position or by keyword",
+    "new function": "make the function and jit it once, outside of the loop",
+    "jit options": "jit it once, with the same options",
+    "setting of JAX": "set it once, before the first call",
+    "dropped": "see what drops it, such as jax.clear_caches()",
+}
+"""What would save a compile, by the kind of difference."""
+
+_NAME, _WHERE = 24, 36
+"""Characters of a name, and of a name with its place."""
+
+_NAMED, _ROWS, _SHOWN = 5, 12, 3
+"""How many functions that are compiled once are named, and how many causes and pieces of advice are given."""
+
+_MUCH = 0.1
+"""The share of a script's time from which on the operations of one line are told."""
+
+CONTROL = ("scan", "while", "while_loop", "cond", "map", "associative_scan")
+"""Operations of JAX that run a function of the reader's, which is compiled anew where it is another each time."""
+
+
+@dataclass(frozen=True)
+class TracedCall:
+    """One call that JAX had to trace, to lower or to compile.
+
+    Attributes:
+        where: The line that called, as FILE:LINE.
+        traces: How many times it was traced.
+        compiles: How many times the compiler ran.
+        tracing_seconds: How long it was traced.
+        lowering_seconds: How long it was lowered.
+        compiling_seconds: How long XLA compiled.
+        nearest: Which earlier call of the function was most like it, counted from none; None for the first.
+        differences: In what it differs from that, what is most telling first.
+    """
+
+    where: str
+    traces: int
+    compiles: int
+    tracing_seconds: float
+    lowering_seconds: float
+    compiling_seconds: float
+    nearest: int | None
+    differences: tuple[Difference, ...]
+
+    @property
+    def seconds(self) -> float:
+        """How long all of it took."""
+        return self.tracing_seconds + self.lowering_seconds + self.compiling_seconds
+
+
+@dataclass(frozen=True)
+class TracedFunction:
+    """A function that the script jits.
+
+    Attributes:
+        name: Its name.
+        defined: Where it is defined, as FILE:LINE.
+        calls: Those that JAX had to trace, to lower or to compile, in order.
+    """
+
+    name: str
+    defined: str
+    calls: tuple[TracedCall, ...]
+
+    @property
+    def compiles(self) -> int:
+        """How many times the compiler ran for it."""
+        return sum(call.compiles for call in self.calls)
+
+    @property
+    def seconds(self) -> float:
+        """How long all of its calls took to be traced, lowered and compiled."""
+        return sum(call.seconds for call in self.calls)
+
+
+@dataclass(frozen=True)
+class OwnOperations:
+    """Operations of JAX that one line of the script runs one by one.
+
+    Attributes:
+        where: The line, as FILE:LINE.
+        operations: How many times each was compiled, by name.
+        seconds: How long they took to be traced, lowered and compiled.
+    """
+
+    where: str
+    operations: Mapping[str, int]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Recompiles(Answer):
+    """What a script let JAX trace and compile.
+
+    Attributes:
+        script: The script, as it was named.
+        script_seconds: How long it ran, on this machine.
+        functions: What it jits, what took longest first.
+        own: Operations of JAX that it runs one by one, by line, what took longest first.
+        at_most: How many compiles of a function are allowed, or None.
+    """
+
+    script: str
+    script_seconds: float
+    functions: tuple[TracedFunction, ...]
+    own: tuple[OwnOperations, ...]
+    at_most: int | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether no function is compiled more often than is allowed."""
+        return self.at_most is None or all(function.compiles <= self.at_most for function in self.functions)
+
+    @property
+    def own_compiles(self) -> int:
+        """How many times the compiler ran for operations of JAX's own."""
+        return sum(sum(each.operations.values()) for each in self.own)
+
+    @property
+    def seconds(self) -> float:
+        """How long all tracing, lowering and compiling took."""
+        return sum(each.seconds for each in self.functions) + sum(each.seconds for each in self.own)
+
+    def tell(self) -> Iterator[Part]:
+        """Yield the sentence, the functions, what made each compile again, and what would save it."""
+        again = [function for function in self.functions if len(function.calls) > 1]
+        yield self._say_all(again)
+        if self.functions or self.own:
+            yield self._list_functions()
+        if again:
+            yield from self._list_causes(again)
+        yield from self._tell_own()
+        yield from self._advise(again)
+
+    def _say_all(self, again: Sequence[TracedFunction]) -> str:
+        compiles = sum(function.compiles for function in self.functions)
+        functions = plural(len(self.functions), "function")
+        share = f"took {_write(self.seconds)} s of the {_write(self.script_seconds)} s of {self.script} on this machine"
+        own = f" and {plural(self.own_compiles, 'operation')} of JAX's own" if self.own_compiles else ""
+        said = f"{plural(compiles, 'compile')} of {functions}{own} {share}"
+        if not self.functions:
+            counted = plural(self.own_compiles, "compile")
+            return f"{counted} of operations of JAX's own {share}: it jits no function itself."
+        over = [
+            function for function in self.functions if self.at_most is not None and function.compiles > self.at_most
+        ]
+        if over:
+            named = ", ".join(f"{each.name} {each.compiles} times" for each in over)
+            return f"{said}; compiled more often than {self.at_most}: {named}."
+        if not again:
+            return f"{said}: each function once."
+        worst = max(again, key=_lost)
+        differing = Counter(
+            f"{each.argument or 'the function'} ({each.kind})" for call in worst.calls for each in call.differences[:1]
+        )
+        saved = sum(map(_lost, again))
+        return (
+            f"{said}; {_write(saved)} s were for calls unlike earlier ones, most for {worst.name}, "
+            f"by {differing.most_common(1)[0][0]}."
+        )
+
+    def _list_functions(self) -> Table:
+        many = [function for function in self.functions if len(function.calls) > 1]
+        once = [function for function in self.functions if len(function.calls) == 1]
+        # Of what is compiled once, what took longest is named, and the rest summed up.
+        named = once if len(once) <= _NAMED + 1 else once[:_NAMED]
+        rows = [_describe(_call(each), each.calls) for each in (*many, *named)]
+        if rest := once[len(named) :]:
+            calls = [call for function in rest for call in function.calls]
+            rows.append(_describe(f"{len(rest)} more, once each", calls))
+        if self.own:
+            seconds = sum(each.seconds for each in self.own)
+            rows.append(("JAX's own operations", "", str(self.own_compiles), _write(seconds), "", "", ""))
+        columns = ("function", "traced", "compiled", "s", "trace", "lower", "XLA")
+        return Table(columns, tuple(rows), (1, 2, 3, 4, 5, 6), "Compiles by function, in seconds on this machine")
+
+    def _list_causes(self, again: Sequence[TracedFunction]) -> Iterator[Table]:
+        rows: list[tuple[str, ...]] = []
+        for function in again:
+            grouped: dict[tuple[str, ...], list[TracedCall]] = defaultdict(list)
+            for call in function.calls[1:]:
+                first = call.differences[0]
+                grouped[(call.where, first.kind, first.argument)].append(call)
+            for (where, *_), calls in sorted(grouped.items(), key=lambda item: -sum(call.seconds for call in item[1])):
+                seconds = sum(call.seconds for call in calls)
+                what = _tell_difference(calls)
+                rows.append((shorten(function.name, _NAME), str(len(calls)), _write(seconds), f"{where}: {what}"))
+        left = rows[_ROWS:]
+        title = "Calls unlike any before" + (f": {_ROWS} of {len(rows)} causes, all with --json" if left else "")
+        yield Table(("function", "times", "s", "where, and what differed"), tuple(rows[:_ROWS]), (1, 2), title)
+
+    def _tell_own(self) -> Iterator[Part]:
+        for each in self.own:
+            name, count = max(each.operations.items(), key=lambda item: (item[0] in CONTROL, item[1]))
+            where = f"at {each.where}" if each.where else "somewhere"
+            if name in CONTROL and count > 1:
+                yield (
+                    f"JAX's own operations: {name} {where} was compiled {count} times, {_write(each.seconds)} s, with "
+                    "another function to run each time; under jax.jit it is part of one program."
+                )
+                return
+            if each.seconds > _MUCH * self.script_seconds:
+                many = sum(each.operations.values())
+                yield (
+                    f"JAX's own operations: {many} of the {self.own_compiles} {where}, {_write(each.seconds)} s; run "
+                    "one by one each is a program, and under jax.jit all are one."
+                )
+                return
+
+    def _advise(self, again: Sequence[TracedFunction]) -> Iterator[Hint]:
+        lost: dict[str, float] = defaultdict(float)
+        for function in again:
+            for call in function.calls[1:]:
+                lost[call.differences[0].kind] += call.seconds
+        for kind, seconds in sorted(lost.items(), key=lambda item: -item[1])[:_SHOWN]:
+            yield Hint(f"{kind}, {_write(seconds)} s: {ADVICE[kind]}.")
+
+
+def _lost(function: TracedFunction) -> float:
+    return sum(call.seconds for call in function.calls[1:])
+
+
+def _call(function: TracedFunction) -> str:
+    """Return a function's name with where it is defined, as far as there is room."""
+    place = function.defined.rpartition("/")[2]
+    return f"{shorten(function.name, max(_WHERE - len(place) - 3, _SHOWN))} ({place})" if place else function.name
+
+
+def _write(seconds: float) -> str:
+    return f"{seconds:.2f}" if seconds < 1 else f"{seconds:.1f}"
+
+
+def _describe(name: str, calls: Sequence[TracedCall]) -> tuple[str, ...]:
+    return (
+        name,
+        str(sum(call.traces for call in calls)),
+        str(sum(call.compiles for call in calls)),
+        _write(sum(call.seconds for call in calls)),
+        _write(sum(call.tracing_seconds for call in calls)),
+        _write(sum(call.lowering_seconds for call in calls)),
+        _write(sum(call.compiling_seconds for call in calls)),
+    )
+
+
+def _tell_difference(calls: Sequence[TracedCall]) -> str:
+    """Return what differed in calls that differ likewise: the first change, and the last."""
+    first, last = calls[0].differences[0], calls[-1].differences[0]
+    if first.kind == "new function":
+        told = "a function made anew, and jitted"
+    elif first.kind == "dropped":
+        told = "nothing differs: JAX had dropped what it compiled"
+    else:
+        change = f"{first.before} -> {first.after}"
+        if len(calls) > 1 and last.after != first.after:
+            change += f", ... -> {last.after}"
+        more = f", and {plural(first.more, 'other part')} of it" if first.more else ""
+        told = f"{first.argument}: {first.kind} {change}{more}"
+    others = [f"{each.argument} ({each.kind})" if each.argument else each.kind for each in calls[0].differences[1:]]
+    return f"{told}; also {', '.join(others[:2])}" if others else told
+
+
+def explain_recompiles(run: ScriptRun, at_most: int | None = None) -> Recompiles:
+    """Return what a script let JAX trace and compile, and why again.
+
+    Args:
+        run: The script, which ran.
+        at_most: How many compiles of a function are allowed, or None.
+    """
+    by_function: dict[tuple[str, str], list[Compilation]] = defaultdict(list)
+    by_line: dict[str, list[Compilation]] = defaultdict(list)
+    for each in run.compilations:
+        if each.own:
+            by_line[each.where].append(each)
+        else:
+            by_function[(each.function, each.defined)].append(each)
+    functions = [TracedFunction(name, at, _compare(calls)) for (name, at), calls in by_function.items()]
+    own = [
+        OwnOperations(
+            where,
+            dict(
+                Counter({each.function: 0 for each in calls})
+                + Counter(each.function for each in calls if each.compiles)
+            ),
+            sum(each.seconds for each in calls),
+        )
+        for where, calls in by_line.items()
+    ]
+    return Recompiles(
+        run.script,
+        run.seconds,
+        tuple(sorted(functions, key=lambda each: -each.seconds)),
+        tuple(sorted((each for each in own if each.operations), key=lambda each: -each.seconds)),
+        at_most,
+    )
+
+
+def _compare(calls: Sequence[Compilation]) -> tuple[TracedCall, ...]:
+    found: list[TracedCall] = []
+    earlier: list[Signature] = []
+    for call in calls:
+        nearest: int | None = None
+        differences: tuple[Difference, ...] = ()
+        if found:
+            nearest, differences = (
+                find_nearest(earlier, call.signature)
+                if call.signature and earlier
+                else (len(found) - 1, (Difference("dropped", "", "", ""),))
+            )
+        if call.signature:
+            earlier.append(call.signature)
+        found.append(
+            TracedCall(
+                call.where,
+                call.traces,
+                call.compiles,
+                call.tracing_seconds,
+                call.lowering_seconds,
+                call.compiling_seconds,
+                nearest,
+                differences,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,85 @@
+"""Shardings as a program writes them, `P('data', None)`, read from what a module says of its values."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import product
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.analysis import Mesh
+    from xla_inspect.hlo import Instruction
+
+_NAMED = re.compile(r"\{mesh\[[^\]]*\],\s*\[(?P<dimensions>.*?)\](?:,|\})")
+_DIMENSION = re.compile(r"\{([^{}]*)\}")
+_AXIS = re.compile(r"'([^']*)'(:\(\d+\)\d+)?")
+_TILED = re.compile(r"\{devices=\[(?P<tiles>[\d,]+)\]<=\[(?P<sizes>[\d,]+)\](?:T\((?P<order>[\d,]+)\))?(?P<rest>.*?)\}")
+
+
+def find_sharding(instruction: Instruction, mesh: Mesh | None) -> str:
+    """Return how a value is spread, as far as its instruction says, or an empty string.
+
+    Args:
+        instruction: An instruction of a module that is not partitioned yet.
+        mesh: The mesh that names the axes.
+    """
+    return name_sharding(instruction.attributes.get("sharding", ""), mesh)
+
+
+def name_sharding(text: str, mesh: Mesh | None) -> str:
+    """Return a sharding as printed in HLO in the words of `PartitionSpec`, or as it is where they do not fit.
+
+    Args:
+        text: Such as `{mesh['a'=4,'b'=2], [{'a'}, {}]}` or `{devices=[4,2]<=[8]}`.
+        mesh: The mesh that names the axes.
+    """
+    if text == "{replicated}":
+        return "P()"
+    if match := _NAMED.match(text):
+        return _spell([_AXIS.findall(part) for part in _DIMENSION.findall(match["dimensions"])])
+    if (match := _TILED.match(text)) and mesh is not None:
+        return _name_tiles(match, mesh) or text
+    return text
+
+
+def _spell(dimensions: Sequence[Sequence[tuple[str, str]]]) -> str:
+    parts = []
+    for axes in dimensions:
+        names = [f"'{name}{part}'" for name, part in axes]
+        parts.append("None" if not names else names[0] if len(names) == 1 else f"({', '.join(names)})")
+    return f"P({', '.join(parts)})"
+
+
+def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
+    """Return the axes along which each dimension is cut, or an empty string where the cuts are along no axes."""
+    tiles = [int(size) for size in match["tiles"].split(",")]
+    sizes = [int(size) for size in match["sizes"].split(",")]
+    if math.prod(tiles) != mesh.size or math.prod(sizes) != mesh.size:
+        return ""
+    order = [int(at) for at in match["order"].split(",")] if match["order"] else list(range(len(sizes)))
+    strides = [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
+    devices = [
+        sum(value * strides[at] for value, at in zip(place, order, strict=True))
+        for place in product(*(range(sizes[at]) for at in order))
+    ]
+    tile_of = dict(zip(devices, product(*map(range, tiles)), strict=True))
+    rank = len(tiles) - ("last_tile_dim" in match["rest"])
+    found = [_find_axes(mesh, tile_of, at, tiles[at]) for at in range(rank)]
+    return "" if None in found else _spell([[(name, "") for name in axes or ()] for axes in found])
+
+
+def _find_axes(mesh: Mesh, tile_of: Mapping[int, tuple[int, ...]], at: int, size: int) -> tuple[str, ...] | None:
+    """Return the axes whose coordinates make up the tile's number along a dimension, the outermost first."""
+    device_at = {place: device for device, place in mesh.places.items()}
+    origin = (0,) * len(mesh.axes)
+    strides: list[tuple[int, str]] = []
+    for number, (name, length) in enumerate(mesh.axes):
+        step = (*origin[:number], 1, *origin[number + 1 :])
+        if length > 1 and (moved := tile_of[device_at[step]][at] - tile_of[device_at[origin]][at]):
+            strides.append((moved, name))
+    strides.sort(reverse=True)
+    total = math.prod(dict(mesh.axes)[name] for _, name in strides)
+    return tuple(name for _, name in strides) if total == size and all(moved > 0 for moved, _ in strides) else None

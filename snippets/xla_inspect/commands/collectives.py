@@ -1,0 +1,31 @@
+"""`xla-inspect collectives`: what devices send each other, by line, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers import find_exchanges
+from xla_inspect.commands import question
+from xla_inspect.compilation import USUAL
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from xla_inspect.answers import Answer
+    from xla_inspect.subject import Subject
+
+__all__ = ["USUAL", "add_arguments", "ask"]
+
+
+def add_arguments(_: argparse.ArgumentParser) -> None:
+    """Add nothing: it takes what all questions take."""
+
+
+def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
+    """Yield one answer for each target."""
+    del options
+    axes = dict(subject.call.settings.get("mesh") or {}) if subject.call else {}
+    yield from question.answer_each(
+        subject, targets, lambda target: find_exchanges(subject.name, subject.capture(target), axes)
+    )

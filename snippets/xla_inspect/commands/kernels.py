@@ -1,0 +1,146 @@
+"""`xla-inspect kernels SUBJECT [NAME]`: what is launched, its lines and work; with a profile, what took how long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers import USUAL_ROWS, Names, join_times, rank_launches
+from xla_inspect.commands import question
+from xla_inspect.compilation import USUAL, count_registers
+from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.targets import find
+from xla_inspect.traces import measure, open_trace, write_labelled
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from xla_inspect.answers import Answer, Kernels, KernelTimes
+    from xla_inspect.captured import Capture
+    from xla_inspect.subject import Subject
+    from xla_inspect.traces import Source, Timing
+
+__all__ = ["USUAL", "add_arguments", "ask", "take_names"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add which launches are told."""
+    which = parser.add_argument_group("which are shown")
+    which.add_argument(
+        "--kernel",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="tell this one in detail; may repeat, and may follow the subject without --kernel",
+    )
+    which.add_argument("--rows", metavar="N", type=int, default=USUAL_ROWS, help="how many (default: %(default)s)")
+    which.add_argument("--all", action="store_true", help="all of them")
+    measured = parser.add_argument_group("what was measured")
+    measured.add_argument(
+        "--trace",
+        metavar="FILE",
+        type=Path,
+        help="a profile: .xplane.pb, a Chrome trace, or what nsys stats --format csv prints; or its folder",
+    )
+    measured.add_argument(
+        "--label", metavar="OUT", type=Path, help="write it as a Chrome trace, .json or .json.gz, with the lines in it"
+    )
+
+
+def take_names(options: argparse.Namespace) -> None:
+    """Take the words after the subject for names of launches; those after a script are its own arguments."""
+    if options.subject[0] != "run":
+        options.kernel = [*options.kernel, *options.subject[1:]]
+        options.subject = options.subject[:1]
+
+
+def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
+    """Yield an answer for each target.
+
+    Raises:
+        InspectError: No target has a launch that was named.
+    """
+    if options.trace or options.label:
+        yield from _ask_trace(subject, targets, options)
+        return
+    refused: list[InspectError] = []
+    answered = False
+    for made in question.answer_each(subject, targets, subject.capture):
+        capture = made.retold(program=subject.name)
+        try:
+            yield _ask_one(capture, options)
+        except InspectError as error:
+            # Compilers name their launches each in its own way: one of them may know the name.
+            refused.append(InspectError(f"{capture.target}: {error}"))
+        else:
+            answered = True
+    if refused and not answered:
+        raise refused[0]
+    for refusal in refused:
+        question.say(str(refusal))
+
+
+def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[KernelTimes]:
+    """Yield what a profile measured, for the targets that it may be of.
+
+    Raises:
+        InspectError: There is no profile, or it cannot be read; or the file to write is there.
+    """
+    if not options.trace:
+        message = "--label writes a profile with the lines in it: say which with --trace FILE"
+        raise InspectError(message)
+    if options.label:
+        question.check_output(options.label, force=options.force)
+    source = open_trace(options.trace)
+    timing = measure(source)
+    # Of targets that nobody named, those of the kind that the profile is of.
+    alike = [] if options.target else [target for target in targets if find(target).kind == timing.device]
+    for capture in question.answer_each(subject, (alike or targets)[: 1 if options.label else None], subject.capture):
+        if not capture.after:
+            message = (
+                f"{subject.name} does not compile for {capture.target}, so nothing can be joined to it\n"
+                f"why is said by: xla-inspect kernels {' '.join(options.subject)} --target {capture.target}"
+            )
+            raise InspectError(message)
+        yield _join(capture.retold(program=subject.name), (source, timing), options)
+
+
+def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.Namespace) -> KernelTimes:
+    source, timing = measured
+    if not timing.names_instructions and source.has_starts:
+        # Only what runs before and after them tells of which launch kernels of libraries are.
+        timing = measure(source, Names(capture).symbols)
+    labelled = 0
+    if options.label:
+        labelled, _ = write_labelled(source, options.label, Names(capture).label)
+    return join_times(
+        capture,
+        timing,
+        question.retype(options, capture.target),
+        shown=len(capture.after) if options.all else max(options.rows, 0),
+        labelled=(str(options.label), labelled) if options.label else ("", 0),
+    )
+
+
+def _ask_one(capture: Capture, options: argparse.Namespace) -> Kernels:
+    def tell(registers: dict[str, tuple[int, int, int]] | str) -> Kernels:
+        return rank_launches(
+            capture,
+            question.retype(options, capture.target),
+            names=options.kernel,
+            shown=len(capture.after) if options.all else max(options.rows, 0),
+            registers=registers,
+        )
+
+    answer = tell("")
+    told = [row for row in answer.launches if row.name in answer.named] or answer.launches[: answer.shown]
+    symbols = {row.symbol for row in told if row.symbol}
+    if not symbols:
+        return answer
+    try:
+        return tell(count_registers(capture, symbols))
+    except TargetUnavailableError as error:
+        return tell(f"Registers are not known here: {error.reason}.")
+    except InspectError as error:
+        return tell(f"Registers are not known: {error}.")

@@ -1,0 +1,217 @@
+"""A script that runs unchanged, and what it lets JAX compile: `run SCRIPT.py ARGS`, or `run -m package.module ARGS`."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import time
+import types
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import jax_private, targets
+from xla_inspect.analysis import ScriptRun
+from xla_inspect.errors import InspectError
+from xla_inspect.subject.loading import put_on_path
+from xla_inspect.subject.subject import Subject
+from xla_inspect.subject.watching import ReachedError, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from xla_inspect.subject.noted import Noted
+    from xla_inspect.subject.request import Request
+
+
+def read_script(request: Request) -> Subject:
+    """Return the subject that a script's function is, or what all of a script let JAX compile.
+
+    Raises:
+        InspectError: There is no such script, it ends with an error status, or nothing of it can be asked about.
+    """
+    name, words, code, module = _find_code(request)
+    targets.simulate_cpus(request.devices)
+    watch = Watch(request.only, signed=request.whole)
+    begun = time.perf_counter()
+    with _watched(watch), _as_main(module, words):
+        _run(code, module, name)
+    seconds = time.perf_counter() - begun
+    jax_private.leave_meshes()
+    if request.whole:
+        return Subject(name, script=ScriptRun(name, seconds, watch.compilations))
+    noted = _choose(request.only, watch, name)
+    others = {each.name for each in watch.noted} - {noted.name}
+    return Subject(noted.name, noted.call, others=tuple(sorted(others)))
+
+
+def _find_code(request: Request) -> tuple[str, list[str], types.CodeType, types.ModuleType]:
+    """Return a script's name, the words that it is told, its code, and the module that it will be, `__main__`."""
+    words = request.words[1:]
+    if not words or words == ("-m",):
+        message = "run what? Write run SCRIPT.py and its arguments, or run -m package.module and its arguments"
+        raise InspectError(message)
+    module = types.ModuleType("__main__")
+    module.__dict__["__builtins__"] = builtins
+    if words[0] == "-m":
+        put_on_path(Path.cwd())
+        spec = _find_spec(words[1])
+        code = spec.loader.get_code(spec.name) if isinstance(spec.loader, importlib.abc.InspectLoader) else None
+        if code is None:
+            message = f"{words[1]} holds no Python to run"
+            raise InspectError(message)
+        module.__spec__, module.__loader__, module.__package__ = spec, spec.loader, spec.parent
+        module.__file__ = spec.origin
+        return words[1], [str(spec.origin), *words[2:]], code, module
+    path = Path(words[0])
+    if path.is_dir():
+        path /= "__main__.py"
+    if not path.is_file():
+        message = f"no file {path}"
+        raise InspectError(message)
+    put_on_path(path.absolute().parent)
+    module.__file__ = str(path.absolute())
+    module.__package__ = None
+    try:
+        code = compile(path.read_bytes(), str(path.absolute()), "exec", dont_inherit=True)
+    except ValueError as error:
+        message = f"{path} is no Python file: {error}"
+        raise InspectError(message) from error
+    return words[0], list(words), code, module
+
+
+def _find_spec(name: str) -> importlib.machinery.ModuleSpec:
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = importlib.util.find_spec(f"{name}.__main__")
+    except ModuleNotFoundError as error:
+        if not f"{name}.".startswith(f"{error.name}."):
+            raise
+        spec = None
+    except ValueError:
+        spec = None
+    if spec is None:
+        message = f"there is no module {name!r} to run, from {Path.cwd()}; a package needs a __main__"
+        raise InspectError(message)
+    return spec
+
+
+def _run(code: types.CodeType, module: types.ModuleType, name: str) -> None:
+    """Run a script to its end, or to the function that is asked about.
+
+    Raises:
+        InspectError: It ends with another exit status than 0.
+    """
+    try:
+        exec(code, module.__dict__)  # noqa: S102 - the reader's script is what is asked about
+    except ReachedError:
+        return
+    except SystemExit as left:
+        status = left.code
+    except BaseException as left:
+        # `os._exit`, which ends no process of ours.
+        if type(left).__name__ != "LeftError":
+            raise
+        status = left.args[0]
+    else:
+        return
+    if status not in {None, 0}:
+        message = (
+            f"{name} ended with sys.exit({status!r}); it has to run through, or as far as the function that is asked "
+            "about: --only NAME"
+        )
+        raise InspectError(message)
+
+
+def _choose(only: str, watch: Watch, name: str) -> Noted:
+    """Return the function that is asked about.
+
+    Raises:
+        InspectError: There is none.
+    """
+    found = {each.name: each for each in reversed(watch.noted)}
+    if only:
+        if at := watch.reached or watch.inside:
+            return at
+        others = sorted({*found, *watch.inner})
+        message = (
+            f"{name} compiles no function {only!r}; it compiles {', '.join(others[:_LISTED])}"
+            if others
+            else f"{name} jits no function {only!r}, and none else"
+        )
+        raise InspectError(message)
+    if not found:
+        ran = bool(watch.compilations)
+        message = (
+            f"{name} jits no function of its own: what it compiles are operations of JAX that run one by one; put "
+            "jax.jit around the function that you ask about"
+            if ran
+            else f"{name} ran to its end and compiled nothing with JAX: does it call a function that jax.jit made?"
+        )
+        raise InspectError(message)
+    return max(reversed(watch.noted), key=lambda each: (each.equations, each.argument_bytes))
+
+
+_LISTED = 12
+
+
+@contextmanager
+def _as_main(module: types.ModuleType, words: list[str]) -> Iterator[None]:
+    """Let a module be the one that runs, and these its words; others still find it so when it has run."""
+    before, argv = sys.modules["__main__"], sys.argv
+    sys.modules["__main__"], sys.argv = module, words
+    try:
+        yield
+    finally:
+        sys.modules["__main__"], sys.argv = before, argv
+
+
+@contextmanager
+def _watched(watch: Watch) -> Iterator[None]:
+    """Watch what JAX compiles, from when the script imports it: it reads settings then, which a script may set."""
+    with ExitStack() as stack:
+
+        def begin() -> None:
+            stack.enter_context(watch.watching())
+
+        if jax_private.JITS in sys.modules:
+            begin()
+        else:
+            finder = _AfterImport(jax_private.JITS, begin)
+            sys.meta_path.insert(0, finder)
+            stack.callback(sys.meta_path.remove, finder)
+        yield
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    """What calls a function when a module has been imported.
+
+    Args:
+        name: The module's name.
+        call: The function.
+    """
+
+    def __init__(self, name: str, call: Callable[[], None]) -> None:
+        """Wait."""
+        self._name = name
+        self._call = call
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Return the module's own specification, with a loader that calls the function afterwards."""
+        if fullname != self._name:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        loader: Any = spec.loader if spec else None
+        if loader is not None:
+            execute = loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                execute(module)
+                self._call()
+
+            loader.exec_module = exec_module
+        return spec

@@ -1,0 +1,17 @@
+"""Profiles that were measured elsewhere: XProf's, Chrome traces and Nsight's tables, read without what wrote them."""
+
+from xla_inspect.traces.event import Event, Source
+from xla_inspect.traces.labelling import Label, write_labelled
+from xla_inspect.traces.opening import open_trace
+from xla_inspect.traces.timing import Timed, Timing, measure
+
+__all__ = [
+    "Event",
+    "Label",
+    "Source",
+    "Timed",
+    "Timing",
+    "measure",
+    "open_trace",
+    "write_labelled",
+]

@@ -1,0 +1,220 @@
+"""Traces in the form that Chrome and Perfetto show, `.json` or `.json.gz`, read event by event, however long."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from xla_inspect.traces.event import Event, name_op
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from xla_inspect.traces.event import Source
+
+FORM = "Chrome trace"
+
+GZIP = b"\x1f\x8b"
+CHUNK = 1 << 20
+LARGEST = 1 << 26
+"""The most characters that one value may take."""
+
+_MICRO = 1000.0
+_KEY = "traceEvents"
+
+
+def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
+    """Yield the complete events of a trace, and take down the names of processes and threads.
+
+    Args:
+        source: The trace.
+        detailed: Whether events are to have all that is said of them.
+
+    Raises:
+        InspectError: It is no such trace.
+        EOFError: It is cut off.
+    """
+    for record in read_records(source):
+        if record.get("ph") == "M":
+            take_name(source, record)
+        elif event := as_event(record, detailed=detailed):
+            yield event
+
+
+def as_event(record: Mapping[str, Any], *, detailed: bool = False) -> Event | None:
+    """Return the event that a record of a trace is, or None where it is of another kind."""
+    start, duration = _number(record.get("ts")), _number(record.get("dur"))
+    if record.get("ph") != "X" or start is None or duration is None:
+        return None
+    given = record.get("args")
+    details: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    name = str(record.get("name") or "")
+    op, module = name_op(name, details)
+    process, thread = _place(record)
+    kept = details if detailed else {}
+    return Event(process, thread, name, op, module, start * _MICRO, max(duration, 0) * _MICRO, details=kept)
+
+
+def take_name(source: Source, record: Mapping[str, Any]) -> None:
+    """Take down the name of a process or a thread that a record gives."""
+    given = record.get("args")
+    name = str(given.get("name") or "") if isinstance(given, dict) else ""
+    process, thread = _place(record)
+    if record.get("name") == "process_name":
+        source.processes[process] = name
+    elif record.get("name") == "thread_name":
+        source.threads[process, thread] = name
+
+
+def read_records(source: Source) -> Iterator[dict[str, Any]]:
+    """Yield the records of a trace as they are written.
+
+    Raises:
+        InspectError: It is no such trace.
+        EOFError: It is cut off.
+    """
+    try:
+        with open_text(source.path) as file:
+            yield from _read_text(source, _Scanner(file))
+    except ValueError as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise
+        source.refuse(str(error))
+
+
+def open_text(path: Path) -> IO[str]:
+    """Return a file as text, decompressed where it is compressed."""
+    with path.open("rb") as file:
+        compressed = file.read(2) == GZIP
+    return cast("IO[str]", (gzip.open if compressed else open)(path, "rt", encoding="utf-8-sig"))
+
+
+def _read_text(source: Source, scanner: _Scanner) -> Iterator[dict[str, Any]]:
+    opening = scanner.take()
+    if opening == "[":
+        # The form without anything around it, which may end where it likes.
+        yield from _read_list(scanner, may_end=True)
+        return
+    if opening != "{":
+        source.refuse(f"it begins with {opening!r}" if opening else "it is empty")
+    while (char := scanner.take()) in {'"', ","}:
+        if char == ",":
+            continue
+        scanner.back()
+        key = scanner.value()
+        if scanner.take() != ":":
+            source.refuse(f"after the key {str(key)[:40]!r} no value follows")
+        if key == _KEY:
+            if scanner.take() != "[":
+                source.refuse(f"{_KEY} is no list")
+            yield from _read_list(scanner, may_end=False)
+            return
+        scanner.value()
+    if not char:
+        raise EOFError
+    source.refuse(f"it is JSON, and has no {_KEY}")
+
+
+def _read_list(scanner: _Scanner, *, may_end: bool) -> Iterator[dict[str, Any]]:
+    while (char := scanner.take()) not in {"]", ""}:
+        if char == ",":
+            continue
+        scanner.back()
+        value = scanner.value()
+        if isinstance(value, dict):
+            yield value
+    if not char and not may_end:
+        raise EOFError
+
+
+class _Scanner:
+    """Takes values off a text that is read in pieces.
+
+    Args:
+        file: The text.
+    """
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self._text = ""
+        self._at = self._passed = 0
+        self._decode = json.JSONDecoder().raw_decode
+
+    def take(self) -> str:
+        """Return the next character that is no white space, or an empty string at the end."""
+        while True:
+            while self._at < len(self._text):
+                char = self._text[self._at]
+                self._at += 1
+                if not char.isspace():
+                    return char
+            if not self._more(CHUNK):
+                return ""
+
+    def back(self) -> None:
+        """Go back before the character that was taken last."""
+        self._at -= 1
+
+    def value(self) -> Any:  # noqa: ANN401 - whatever JSON holds
+        """Return the next value.
+
+        Raises:
+            EOFError: The text ends within it.
+            ValueError: It is no JSON, or too long.
+        """
+        if self.take():
+            self.back()
+        size = CHUNK
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                # It may be that the rest was not read yet.
+                if len(self._text) - self._at > LARGEST:
+                    message = f"one value in it is longer than {LARGEST:,} characters"
+                    raise ValueError(message) from error
+                if error.pos < len(self._text) - LONGEST_WORD and "Unterminated" not in error.msg:
+                    message = f"{error.msg}, {self._passed + error.pos:,} characters into it"
+                    raise ValueError(message) from error
+                if not self._more(size):
+                    raise EOFError from error
+            else:
+                # A number at the end may go on.
+                if end < len(self._text) or not self._more(size):
+                    self._at = end
+                    return value
+            size *= 2
+
+    def _more(self, size: int) -> bool:
+        """Read on, forget what was taken, and return whether there was more."""
+        more = self._file.read(size)
+        self._passed += self._at
+        self._text = self._text[self._at :] + more
+        self._at = 0
+        return bool(more)
+
+
+LONGEST_WORD = 16
+"""The most characters from the end at which a value that is cut off is found wrong: `-Infinity`, an escape."""
+
+
+def _place(record: Mapping[str, Any]) -> tuple[str, str]:
+    return str(record.get("pid", "")), str(record.get("tid", ""))
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,147 @@
+"""One thing that a profile says ran, and where: what all formats come to."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+_WHOLE = re.compile(r"%?([\w.\-]+) = \S")
+# What XLA tells NVIDIA's tools of a range: Thunk:#name=jit(f)/add,hlo_op=loop_add_fusion#
+_TOLD = {name: re.compile(rf"[#,]{name}=([^#,]+)") for name in ("hlo_op", "hlo_module")}
+_NUMBERED = re.compile(r"\(\d+\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One stretch of time.
+
+    Attributes:
+        process: What stands for the device or process; `Source.processes` has its name.
+        thread: What stands for a stream, a thread or a line of it; `Source.threads` has its name.
+        name: What the profile calls it: on a GPU the symbol of a kernel.
+        op: The instruction of HLO that it ran, or an empty string where the profile does not say.
+        module: The module of HLO that this belongs to, or an empty string likewise.
+        start: When it started, in nanoseconds from some beginning.
+        duration: How long it took, in nanoseconds; of a sum over several, all of them.
+        count: How many it stands for.
+        details: What else the profile says of it, where that was asked for.
+    """
+
+    process: str
+    thread: str
+    name: str
+    op: str
+    module: str
+    start: float
+    duration: float
+    count: int = 1
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Source:
+    """A profile that is read as it is needed, from the start each time.
+
+    Attributes:
+        path: The file.
+        form: What it is: `XProf profile`, `Chrome trace`, `Nsight trace` or `Nsight summary`.
+        read: Yields its events, with their details where it is told to.
+        processes: The names of processes, as far as events were read.
+        threads: The names of threads, by process and thread, likewise.
+    """
+
+    path: Path
+    form: str
+    read: Callable[[Source, bool], Iterator[Event]]
+    processes: dict[str, str] = field(default_factory=dict)
+    threads: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def has_starts(self) -> bool:
+        """Whether it says when things ran, and not only how long."""
+        return self.form != "Nsight summary"
+
+    def events(self, *, detailed: bool = False) -> Iterator[Event]:
+        """Yield the events in the order of the file.
+
+        Args:
+            detailed: Whether they are to have their details.
+
+        Raises:
+            InspectError: The file is damaged, cut off or of another form.
+        """
+        with self.reading():
+            yield from self.read(self, detailed)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Say of whatever goes wrong while the file is read that it is the file that is wrong, and what to do.
+
+        Raises:
+            InspectError: Something goes wrong.
+        """
+        try:
+            yield
+        except UnicodeDecodeError as error:
+            self.refuse(f"byte {error.start} is no text in UTF-8")
+        except EOFError:
+            self.refuse("it is cut off")
+        except (gzip.BadGzipFile, zlib.error) as error:
+            self.refuse(f"it is compressed and damaged ({error})")
+        except RecursionError:
+            self.refuse("it is nested too deeply")
+        except MemoryError:
+            self.refuse("it needs more memory than there is")
+        except OSError as error:
+            self.refuse(error.strerror or str(error))
+
+    def refuse(self, why: str) -> NoReturn:
+        """Say why the file cannot be read, and what to do.
+
+        Raises:
+            InspectError: Always.
+        """
+        message = (
+            f"{self.path} cannot be read as {_article(self.form)}: {why}\n"
+            "write the profile again, and copy it whole: an .xplane.pb or trace.json.gz of jax.profiler, or what "
+            "`nsys stats --report cuda_gpu_trace --format csv` prints"
+        )
+        raise InspectError(message)
+
+
+def name_op(name: str, details: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the instruction and the module that an event names, each an empty string where it names none.
+
+    Args:
+        name: The name of the event.
+        details: What it says besides.
+    """
+    op, module = str(details.get("hlo_op") or ""), str(details.get("hlo_module") or "")
+    if not op:
+        for text in (str(details.get("long_name") or ""), name):
+            if whole := _WHOLE.match(text):
+                op = whole[1]
+                break
+    if "#" in name:
+        found = {key: match[1] for key, pattern in _TOLD.items() if (match := pattern.search(name))}
+        op, module = op or found.get("hlo_op", ""), module or found.get("hlo_module", "")
+    return op.removeprefix("%"), bare_module(module)
+
+
+def bare_module(name: str) -> str:
+    """Return the name of a module without the number of the program that a profile writes after it."""
+    return _NUMBERED.sub("", name)
+
+
+def _article(form: str) -> str:
+    return f"an {form}" if form[0] in "AEINX" else f"a {form}"

@@ -1,0 +1,199 @@
+"""How long each instruction took by a profile, without what ran inside it, such as the body of a loop."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xla_inspect.traces.event import bare_module
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from xla_inspect.traces.event import Event, Source
+
+_DEVICE = re.compile(r"/device:(GPU|TPU)", re.IGNORECASE)
+_NANO = 1e-9
+_MODULES, _OPS, _STREAM = "XLA Modules", "XLA Ops", "stream"
+
+type _Key = tuple[str, str, str]
+type _Between = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What ran under one name.
+
+    Attributes:
+        name: What the profile calls it: on a GPU the symbol of a kernel.
+        op: The instruction of HLO, or an empty string where the profile does not say.
+        module: The module of that, or an empty string likewise.
+        seconds: How long all of it took, without what ran inside it on the same line.
+        count: How often it ran.
+        after: The kernel that ran last before it on the same stream of those that `measure` was told of, and `before`
+            the next after it; of one that it was told of, and where it was told of none, both are empty.
+        before: See `after`.
+    """
+
+    name: str
+    op: str
+    module: str
+    seconds: float
+    count: int
+    after: str = ""
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What a profile measured.
+
+    Attributes:
+        file: The path of the profile.
+        form: What the file is, as `Source.form`.
+        device: `gpu`, `tpu` or `cpu`: what the work ran on; an empty string where nothing ran that has a name of HLO.
+        devices: On how many of these.
+        rows: What ran, by name, the longest first.
+    """
+
+    file: str
+    form: str
+    device: str
+    devices: int
+    rows: tuple[Timed, ...]
+
+    @property
+    def names_instructions(self) -> bool:
+        """Whether the profile names instructions of HLO, and not only kernels."""
+        return any(row.op for row in self.rows)
+
+    @property
+    def seconds(self) -> float:
+        """How long all of it took, on all devices together."""
+        return sum(row.seconds for row in self.rows)
+
+
+@dataclass
+class _Track:
+    """What ran on one line of a profile: 24 bytes for each event."""
+
+    starts: array[float] = field(default_factory=lambda: array("d"))
+    durations: array[float] = field(default_factory=lambda: array("d"))
+    keys: array[int] = field(default_factory=lambda: array("q"))
+    counts: dict[int, int] = field(default_factory=dict)
+
+
+def measure(source: Source, known: Collection[str] = ()) -> Timing:
+    """Return how long what a profile holds took, by instruction and kernel.
+
+    Of a GPU only its streams count, and of a TPU the line of its operations: other lines show the same time again. What
+    a host's threads did counts only where there is no device.
+
+    Args:
+        source: The profile.
+        known: Kernels that stand in no doubt, by name: what else ran is told apart by those around it.
+
+    Raises:
+        InspectError: It cannot be read.
+    """
+    keys: dict[_Key, int] = {}
+    tracks: dict[tuple[str, str], _Track] = defaultdict(_Track)
+    modules: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
+    for event in source.events():
+        place = event.process, event.thread
+        if source.threads.get(place) == _MODULES:
+            modules[event.process].append((event.start, event.start + event.duration, bare_module(event.name)))
+        elif event.op or _DEVICE.search(source.processes.get(event.process, "")):
+            _take(tracks[place], event, keys)
+    chosen, device = _choose(tracks, source)
+    names = list(keys)
+    seconds: dict[tuple[_Key, _Between], float] = defaultdict(float)
+    counts: dict[tuple[_Key, _Between], int] = defaultdict(int)
+    for place in chosen:
+        track = tracks[place]
+        spans = sorted(modules.get(place[0], ()))
+        around = _find_around(track, names, known) if known and source.has_starts else {}
+        for at, own in _own_times(track) if source.has_starts else enumerate(track.durations):
+            name, op, module = names[track.keys[at]]
+            key = (name, op, module or _find_module(spans, track.starts[at])), around.get(at, ("", ""))
+            seconds[key] += own * _NANO
+            counts[key] += track.counts.get(at, 1)
+    rows = [Timed(*key, seconds[key, between], counts[key, between], *between) for key, between in seconds]
+    rows.sort(key=lambda row: (-row.seconds, row.name))
+    return Timing(str(source.path), source.form, device, len({place[0] for place in chosen}), tuple(rows))
+
+
+def _take(track: _Track, event: Event, keys: dict[_Key, int]) -> None:
+    key = keys.setdefault((event.name, event.op, event.module), len(keys))
+    if event.count > 1:
+        track.counts[len(track.keys)] = event.count
+    track.starts.append(event.start)
+    track.durations.append(event.duration)
+    track.keys.append(key)
+
+
+def _choose(tracks: Iterable[tuple[str, str]], source: Source) -> tuple[list[tuple[str, str]], str]:
+    """Return the lines that count, and what they are of."""
+    by_device: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for place in tracks:
+        match = _DEVICE.search(source.processes.get(place[0], ""))
+        by_device[match[1].lower() if match else "cpu"].append(place)
+    for kind in ("tpu", "gpu"):
+        if places := by_device.get(kind):
+            return [*_keep_first_hand(places, source.threads)], kind
+    places = by_device.get("cpu", [])
+    return places, "cpu" if places else ""
+
+
+def _keep_first_hand(
+    places: Iterable[tuple[str, str]], threads: Mapping[tuple[str, str], str]
+) -> Iterator[tuple[str, str]]:
+    by_process: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for place in places:
+        by_process[place[0]].append(place)
+    for own in by_process.values():
+        ops = [place for place in own if threads.get(place) == _OPS]
+        streams = [place for place in own if threads.get(place, "").lower().startswith(_STREAM)]
+        yield from streams or ops or own
+
+
+def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
+    """Yield each event of a line, by its number, with its time without that of the events inside it."""
+    order = sorted(range(len(track.keys)), key=lambda at: (track.starts[at], -track.durations[at]))
+    own = array("d", track.durations)
+    around: list[int] = []
+    for at in order:
+        start, duration = track.starts[at], track.durations[at]
+        while around and start >= track.starts[around[-1]] + track.durations[around[-1]]:
+            around.pop()
+        if around and start + duration <= track.starts[around[-1]] + track.durations[around[-1]] + 1:
+            own[around[-1]] -= duration
+        around.append(at)
+    for at in range(len(own)):
+        yield at, max(own[at], 0.0)
+
+
+def _find_around(track: _Track, names: Sequence[_Key], known: Collection[str]) -> dict[int, _Between]:
+    """Return the known kernels before and after each event of a stream that is of none of them, by its number."""
+    order = sorted(range(len(track.keys)), key=lambda at: track.starts[at])
+    around: dict[int, _Between] = {}
+    waiting: list[int] = []
+    last = ""
+    for at in order:
+        name = names[track.keys[at]][0]
+        if name in known:
+            around.update((other, (last, name)) for other in waiting)
+            waiting, last = [], name
+        else:
+            waiting.append(at)
+    around.update((other, (last, "")) for other in waiting)
+    return around
+
+
+def _find_module(spans: list[tuple[float, float, str]], start: float) -> str:
+    at = bisect_right(spans, start, key=lambda span: span[0]) - 1
+    return spans[at][2] if at >= 0 and start < spans[at][1] else ""

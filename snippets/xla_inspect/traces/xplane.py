@@ -1,0 +1,235 @@
+"""The profiles that XLA's profiler writes, `.xplane.pb`: planes of devices and hosts, lines in them, events on these.
+
+The numbers of the fields are those of `xplane.proto` in the OpenXLA sources.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.traces import wire
+from xla_inspect.traces.event import Event, name_op
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from xla_inspect.traces.event import Source
+
+FORM = "XProf profile"
+
+_PLANES = 1
+_PLANE = {"name": 2, "lines": 3, "event_metadata": 4, "stat_metadata": 5}
+_LINE = {"name": 2, "timestamp_ns": 3, "events": 4, "display_name": 11}
+_EVENT = {"metadata_id": 1, "offset_ps": 2, "duration_ps": 3, "stats": 4}
+_METADATA = {"name": 2, "display_name": 4, "stats": 5}
+_VALUE = 2
+_ASKED = frozenset({"hlo_op", "hlo_module", "long_name"})
+
+
+@dataclass
+class _Kind:
+    """What the events of one sort have in common.
+
+    Attributes:
+        name: What they are called.
+        details: What is said of all of them.
+    """
+
+    name: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Plane:
+    name: str
+    lines: list[memoryview]
+    kinds: dict[int, _Kind]
+    stats: dict[int, str]
+
+
+def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
+    """Yield the events of a profile.
+
+    Args:
+        source: The profile.
+        detailed: Whether events are to have all that is said of them.
+
+    Raises:
+        InspectError: It is no such profile.
+        EOFError: It is cut off.
+    """
+    planes = 0
+    with source.path.open("rb") as file:
+        # Closed when nothing looks at it any more, which an error's traceback may do for a while.
+        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    try:
+        for number, value in wire.read_fields(data):
+            if number == _PLANES and isinstance(value, memoryview):
+                plane = _read_plane(value)
+                planes += bool(plane.name)
+                yield from _read_events(source, str(planes), plane, detailed=detailed)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise
+        source.refuse(str(error))
+    if not planes:
+        source.refuse("no plane in it has a name")
+
+
+def _read_plane(data: memoryview) -> _Plane:
+    name, lines = "", []
+    kinds: list[memoryview] = []
+    stats: dict[int, str] = {}
+    for number, value in wire.read_fields(data):
+        if number == _PLANE["name"]:
+            name = _text(value)
+        elif number == _PLANE["lines"]:
+            lines.append(_bytes(value))
+        elif number == _PLANE["event_metadata"]:
+            kinds.append(_bytes(value))
+        elif number == _PLANE["stat_metadata"]:
+            key, inner = _read_entry(_bytes(value))
+            stats[key] = next((_text(text) for at, text in wire.read_fields(inner) if at == _METADATA["name"]), "")
+    return _Plane(name, lines, dict(_read_kind(entry, stats) for entry in kinds), stats)
+
+
+def _read_entry(data: memoryview) -> tuple[int, memoryview]:
+    """Return the key and the value of an entry of a map."""
+    key, inner = 0, memoryview(b"")
+    for number, value in wire.read_fields(data):
+        if number == 1 and isinstance(value, int):
+            key = value
+        elif number == _VALUE:
+            inner = _bytes(value)
+    return key, inner
+
+
+def _read_kind(data: memoryview, stats: Mapping[int, str]) -> tuple[int, _Kind]:
+    key, inner = _read_entry(data)
+    kind = _Kind()
+    shown = ""
+    for number, value in wire.read_fields(inner):
+        if number == _METADATA["name"]:
+            kind.name = _text(value)
+        elif number == _METADATA["display_name"]:
+            shown = _text(value)
+        elif number == _METADATA["stats"]:
+            name, said = _read_stat(_bytes(value), stats)
+            kind.details[name] = said
+    if shown and shown != kind.name:
+        # The whole instruction, and what it is called for short.
+        kind.details.setdefault("long_name", kind.name)
+        kind.name = shown
+    return key, kind
+
+
+def _read_stat(data: memoryview, stats: Mapping[int, str]) -> tuple[str, str | float | None]:
+    name = ""
+    said: str | float | None = None
+    for number, value in wire.read_fields(data):
+        if number == 1 and isinstance(value, int):
+            name = stats.get(value, "")
+        elif isinstance(value, memoryview):
+            said = _text(value) if number == 5 else None  # noqa: PLR2004 - str_value, or bytes that are no text
+        elif number == 2:  # noqa: PLR2004 - double_value
+            said = wire.as_float(value)
+        elif number == 7:  # noqa: PLR2004 - ref_value: a text that many share is the name of a stat
+            said = stats.get(value, "")
+        else:
+            said = wire.as_signed(value)
+    return name, said
+
+
+def _read_events(source: Source, process: str, plane: _Plane, *, detailed: bool) -> Iterator[Event]:
+    source.processes[process] = plane.name
+    reader = _Reader(plane, detailed=detailed)
+    for at, data in enumerate(plane.lines):
+        thread = str(at)
+        start, source.threads[process, thread] = _read_line(data)
+        for number, value in wire.read_fields(data):
+            if number == _LINE["events"]:
+                yield reader.read(_bytes(value), process, thread, start)
+
+
+def _read_line(data: memoryview) -> tuple[int, str]:
+    """Return when a line starts, in nanoseconds, and its name, which may stand after its events."""
+    start, name, shown = 0, "", ""
+    for number, value in wire.read_fields(data):
+        if number == _LINE["timestamp_ns"] and isinstance(value, int):
+            start = wire.as_signed(value)
+        elif number == _LINE["name"]:
+            name = _text(value)
+        elif number == _LINE["display_name"]:
+            shown = _text(value)
+    return start, shown or name
+
+
+class _Reader:
+    """Reads the events of a plane. Most are alike but for their times, and what they say is read once.
+
+    Args:
+        plane: The plane.
+        detailed: Whether to read all that is said of each event.
+    """
+
+    def __init__(self, plane: _Plane, *, detailed: bool) -> None:
+        self._plane = plane
+        self._detailed = detailed
+        self._asked = frozenset(key for key, name in plane.stats.items() if name in _ASKED)
+        self._known: dict[tuple[int, bytes], tuple[str, str, str]] = {}
+
+    def read(self, data: memoryview, process: str, thread: str, start: int) -> Event:
+        """Return one event of a line that starts at some nanosecond."""
+        key = offset = duration = 0
+        stats: list[memoryview] = []
+        for number, value in wire.read_fields(data):
+            if number == _EVENT["stats"]:
+                stat = _bytes(value)
+                if self._detailed or _find_key(stat) in self._asked:
+                    stats.append(stat)
+            elif isinstance(value, int):
+                if number == _EVENT["metadata_id"]:
+                    key = value
+                elif number == _EVENT["offset_ps"]:
+                    offset = wire.as_signed(value)
+                elif number == _EVENT["duration_ps"]:
+                    duration = wire.as_signed(value)
+        details: dict[str, Any] = {}
+        if self._detailed:
+            details = self._tell(key, stats)
+            name, op, module = self._name(key, details)
+        else:
+            said = key, b"".join(stats)
+            if said not in self._known:
+                self._known[said] = self._name(key, self._tell(key, stats))
+            name, op, module = self._known[said]
+        # Nanoseconds since 1970 and their thousandths: a float alone would lose these.
+        begin = (start * 1000 + offset) / 1000
+        return Event(process, thread, name, op, module, begin, max(duration, 0) / 1000, details=details)
+
+    def _tell(self, key: int, stats: list[memoryview]) -> dict[str, Any]:
+        kind = self._plane.kinds.get(key) or _Kind()
+        return {**kind.details, **dict(_read_stat(stat, self._plane.stats) for stat in stats)}
+
+    def _name(self, key: int, details: Mapping[str, Any]) -> tuple[str, str, str]:
+        name = (self._plane.kinds.get(key) or _Kind()).name
+        return name, *name_op(name, details)
+
+
+def _find_key(stat: memoryview) -> int:
+    """Return the number of a stat's name, which stands first."""
+    return next((value for number, value in wire.read_fields(stat) if number == 1 and isinstance(value, int)), 0)
+
+
+def _bytes(value: int | memoryview) -> memoryview:
+    if isinstance(value, int):
+        message = "a field holds a number where it should hold a message"
+        raise TypeError(message)
+    return value
+
+
+def _text(value: int | memoryview) -> str:
+    # Names of kernels come from programs: what is no text in one of them says nothing of the others.
+    return str(_bytes(value), "utf-8", "replace")

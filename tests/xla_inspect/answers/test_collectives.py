@@ -1,0 +1,217 @@
+"""What the devices of real programs send each other: by line, along which axis, how often, why and beside what."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.sharding import PartitionSpec as P
+
+from xla_inspect import capture
+from xla_inspect.answers import Exchanges, describe_json, find_exchanges, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EIGHT = ("cpu:8", "h100:8", "tpu-v5e:2x4")
+LAYERS, BATCH, WIDTH, INNER = 4, 64, 256, 1024
+
+
+def shape(*sizes: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(sizes, jnp.float32)
+
+
+def line_of(text: str) -> int:
+    """The number of the line of this file that says a thing first."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def step(params: dict[str, jax.Array], x: jax.Array) -> tuple[dict[str, jax.Array], jax.Array]:
+    def layer(x: jax.Array, weights: dict[str, jax.Array]) -> tuple[jax.Array, None]:
+        h = jnp.tanh(x @ weights["up"])  # widens
+        return x + h @ weights["down"], None  # narrows
+
+    def loss(params: dict[str, jax.Array]) -> jax.Array:
+        return jnp.mean(jax.lax.scan(layer, x, params)[0] ** 2)  # averages
+
+    value, slopes = jax.value_and_grad(loss)(params)
+    return jax.tree.map(lambda p, slope: p - 0.1 * slope, params, slopes), value
+
+
+PARAMS = {"up": shape(LAYERS, WIDTH, INNER), "down": shape(LAYERS, INNER, WIDTH)}
+STEP = (PARAMS, shape(BATCH, WIDTH))
+SPREAD: dict[str, tuple[dict[str, int], tuple[Any, ...]]] = {
+    "data": ({"data": 8}, (P(), P("data"))),
+    "fsdp": ({"data": 8}, ({"up": P(None, "data"), "down": P(None, "data")}, P("data"))),
+    "tensor": ({"model": 8}, ({"up": P(None, None, "model"), "down": P(None, "model")}, P())),
+    "both": (
+        {"data": 4, "model": 2},
+        ({"up": P(None, "data", "model"), "down": P(None, "model", "data")}, P("data")),
+    ),
+}
+
+
+def ask(
+    function: Callable[..., Any], args: tuple[Any, ...], target: str, mesh: dict[str, int], specs: tuple[Any, ...]
+) -> Exchanges:
+    found = capture(function, *args, target=target, mesh=mesh, specs=specs, passes=False)
+    return find_exchanges("step", found, {})
+
+
+def ask_step(sharding: str, target: str) -> Exchanges:
+    mesh, specs = SPREAD[sharding]
+    return ask(step, STEP, target, mesh, specs)
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_gradients_are_summed_over_the_axis_that_the_batch_is_cut_over(target: str) -> None:
+    answer = ask_step("data", target)
+    summed = answer.exchanges[0]
+    assert (summed.kind, summed.axes, summed.group, summed.is_asked) == ("all-reduce", ("data",), 8, False)
+    assert summed.operand_bytes * (summed.runs or 0) == 2 * LAYERS * WIDTH * INNER * 4
+    assert "gradient of params['" in summed.reason
+    assert "the batch is cut over data" in summed.reason
+    assert {place.line for place in summed.places} <= {line_of("# widens"), line_of("# narrows")}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_weights_that_are_kept_in_parts_are_gathered_where_they_are_used(target: str) -> None:
+    answer = ask_step("fsdp", target)
+    gathered = [each for each in answer.exchanges if each.arguments]
+    assert {each.kind for each in gathered} == {"all-gather"}
+    assert {name for each in gathered for name in each.arguments} == {"params['up']", "params['down']"}
+    assert {each.reason.partition(", and ")[0] for each in gathered} == {"kept as P(None, 'data', None)"}
+    assert {place.line for each in gathered for place in each.places} == {line_of("# widens"), line_of("# narrows")}
+    assert {each.runs for each in gathered} == {LAYERS}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_product_over_a_dimension_that_is_cut_is_summed(target: str) -> None:
+    answer = ask_step("tensor", target)
+    assert [(each.kind, each.axes, each.runs) for each in answer.exchanges] == [
+        ("all-reduce", ("model",), LAYERS),
+        ("all-reduce", ("model",), LAYERS),
+    ]
+    assert {each.reason for each in answer.exchanges} == {"dot_general sums over a dimension that is cut over model"}
+    assert [each.scope for each in answer.exchanges].count("backward") == 1
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_each_exchange_goes_along_the_axes_that_its_groups_are(target: str) -> None:
+    answer = ask_step("both", target)
+    assert {each.axes for each in answer.exchanges} == {("data",), ("model",)}
+    assert {(each.axes[0], each.group) for each in answer.exchanges} == {("data", 4), ("model", 2)}
+    assert answer.mesh == (("data", 4), ("model", 2))
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_what_shard_map_exchanges_was_asked_for(target: str) -> None:
+    ring = [(device, (device + 1) % 8) for device in range(8)]
+
+    @partial(jax.shard_map, in_specs=P("x"), out_specs=P("x"), check_vma=False)
+    def exchange(x: jax.Array) -> jax.Array:
+        for _ in range(2):
+            x = jax.lax.ppermute(jnp.sin(x), "x", ring)
+        x = jax.lax.all_to_all(x, "x", 1, 0, tiled=True)
+        return x + jax.lax.psum(x, "x")
+
+    answer = ask(exchange, (shape(512, 512),), target, {"x": 8}, (P("x"),))
+    assert {each.is_asked for each in answer.exchanges} == {True}
+    assert {each.kind: each.reason.removesuffix("_invariant") for each in answer.exchanges} == {
+        "all-reduce": "psum",
+        "all-to-all": "all_to_all",
+        "collective-permute": "ppermute",
+    }
+    assert {each.axes for each in answer.exchanges} == {("x",)}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_table_that_is_cut_is_looked_up_by_each_and_summed(target: str) -> None:
+    tokens = jax.ShapeDtypeStruct((64, 32), jnp.int32)
+    answer = ask(
+        lambda table, tokens: jnp.sin(table[tokens]),
+        (shape(8192, 256), tokens),
+        target,
+        {"data": 2, "model": 4},
+        (P("model"), P("data")),
+    )
+    assert [each.reason for each in answer.exchanges] == [
+        "the table of gather is cut over model: each device looks up what it has"
+    ]
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_value_that_is_made_whole_only_to_be_cut_again_is_told(target: str) -> None:
+    def respread(x: jax.Array) -> jax.Array:
+        y = jnp.sin(x).reshape(8, 8, 64)  # reshapes
+        return jax.lax.with_sharding_constraint(y, P(None, "a", "b")) * 3
+
+    answer = ask(respread, (shape(64, 64),), target, {"a": 4, "b": 2}, (P(("a", "b")),))
+    (whole,) = answer.exchanges
+    assert whole.is_rematerialized
+    assert whole.places[0].line == line_of("# reshapes")
+    assert "from P(('a', 'b'), None) to P(None, 'a', 'b'), which test_collectives.py:" in whole.reason
+    assert any(str(part).startswith("Full rematerialization at test_collectives.py:") for part in answer.tell())
+
+
+def test_weights_that_a_loop_takes_slices_of_are_no_rematerialization() -> None:
+    assert not any(each.is_rematerialized for each in ask_step("fsdp", "cpu:8").exchanges)
+
+
+def test_what_runs_between_start_and_done_is_beside_an_exchange() -> None:
+    for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges:
+        assert (each.meanwhile is not None) == each.is_async
+    beside = [each.meanwhile for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges if each.is_overlapped]
+    assert beside
+    assert all(each and each.flops > BATCH * WIDTH and each.least_seconds for each in beside)
+
+
+def test_an_exchange_beside_which_nothing_runs_is_not_overlapped() -> None:
+    answer = ask_step("fsdp", "cpu:8")
+    assert not any(each.is_async for each in answer.exchanges)
+    assert "none has kernels beside it" in str(next(iter(answer.tell())))
+
+
+def test_the_first_sentence_counts_runs_bytes_and_the_largest() -> None:
+    said = str(next(iter(ask_step("tensor", "cpu:8").tell())))
+    brought = LAYERS * 2 * BATCH * WIDTH * 4 // 1024
+    assert said.startswith(f"step on CPU x 8: 2 collectives, run 8 times; in a step each device brings {brought} KiB")
+    assert "all-reduce at test_collectives.py:" in said
+
+
+def test_a_program_of_one_device_exchanges_nothing() -> None:
+    answer = find_exchanges("sine", capture(jnp.sin, shape(8), passes=False), {})
+    assert answer.holds
+    assert list(answer.tell()) == ["sine on CPU: no collectives; it runs on one device, and nothing is exchanged."]
+
+
+def test_a_program_that_does_not_compile_says_so() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        capture(lambda x: jax.nn.softmax(x @ x.T) @ x, shape(200_000, 1024), target="tpu-v5e", passes=False)
+    answer = find_exchanges("big", raised.value.capture, {})  # type: ignore[attr-defined]  # as documented
+    assert not answer.holds
+    assert "it does not compile" in str(next(iter(answer.tell())))
+
+
+def test_a_loop_of_unknown_length_counts_once_and_is_said() -> None:
+    def descend(w: jax.Array, x: jax.Array) -> jax.Array:
+        return jax.lax.while_loop(lambda x: x[0, 0] < 1, lambda x: (x @ w.T) @ w, x)
+
+    answer = ask(descend, (shape(256, 256), shape(64, 256)), "cpu:8", {"model": 8}, (P("model"), P()))
+    assert {each.runs for each in answer.exchanges} == {None}
+    assert any("is not known" in str(part) for part in answer.tell())
+
+
+def test_rows_fit_a_terminal_and_json_has_the_schema() -> None:
+    import json
+
+    answer = ask_step("both", "h100:8")
+    schema = describe_json(Exchanges)
+    record = json.loads(write_json(answer))
+    assert set(record) == set(schema["properties"])
+    assert set(record["exchanges"][0]) == set(schema["properties"]["exchanges"]["items"]["properties"])

@@ -1,0 +1,30 @@
+"""Launches of a line are summed, and the largest lines are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect.answers.line_totals import FEW_LINES, sum_lines, tell_lines
+
+
+def test_a_line_has_the_sum_of_its_launches_and_the_largest_is_first() -> None:
+    lines = sum_lines([("a.py:1", "x", 1.0), ("a.py:2", "y", 2.5), ("a.py:1", "x", 3.0), ("", "", 0.5)])
+    assert [(line.where, line.launches, line.amount) for line in lines] == [
+        ("a.py:1", 2, 4.0),
+        ("a.py:2", 1, 2.5),
+        ("", 1, 0.5),
+    ]
+    table = tell_lines(lines, "time", lambda amount: f"{amount} s")
+    assert table.rows[0] == ("4.0 s", "57%", "2", "a.py:1 x")
+    assert table.rows[-1][-1] == "no line kept"
+
+
+@pytest.mark.parametrize("number", [FEW_LINES, FEW_LINES + 3])
+def test_how_many_lines_there_are_is_said_where_not_all_are_shown(number: int) -> None:
+    table = tell_lines(sum_lines([(f"a.py:{at}", "", 1.0) for at in range(number)]), "time", str)
+    assert len(table.rows) == FEW_LINES
+    assert table.title.endswith(f"of {number} lines") == (number > FEW_LINES)
+
+
+def test_nothing_takes_no_share_of_nothing() -> None:
+    assert tell_lines(sum_lines([("a.py:1", "", 0.0)]), "time", str).rows == (("0.0", "0%", "1", "a.py:1"),)

@@ -1,0 +1,49 @@
+"""`xla-inspect collectives`: asked for on the command line, with the program's own mesh and with one that is given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.commands import command_line
+
+if TYPE_CHECKING:
+    import pytest
+
+PROGRAMS = Path(__file__).resolve().parents[3] / "snippets" / "programs"
+
+
+def test_the_target_has_as_many_devices_as_the_mesh(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["collectives", f"{PROGRAMS / 'exchange.py'}:exchange", "--target", "h100", "--json"]
+    assert command_line.run_here(asked) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["target"], answer["devices"], answer["mesh"]) == ("h100:8", 8, [["x", 8]])
+    assert {each["kind"] for each in answer["exchanges"]} == {
+        "all-gather",
+        "all-reduce",
+        "all-to-all",
+        "collective-permute",
+        "reduce-scatter",
+    }
+    assert all(each["is_asked"] and each["axes"] == ["x"] for each in answer["exchanges"])
+
+
+def test_what_runs_on_one_device_exchanges_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run_here(["collectives", f"{PROGRAMS / 'layer.py'}:layer", "--target", "cpu"]) == 0
+    said = "layer on CPU: no collectives; it runs on one device, and nothing is exchanged."
+    assert " ".join(capsys.readouterr().out.split()) == said
+
+
+def test_each_line_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["collectives", f"{PROGRAMS / 'exchange.py'}:exchange", "--target", "h100", "--target", "tpu-v5e"]
+    assert command_line.run_here(asked) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_a_saved_capture_is_asked_likewise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = tmp_path / "exchange.xla.json"
+    made = ["show", f"{PROGRAMS / 'exchange.py'}:exchange", "--target", "h100", "--stage", "capture", "-o", str(saved)]
+    assert command_line.run_here(made) == 0
+    assert command_line.run_here(["collectives", str(saved)]) == 0
+    assert "exchange on NVIDIA H100 x 8: 5 collectives" in " ".join(capsys.readouterr().out.split())

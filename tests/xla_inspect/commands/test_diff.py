@@ -1,0 +1,97 @@
+"""`xla-inspect diff`: which two are compared, and that a commit is read without touching the checkout."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from xla_inspect.commands import command_line
+
+ACT = "import jax.numpy as jnp\ndef act(x):\n    return {}\n"
+TRAIN = """import jax, jax.numpy as jnp
+from helper import act
+def step(x):
+    return act(x).sum()
+EXAMPLE = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose last commit computes a sine, and whose files sort besides."""
+    (tmp_path / "train.py").write_text(TRAIN, encoding="utf-8")
+    (tmp_path / "helper.py").write_text(ACT.format("jnp.sin(x)"), encoding="utf-8")
+    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    (tmp_path / "helper.py").write_text(ACT.format("jnp.sort(jnp.sin(x))"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_commit_is_compared_with_the_files_as_they_are(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in (project / ".git").rglob("*") if path.is_file()}
+    assert command_line.main(["diff", "train.py:step", "--rev", "HEAD"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("step, HEAD -> now: kernels ")
+    assert "helper.py:3 return jnp.sort(jnp.sin(x))" in out
+    # Neither the index nor anything else of git's is written, and no file of the checkout.
+    assert {path: path.read_bytes() for path in (project / ".git").rglob("*") if path.is_file()} == before
+    assert (project / "helper.py").read_text(encoding="utf-8") == ACT.format("jnp.sort(jnp.sin(x))")
+
+
+@pytest.mark.usefixtures("project")
+def test_two_commits_that_are_one_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["diff", "train.py:step", "--rev", "HEAD", "--rev", "HEAD"]) == 0
+    assert capsys.readouterr().out.startswith("step, HEAD -> HEAD: the same, instruction by instruction.\n")
+
+
+@pytest.mark.usefixtures("project")
+def test_modules_of_one_name_are_not_mixed_up(capsys: pytest.CaptureFixture[str]) -> None:
+    other = Path("other")
+    other.mkdir()
+    (other / "train.py").write_text(TRAIN, encoding="utf-8")
+    (other / "helper.py").write_text(ACT.format("jnp.sin(x)"), encoding="utf-8")
+    assert command_line.main(["diff", "train.py:step", "other/train.py:step"]) == 1
+    assert "return jnp.sort(jnp.sin(x))" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("project")
+def test_a_saved_capture_is_a_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["show", "train.py:step", "--stage", "capture", "-o", "old.xla.json"]) == 0
+    assert command_line.main(["diff", "old.xla.json", "train.py:step"]) == 0
+    Path("helper.py").write_text(ACT.format("jnp.cos(x)"), encoding="utf-8")
+    assert command_line.main(["diff", "old.xla.json", "train.py:step"]) == 1
+    assert "Your code differs" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("project")
+def test_one_side_may_have_another_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["diff", "train.py:step", "--with", "xla_disable_hlo_passes=fusion"]) in {0, 1}
+    assert "xla_disable_hlo_passes cpu-parallel-task-assigner -> fusion" in capsys.readouterr().out.replace("\n", " ")
+    assert command_line.main(["diff", "train.py:step", "--with=--vmap=4"]) == 1
+    assert capsys.readouterr().out.startswith("step, as it is -> with --vmap=4: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["train.py:step"], "name a second SUBJECT, or say --rev"),
+        (["train.py:step", "train.py:step", "--rev", "HEAD"], "diff compares two"),
+        (["train.py:step", "--rev", "no-such"], "has no such commit"),
+        (["train.py:step", "--rev", "--all"], "expected one argument"),
+        (["gone.py:step", "--rev", "HEAD"], "that commit has no gone.py"),
+        (["/gone.py:step", "--rev", "HEAD"], "in no git repository"),
+        (["train.py:gone", "--rev", "HEAD"], "so there is nothing to compare with: that was HEAD"),
+        (["train.py:step", "--with", "xla"], "write an option of XLA with its value"),
+    ],
+)
+@pytest.mark.usefixtures("project")
+def test_what_cannot_be_compared_is_said(words: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    try:
+        status = command_line.main(["diff", *words])
+    except SystemExit as ended:
+        status = ended.code  # type: ignore[assignment]  # argparse ends with a number
+    assert status == 2
+    assert said in " ".join(capfd.readouterr().err.split())

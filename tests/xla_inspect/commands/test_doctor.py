@@ -1,0 +1,101 @@
+"""What a machine can compile for is tried; what does not go together is named with what to type."""
+
+from __future__ import annotations
+
+import io
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from xla_inspect.answers import Diagnosis, describe_json
+from xla_inspect.commands import doctor
+from xla_inspect.targets import TARGETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.mark.parametrize(
+    ("bounds", "version", "expected"),
+    [
+        (">=0.10.2,<0.13", "0.10.2", True),
+        (">=0.10.2,<0.13", "0.12.0.1", True),
+        (">=0.10.2,<0.13", "0.13", False),
+        (">=0.10.2,<0.13", "0.9.9", False),
+        ("<=0.12.0,>=0.11", "0.12.0.1", False),
+        ("==1.2", "1.2.0", True),
+        ("!=1.2", "1.2.0", False),
+        ("~=1.4.2", "1.4.9", True),
+        ("~=1.4.2", "1.5", False),
+        ("", "7", True),
+    ],
+)
+def test_a_version_lies_in_bounds_by_its_numbers(bounds: str, version: str, expected: bool) -> None:  # noqa: FBT001
+    assert doctor.admits(bounds, version) is expected
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({}, []),
+        ({"JAX_PLATFORMS": "cpu,cuda", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}, []),
+        ({"JAX_PLATFORMS": "cuda"}, ["JAX_PLATFORMS=cuda leaves the CPU out"]),
+        ({"XLA_FLAGS": "flags.txt"}, ["XLA_FLAGS names the file flags.txt"]),
+        ({"XLA_FLAGS": "--xla_dump_to=x"}, ["XLA_FLAGS has --xla_dump_to"]),
+    ],
+)
+def test_settings_that_keep_compilers_away_are_named(environment: dict[str, str], said: list[str]) -> None:
+    found = [trouble.what for trouble in doctor.find_settings(environment)]
+    assert [what[: len(start)] for what, start in zip(found, said, strict=True)] == said
+
+
+def test_packages_of_other_releases_than_they_ask_for_are_named() -> None:
+    found = {"jax": "0.12.0.1", "jaxlib": "0.10.2", "jax-cuda13-plugin": "0.11.2"}
+    said = [trouble.what for trouble in doctor.find_mismatches(found)]
+    assert any(what.startswith("jax 0.12") and "jaxlib" in what for what in said)
+    assert "jax-cuda13-plugin 0.11.2 is of another release than jaxlib 0.10.2" in said
+
+
+def test_this_environment_goes_together() -> None:
+    versions = {name: version for name in doctor.CHECKED if (version := doctor.find_version(name))}
+    assert list(doctor.find_mismatches(versions)) == []
+
+
+@pytest.fixture
+def _only_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(doctor, "TARGETS", ("cpu",))
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    return
+
+
+@pytest.mark.usefixtures("_only_cpu")
+def test_it_compiles_to_see_and_writes_json_that_keeps_to_its_schema() -> None:
+    out = io.StringIO()
+    assert doctor.run(Namespace(json=True, quick=False), out) == 0
+    record = json.loads(out.getvalue())
+    Draft202012Validator(describe_json(Diagnosis)).validate(record)
+    assert [check["tried"] for check in record["targets"]] == ["cpu"]
+    assert record["targets"][0]["seconds"] > 0
+
+
+@pytest.mark.usefixtures("_only_cpu")
+def test_a_compiler_that_fails_is_a_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        message = "no such thing"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(doctor, "_compile", fail)
+    out = io.StringIO()
+    assert doctor.run(Namespace(json=False, quick=False), out) == 1
+    assert "A small program did not compile for cpu (RuntimeError: no such thing)" in " ".join(out.getvalue().split())
+
+
+def test_nothing_is_compiled_where_it_shall_be_quick() -> None:
+    out = io.StringIO()
+    doctor.run(Namespace(json=True, quick=True), out)
+    record = json.loads(out.getvalue())
+    assert {check["tried"] for check in record["targets"]} == {""}
+    assert sum(len(check["targets"]) for check in record["targets"]) == len(TARGETS)

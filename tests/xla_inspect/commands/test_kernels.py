@@ -1,0 +1,110 @@
+"""`xla-inspect kernels`, and with a profile what was measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import profiles
+import pytest
+from scanned import EXAMPLE, scanned
+
+from xla_inspect import capture
+from xla_inspect.commands import command_line, kernels
+from xla_inspect.errors import TargetUnavailableError
+
+TARGET = "h100"
+SUBJECT = f"{Path(__file__).resolve().parents[1] / 'scanned.py'}:scanned"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path_factory.getbasetemp() / "kernels_cache"))
+
+
+def test_a_launch_may_be_named_after_the_subject_or_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    name = next(thunk.name for thunk in made.thunks if thunk.symbol.startswith("sort"))
+    asked = ["kernels", SUBJECT, "--target", "h100"]
+    assert command_line.run_here([*asked[:2], name, *asked[2:]]) == 0
+    first = capsys.readouterr().out
+    assert command_line.run_here([*asked, "--kernel", name]) == 0
+    assert capsys.readouterr().out == first
+    assert first.startswith(f"{name} is a ")
+    assert " a thread, 0 B spilled" in first
+
+
+def test_the_command_that_shows_the_code_of_a_kernel_shows_it_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))
+    assert command_line.run_here(["kernels", SUBJECT, thunk.name, "--target", "h100"]) == 0
+    (hint,) = (line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("  xla-inspect show"))
+    assert command_line.run_here(hint[1:]) == 0
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("==== ")]
+    assert f"==== {thunk.symbol} (ptx)" in shown
+    assert all(line.startswith(f"==== {thunk.symbol} (") for line in shown)
+
+
+def test_registers_that_cannot_be_counted_are_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        reason = "nvidia-cuda-nvcc is not installed; run `pip install`"
+        raise TargetUnavailableError(TARGET, reason)
+
+    monkeypatch.setattr(kernels, "count_registers", refuse)
+    assert command_line.run_here(["kernels", SUBJECT, "--target", "h100"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Registers are not known here: nvidia-cuda-nvcc is not installed; run `pip install`." in said
+
+
+def test_a_name_that_one_target_has_is_told_there_and_one_that_none_has_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    name = next(thunk.name for thunk in made.thunks if thunk.symbol.startswith("triton"))
+    both = ["--target", "h100", "--target", "cpu"]
+    assert command_line.run_here(["kernels", SUBJECT, name, *both]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith(f"{name} is a ")
+    assert f"xla-inspect: cpu: there is no launch '{name}'" in printed.err
+    assert command_line.run_here(["kernels", SUBJECT, "nothing_like_it", *both]) == 2
+    assert "there is no launch 'nothing_like_it'" in capsys.readouterr().err
+
+
+def test_a_profile_is_of_the_target_of_its_kind_and_is_written_with_lines_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    trace = profiles.write_chrome(tmp_path / "trace.json.gz", profiles.profile_gpu(made))
+    out = tmp_path / "labelled.json"
+    asked = ["kernels", SUBJECT, "--trace", str(trace), "--label", str(out), "--json"]
+    assert command_line.run_here(asked) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["target"], answer["holds"]) == ("h100", True)
+    records = json.loads(out.read_text(encoding="utf-8"))["traceEvents"]
+    labelled = [record for record in records if "python" in record.get("args", {})]
+    assert len(labelled) == answer["labelled_events"]
+    assert all("scanned.py:" in record["name"] for record in labelled)
+    before = out.read_bytes()
+    assert command_line.run_here(asked) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert out.read_bytes() == before
+    assert command_line.run_here([*asked, "--force"]) == 0
+
+
+def test_a_label_without_a_profile_and_a_file_that_is_none_are_refused_without_a_compile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text("no profile", encoding="utf-8")
+    for arguments, said in (
+        (["--label", str(tmp_path / "out.json")], "say which with --trace FILE"),
+        (["--trace", str(wrong)], "is no profile that is known here"),
+        (["--trace", str(tmp_path / "none")], "No such file"),
+    ):
+        assert command_line.run_here(["kernels", SUBJECT, *arguments]) == 2
+        printed = capsys.readouterr()
+        assert said in printed.err
+        assert "compiling" not in printed.err
+        assert not printed.out
