@@ -20,7 +20,7 @@ from xla_inspect.analysis.loops import Loops, read_config
 from xla_inspect.hlo import CATEGORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from xla_inspect.hlo import Computation, Instruction, Module, Shape
 
@@ -108,18 +108,13 @@ class Count:
     def computation(self, computation: Computation) -> Work:
         """Return the work of all instructions of a computation."""
         if computation.name not in self._known:
-            total = Work()
-            for instruction in computation:
-                total += self.instruction(instruction)
-            self._known[computation.name] = total
+            self._known[computation.name] = _add_up(map(self.instruction, computation))
         return self._known[computation.name]
 
     def called(self, instruction: Instruction) -> Work:
         """Return the work of each computation that an instruction calls, once."""
-        total = Work()
-        for called in self.module.called(instruction):
-            total += self.computation(called)
-        return total
+        called = self.module.called(instruction)
+        return self.computation(called[0]) if len(called) == 1 else _add_up(map(self.computation, called))
 
     def shape(self, instruction: Instruction, number: int) -> Shape:
         """Return the shape of one of an instruction's operands."""
@@ -267,6 +262,20 @@ _RULES: Mapping[str, Callable[[Count, Instruction], Work]] = {
     "cholesky": _count_cholesky,
     "triangular-solve": _count_triangular,
 }
+
+
+def _add_up(works: Iterable[Work]) -> Work:
+    """Return the work of all, added up in place: a large module has tens of thousands of instructions."""
+    products, others, transcendentals = Counter[str](), Counter[str](), 0
+    unknown: dict[str, None] = {}
+    for work in works:
+        for name, number in work.products.items():
+            products[name] += number
+        for name, number in work.others.items():
+            others[name] += number
+        transcendentals += work.transcendentals
+        unknown |= dict.fromkeys(work.unknown)
+    return Work(products, others, transcendentals, tuple(unknown))
 
 
 def _multiply(dtype: str, pairs: int) -> Work:

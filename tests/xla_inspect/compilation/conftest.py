@@ -36,9 +36,9 @@ def note(patch: pytest.MonkeyPatch, where: object, name: str, say: Callable[...,
     seen: list[str] = []
     work = getattr(where, name)
 
-    def noted(*args: object) -> object:
+    def noted(*args: object, **told: object) -> object:
         seen.append(say(*args))
-        return work(*args)
+        return work(*args, **told)
 
     patch.setattr(where, name, noted)
     return seen

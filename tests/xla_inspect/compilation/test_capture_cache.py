@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import capture, targets
-from xla_inspect.compilation import capture_cache, compiler_run, thunks
+from xla_inspect.compilation import begin, capture_cache, compiler_run, describe_program, thunks
 
 # What a capture depends on in other rooms.
 BELOW = ("xla_inspect.captured.capture", "xla_inspect.captured.storage", "xla_inspect.hlo.frame_tables")
@@ -279,3 +279,17 @@ def test_a_package_that_is_imported_anew_finds_what_it_compiled(folder: Path) ->
     assert done.stdout.splitlines() == [f"{isa} {isa} {isa}"] * 2
     assert done.stderr.splitlines() == ["compiling <lambda> for cpu"]
     assert len(list(folder.glob("*.gz"))) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_that_holds_more_stands_for_one_that_holds_less_and_not_the_other_way(compiles: list[str]) -> None:
+    program = describe_program(double, (1.0,), {})
+
+    def ask(*, passes: bool, timed: bool) -> tuple[int, bool, bool]:
+        found = begin(program, "cpu", None, passes=passes, timed=timed)()
+        return len(compiles), bool(found.passes), bool(found.runs)
+
+    assert ask(passes=False, timed=False) == (1, False, False)
+    assert ask(passes=False, timed=True) == (2, False, True)
+    assert ask(passes=False, timed=False)[0] == 2
+    assert ask(passes=True, timed=True)[0] == 3
