@@ -184,7 +184,8 @@ def test_a_damaged_entry_is_a_miss_and_is_written_anew_with_one_line_that_says_s
     caplog.set_level(logging.INFO, "xla_inspect")
     caplog.clear()
     assert capture(double, 1.0) == good
-    assert (compiles, entry.read_bytes()) == (["cpu", "cpu"], whole)
+    # Not to the byte, since it holds how long its compile took: the third comes from it.
+    assert (capture(double, 1.0), compiles) == (good, ["cpu", "cpu"])
     said, compiling = caplog.messages
     assert said.startswith(f"{entry.name} of the capture cache is made again: this ")
     assert compiling == "compiling double for cpu"
@@ -201,7 +202,7 @@ def test_an_entry_of_another_key_is_a_miss_and_is_written_anew(
     other.write_bytes(swapped[1])
     caplog.set_level(logging.INFO, "xla_inspect")
     assert [capture(program, 1.0) for program in programs] == good
-    assert (one.read_bytes(), other.read_bytes()) == swapped[::-1]
+    assert [capture(program, 1.0) for program in programs] == good
     assert compiles == ["cpu"] * 4
     told = [message for message in caplog.messages if "compiling" not in message]
     assert sorted(told) == sorted(
