@@ -97,9 +97,9 @@ class _Noting:
 
         return next(name for name in sorted(self.names) if targets.find(name).devices()[0].client is client)
 
-    def capture(self, known: Known, program: Any, target: Any, options: Any) -> Callable[[], Capture]:  # noqa: ANN401
+    def capture(self, known: Known, program: Any, target: Any, *rest: Any, **told: Any) -> Callable[[], Capture]:  # noqa: ANN401
         self.names.add(target.name)
-        read: Callable[[], Capture] = known(program, target, options)
+        read: Callable[[], Capture] = known(program, target, *rest, **told)
 
         def reading() -> Capture:
             capture = read()

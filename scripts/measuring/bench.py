@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT, say
-from measuring import bare_compiles, edits, first_start
+from measuring import bare_compiles, edits, first_start, scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -36,8 +36,12 @@ LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 def main() -> None:
     """Measure and print what was asked for."""
+    if sys.argv[1:2] == ["scale"]:
+        sys.exit(scale.main(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("what", nargs="*", help="first, cold, warm, edit, parser, page; all of them by default")
+    parser.add_argument(
+        "what", nargs="*", help="first, cold, warm, edit, parser, page; all of them by default; or scale"
+    )
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()
     known = {"first": first, "cold": cold, "warm": warm, "edit": edit, "parser": parse, "page": page}

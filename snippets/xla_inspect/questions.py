@@ -168,7 +168,7 @@ def compile_for(
     options = given.pop("options", None)
     program = describe_program(fn, example_args, given)
     try:
-        return begin(program, target, options, passes=passes)()
+        return begin(program, target, options, passes=passes, timed=False)()
     except RuntimeError as error:
         left: Capture | None = getattr(error, "capture", None)
         if left is None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.device_groups import count_group
-from xla_inspect.analysis.flops import trip_count
-from xla_inspect.analysis.value_origins import Origins, count_trips
+from xla_inspect.analysis.loops import Loops
+from xla_inspect.analysis.value_origins import Origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +128,7 @@ class _Runs:
     """How often each computation of a module runs."""
 
     def __init__(self, origins: Origins) -> None:
-        self.origins = origins
+        self.loops = Loops(origins.module)
         self.known: dict[str, int | None] = {origins.module.entry.name: 1}
         self.callers: dict[str, list[tuple[Instruction, str]]] = {}
         for caller in origins.module.walk():
@@ -148,7 +148,7 @@ class _Runs:
         around = self.count(caller.computation)
         times: int | None = 1
         if caller.opcode == "while":
-            times = trip_count(caller) or count_trips(self.origins, caller)
+            times = self.loops.count_trips(caller)
             # The condition is asked once more, to end the loop.
             times = None if times is None else times + (part == "condition")
         elif caller.opcode == "conditional":

@@ -9,18 +9,18 @@ element type. XLA's analysis adds up in float32 and rounds; here numbers are who
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.convolution import count_multiplications
+from xla_inspect.analysis.loops import Loops, read_config
 from xla_inspect.hlo import CATEGORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from xla_inspect.hlo import Computation, Instruction, Module, Shape
 
@@ -94,6 +94,7 @@ class Count:
     def __init__(self, module: Module) -> None:
         """Count nothing yet."""
         self.module = module
+        self.loops = Loops(module)
         self._known: dict[str, Work] = {}
 
     def instruction(self, instruction: Instruction) -> Work:
@@ -107,28 +108,17 @@ class Count:
     def computation(self, computation: Computation) -> Work:
         """Return the work of all instructions of a computation."""
         if computation.name not in self._known:
-            total = Work()
-            for instruction in computation:
-                total += self.instruction(instruction)
-            self._known[computation.name] = total
+            self._known[computation.name] = _add_up(map(self.instruction, computation))
         return self._known[computation.name]
 
     def called(self, instruction: Instruction) -> Work:
         """Return the work of each computation that an instruction calls, once."""
-        total = Work()
-        for called in self.module.called(instruction):
-            total += self.computation(called)
-        return total
+        called = self.module.called(instruction)
+        return self.computation(called[0]) if len(called) == 1 else _add_up(map(self.computation, called))
 
     def shape(self, instruction: Instruction, number: int) -> Shape:
         """Return the shape of one of an instruction's operands."""
         return self.module.operands(instruction)[number].shape
-
-
-def trip_count(loop: Instruction) -> int | None:
-    """Return how often a `while` runs its body where the compiler knows and says it, else None."""
-    known = _read_config(loop).get("known_trip_count", {})
-    return int(known["n"]) if str(known.get("n", "")).isdecimal() else None
 
 
 def _count_elements(_: Count, instruction: Instruction) -> Work:
@@ -165,7 +155,7 @@ def _count_library(count: Count, instruction: Instruction) -> Work:
     shapes = [operand.shape for operand in count.module.operands(instruction)]
     # The result comes first; scratch memory stands beside it.
     result = next(iter(instruction.shape.leaves()), instruction.shape)
-    numbers = _read_config(instruction).get("gemm_backend_config", {}).get("dot_dimension_numbers")
+    numbers = read_config(instruction).get("gemm_backend_config", {}).get("dot_dimension_numbers")
     if numbers is not None:
         contracted = [int(at) for at in numbers.get("lhs_contracting_dimensions", ())]
         return _multiply(shapes[0].dtype, result.size * math.prod(shapes[0].dimensions[at] for at in contracted))
@@ -185,7 +175,7 @@ def _count_called(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_loop(count: Count, instruction: Instruction) -> Work:
-    return count.called(instruction) * (trip_count(instruction) or 1)
+    return count.called(instruction) * (count.loops.count_trips(instruction) or 1)
 
 
 def _count_branches(count: Count, instruction: Instruction) -> Work:
@@ -274,6 +264,20 @@ _RULES: Mapping[str, Callable[[Count, Instruction], Work]] = {
 }
 
 
+def _add_up(works: Iterable[Work]) -> Work:
+    """Return the work of all, added up in place: a large module has tens of thousands of instructions."""
+    products, others, transcendentals = Counter[str](), Counter[str](), 0
+    unknown: dict[str, None] = {}
+    for work in works:
+        for name, number in work.products.items():
+            products[name] += number
+        for name, number in work.others.items():
+            others[name] += number
+        transcendentals += work.transcendentals
+        unknown |= dict.fromkeys(work.unknown)
+    return Work(products, others, transcendentals, tuple(unknown))
+
+
 def _multiply(dtype: str, pairs: int) -> Work:
     return Work(products=Counter({dtype: MULTIPLY_ADD * pairs}))
 
@@ -281,15 +285,6 @@ def _multiply(dtype: str, pairs: int) -> Work:
 def _window_size(instruction: Instruction) -> int:
     sizes = re.search(r"size=([\dx]+)", instruction.attributes.get("window", ""))
     return math.prod(map(int, sizes[1].split("x"))) if sizes else 1
-
-
-def _read_config(instruction: Instruction) -> Mapping[str, Any]:
-    text = instruction.backend_config
-    try:
-        config = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    return config if isinstance(config, dict) else {}
 
 
 def _name_type(dtype: str, attributes: Mapping[str, str]) -> str:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.analysis.flops import LABELS, trip_count
+from xla_inspect.analysis.flops import LABELS
 from xla_inspect.analysis.fusions import custom_fusion_kind
+from xla_inspect.analysis.loops import Loops
 from xla_inspect.hlo import CATEGORY, IDLE, Module
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
         known = named.get(thunk.name)
         if known is None or thunk.grid or (known.kind in _SHELLS and thunk.kind not in _SHELLS):
             named[thunk.name] = thunk
-    return tuple(launch for launch in _walk(module, module.entry, (), 1, named) if launch.role)
+    return tuple(launch for launch in _walk(Loops(module), module.entry, (), 1, named) if launch.role)
 
 
 def list_kernels(program: Capture | Module) -> tuple[Launch, ...]:
@@ -156,18 +157,19 @@ def calls_host(instruction: Instruction) -> bool:
 
 
 def _walk(
-    module: Module, computation: Computation, within: tuple[str, ...], runs: int | None, thunks: Mapping[str, Thunk]
+    loops: Loops, computation: Computation, within: tuple[str, ...], runs: int | None, thunks: Mapping[str, Thunk]
 ) -> Iterator[Launch]:
+    module = loops.module
     for instruction in computation:
         if instruction.opcode.endswith("-done"):
             continue
         if instruction.opcode in _STRUCTURE:
             inside = within if instruction.opcode == "call" else (*within, instruction.name)
             for part, names in instruction.calls.items():
-                times = _count_runs(instruction, part)
+                times = _count_runs(loops, instruction, part)
                 total = None if runs is None or times is None else runs * times
                 for name in names:
-                    yield from _walk(module, module.computation(name), inside, total, thunks)
+                    yield from _walk(loops, module.computation(name), inside, total, thunks)
         else:
             work = _find_started(module, instruction)
             yield Launch(work, instruction, within, runs, thunks.get(work.name) or thunks.get(instruction.name))
@@ -181,10 +183,10 @@ def _find_started(module: Module, instruction: Instruction) -> Instruction:
     return held[-1] if held else instruction
 
 
-def _count_runs(caller: Instruction, part: str) -> int | None:
+def _count_runs(loops: Loops, caller: Instruction, part: str) -> int | None:
     """Return how often an instruction runs a computation that is some part of it, or None where nobody knows."""
     if caller.opcode == "while":
-        trips = trip_count(caller)
+        trips = loops.count_trips(caller)
         # The condition is asked once more, to end the loop.
         return None if trips is None else trips + (part == "condition")
     return 1 if caller.opcode == "call" else None

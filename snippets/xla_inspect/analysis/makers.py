@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.flops import trip_count
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -38,11 +36,6 @@ class Maker:
 
     instruction: Instruction
     loop: Instruction | None = None
-
-    @property
-    def trips(self) -> int | None:
-        """How many slices the stack has where the compiler knows, else None."""
-        return trip_count(self.loop) if self.loop else None
 
 
 class Makers:

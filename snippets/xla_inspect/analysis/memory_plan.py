@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import insort
 from typing import TYPE_CHECKING, NoReturn
 
 from xla_inspect.analysis.allocation import Allocation, BufferAssignment, LiveRange, LiveRanges, Placement, Value
@@ -62,7 +63,8 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
     than those of the allocations. Values without a live range are not counted.
     """
     changes: dict[int, list[Placement]] = {}
-    living: dict[int, list[Placement]] = {}
+    # Of each allocation what lives: where it begins and ends in it, and when it ends, in the order of the places.
+    living: dict[int, list[tuple[int, int, int]]] = {}
     for row in placements:
         if row.start is not None and row.end is not None:
             changes.setdefault(row.start, []).append(row)
@@ -71,19 +73,23 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
     held, sums = dict.fromkeys(living, 0), []
     for position in range(end + 1):
         for allocation in {row.allocation for row in changes.get(position, ())}:
-            begun = [row for row in changes[position] if row.allocation == allocation and row.start == position]
-            living[allocation] = [row for row in living[allocation] if (row.end or 0) >= position] + begun
-            held[allocation] = _cover(living[allocation])
+            left = [place for place in living[allocation] if place[2] >= position]
+            for row in changes[position]:
+                if row.allocation == allocation and row.start == position:
+                    insort(left, (row.offset, row.offset + row.size, row.end or 0))
+            living[allocation] = left
+            held[allocation] = _cover(left)
         sums.append(sum(held.values()))
     return sums
 
 
-def _cover(rows: Iterable[Placement]) -> int:
-    """Bytes of one allocation that lie in at least one of some values."""
+def _cover(places: Iterable[tuple[int, int, int]]) -> int:
+    """Bytes of one allocation that lie in at least one of some places, which come in their order."""
     covered = end = 0
-    for start, stop in sorted((row.offset, row.offset + row.size) for row in rows):
-        covered += max(stop - max(start, end), 0)
-        end = max(end, stop)
+    for start, stop, _ in places:
+        if stop > end:
+            covered += stop - (start if start > end else end)  # noqa: FURB136 - max() takes half of the time of it all
+            end = stop
     return covered
 
 

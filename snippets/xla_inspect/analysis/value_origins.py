@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -168,85 +167,3 @@ class Origins:
 
 
 _NOTHING: frozenset[str] = frozenset()
-_TRIPS = re.compile(r"-?\d+")
-
-
-def count_trips(origins: Origins, loop: Instruction) -> int | None:
-    """Return how often a `while` runs its body, read from how it counts, or None where that is not by ones to a limit.
-
-    It is for modules whose compiler does not write the number beside the loop, as the TPU's.
-
-    Args:
-        origins: Of the loop's module.
-        loop: The loop.
-    """
-    module = origins.module
-    condition = module.by_name.get(loop.calls.get("condition", ("",))[0])
-    body = module.by_name.get(loop.calls.get("body", ("",))[0])
-    if condition is None or body is None or body.root.opcode != "tuple":
-        return None
-    asked = origins.find_origin(condition.root, whole=True)
-    if asked.opcode != "compare" or asked.attributes.get("direction") not in {"LT", "LE"}:
-        return None
-    counter, limit = (_find_end(origins, operand) for operand in module.operands(asked))
-    if not isinstance(counter, tuple) or not isinstance(limit, int):
-        return None
-    (index,) = counter
-    step = _find_step(origins, body, index)
-    begun = origins.find_origin(_pick(module, loop, index), whole=True)
-    first = _read_constant(begun)
-    if first is None or not step or step < 0:
-        return None
-    last = limit + (asked.attributes["direction"] == "LE")
-    return max(0, -(-(last - first) // step))
-
-
-def _pick(module: Module, loop: Instruction, index: int) -> Instruction:
-    given = module.operands(loop)[0]
-    return module.operands(given)[index] if given.opcode == "tuple" and index < len(given.operands) else given
-
-
-def _find_end(origins: Origins, value: Instruction) -> int | tuple[int] | None:
-    """Return a constant, or the number of the loop's element that a value is, in a tuple of one; or None."""
-    index = None
-    for _ in range(_STEPS):
-        if value.opcode == "get-tuple-element":
-            index = int(value.attributes.get("index", "-1"))
-        end = origins.find_origin(value, whole=True)
-        if (number := _read_constant(end)) is not None:
-            return number
-        if end.opcode == "parameter" and index is not None:
-            return (index,)
-        before = _step_out(origins, value)
-        if before is None:
-            return None
-        value = before
-    return None
-
-
-def _step_out(origins: Origins, value: Instruction) -> Instruction | None:
-    """Return the operand that a parameter of a fusion, or what moves a value, stands for."""
-    computation = origins.module.computation(value.computation)
-    if value.opcode == "parameter":
-        caller = origins.callers.get(computation.name)
-        if caller is None or caller.opcode not in _OPENED:
-            return None
-        return origins.module.computation(caller.computation).by_name[caller.operands[value.parameter_number or 0]]
-    return computation.by_name[value.operands[0]] if value.opcode in MOVING else None
-
-
-def _find_step(origins: Origins, body: Computation, index: int) -> int | None:
-    if index >= len(body.root.operands):
-        return None
-    added = origins.find_origin(body.by_name[body.root.operands[index]], whole=True)
-    if added.opcode != "add":
-        return None
-    ends = [_find_end(origins, operand) for operand in origins.module.operands(added)]
-    steps = [end for end in ends if isinstance(end, int)]
-    return steps[0] if len(steps) == 1 and (index,) in ends else None
-
-
-def _read_constant(value: Instruction) -> int | None:
-    if value.opcode != "constant" or value.shape.dimensions or not _TRIPS.fullmatch(value.literal or ""):
-        return None
-    return int(value.literal or "")

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import find_lines, list_collectives
+from xla_inspect.analysis import list_collectives
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.memory import ROLES, explain_memory
 from xla_inspect.report import model_launches, title
@@ -15,6 +15,7 @@ from xla_inspect.units import format_amount, format_bytes, format_duration, shor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from xla_inspect.analysis import Collective
     from xla_inspect.answers.answer import Part
     from xla_inspect.answers.memory import MemoryUse
     from xla_inspect.captured import Capture
@@ -182,6 +183,7 @@ def _summarize(capture: Capture) -> TargetSummary:
     launched = model_launches(capture) if capture.after else ()
     kernels = [each for each in launched if each.launch.role == "kernel"]
     kinds = Counter(each.launch.kind for each in kernels)
+    collectives = list_collectives(capture.module) if capture.after else ()
     told = explain_memory(capture, "")
     held: Counter[str] = Counter()
     for row in told.rows:
@@ -191,7 +193,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         kernels=len(kernels),
         kinds=dict(kinds.most_common()),
         copies=sum(each.launch.role == "copy" for each in launched),
-        collectives=len(list_collectives(capture.module)) if capture.after else 0,
+        collectives=len(collectives),
         flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched),
         moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launched),
         peak_bytes=told.needed_bytes,
@@ -199,7 +201,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         temporary_bytes=held["temporary"],
         output_bytes=held["result"],
         compile_seconds=capture.times.compiling,
-        largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(capture)),
+        largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(collectives, launched)),
         error=capture.error,
     )
 
@@ -223,12 +225,9 @@ def _find_memory(told: MemoryUse) -> Iterator[Largest]:
         yield Largest("memory", ROLES[row.role], row.place, row.bytes, None)
 
 
-def _find_collectives(capture: Capture) -> Iterator[Largest]:
-    if not capture.after:
-        return
-    lines = find_lines(capture, capture.module)
-    found = sorted(list_collectives(capture.module), key=lambda each: -each.sent_bytes)
-    for each in found[:LARGEST]:
-        line = next((line for made, line in lines.items() if made.name == each.name), None)
+def _find_collectives(collectives: Sequence[Collective], launched: Sequence[Launched]) -> Iterator[Largest]:
+    lines = {each.launch.scheduled: each.lines for each in launched if each.lines}
+    for each in sorted(collectives, key=lambda each: -each.sent_bytes)[:LARGEST]:
+        line = next(iter(lines.get(each.scheduled, ())), None)
         place = f"{line.file.rpartition('/')[2]}:{line.number}" if line else ""
         yield Largest("collective", each.kind, place, each.sent_bytes, None)

@@ -38,7 +38,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
         raise InspectError(message)
 
     def answer(target: str) -> Answer:
-        capture = subject.capture(target, passes=options.changes)
+        capture = subject.capture(target, passes=options.changes, timed=True)
         limit = {"limit": 0} if options.all else {}
         return explain_passes(
             subject.name,

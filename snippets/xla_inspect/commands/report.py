@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from xla_inspect.captured import Captures
 from xla_inspect.commands import question
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     return question.MISSING if missing else 0
 
 
-def capture_all(subject: Subject, targets: Sequence[str], settings: dict[str, object]) -> Captures:
+def capture_all(subject: Subject, targets: Sequence[str], settings: dict[str, Any]) -> Captures:
     """Return the captures of a program with its passes, and a gap where a compiler gives up."""
     captures, missing = {}, {}
     for target in targets:

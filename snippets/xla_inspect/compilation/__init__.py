@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.compiler_run import capture_program
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
     from xla_inspect.compilation.lowering import Program, held_settings, lower, run_fresh
+    from xla_inspect.compilation.meshes import make_mesh
 
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "list_program_members",
     "located_hlo",
     "lower",
+    "make_mesh",
     "read_back",
     "read_steps",
     "recall_text",
@@ -59,6 +61,7 @@ __getattr__ = lazy_names(
     {
         "compiler_run": ("capture_program",),
         "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
+        "meshes": ("make_mesh",),
         "lowering": ("Program", "held_settings", "lower", "run_fresh"),
     },
 )

@@ -107,7 +107,12 @@ def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: M
 
 
 def begin(
-    program: Program, target: str, options: Mapping[str, str | int | bool] | None, *, passes: bool = True
+    program: Program,
+    target: str,
+    options: Mapping[str, str | int | bool] | None,
+    *,
+    passes: bool = True,
+    timed: bool = True,
 ) -> Callable[[], Capture]:
     """Compile a program for a target, and return what reads the capture, in this thread or another.
 
@@ -116,10 +121,11 @@ def begin(
         target: As in `capture`.
         options: As in `capture`.
         passes: As in `capture`.
+        timed: Whether a capture without its passes tells all the same which ran, and how long each took.
     """
     from xla_inspect.compilation import compiler_run
 
-    return compiler_run.capture_program(program, targets.find(target), options or {}, passes=passes)
+    return compiler_run.capture_program(program, targets.find(target), options or {}, passes=passes, timed=timed)
 
 
 def add_sass(compiled: Capture) -> Capture:

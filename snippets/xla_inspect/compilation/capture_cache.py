@@ -42,8 +42,15 @@ _written: dict[Path, int] = {}
 """How many bytes this process wrote into a folder since it last looked how many there are."""
 
 
-def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, passes: bool = True) -> str:
-    """Return the key of a compile, with its passes or without: a hash of all that its result depends on."""
+def make_key(
+    lowered: Lowered,
+    target: Target,
+    options: Mapping[str, str | int | bool],
+    *,
+    passes: bool = True,
+    timed: bool = True,
+) -> str:
+    """Return the key of a compile, with its passes and their times or without: a hash of all that it depends on."""
     on_cpu = target.kind == "cpu"
     return hash_content(
         {
@@ -57,6 +64,7 @@ def make_key(lowered: Lowered, target: Target, options: Mapping[str, str | int |
             "disassemblers": {name: find_version(name) for name in DISASSEMBLERS} if on_cpu else {},
             "isa": name_isa() if on_cpu else "",
             **({} if passes else {"passes": False}),
+            **({} if timed else {"timed": False}),
         }
     )
 

@@ -31,7 +31,12 @@ log = logging.getLogger("xla_inspect")
 
 
 def capture_program(
-    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, passes: bool = True
+    program: lowering.Program,
+    target: Target,
+    options: Mapping[str, str | int | bool],
+    *,
+    passes: bool = True,
+    timed: bool = True,
 ) -> Callable[[], Capture]:
     """Compile one program for one target unless the cache has it, and return what reads the capture of it.
 
@@ -46,7 +51,7 @@ def capture_program(
     settle()
     asked = {**dumps.PINNED[target.kind], **options}
     with lowering.held_settings(program.project):
-        read = find_capture(program, target, asked, passes=passes)
+        read = find_capture(program, target, asked, passes=passes, timed=timed or passes or target.kind == "tpu")
 
     def name() -> Capture:
         capture = read()
@@ -62,22 +67,23 @@ def capture_program(
 
 
 def find_capture(
-    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, passes: bool
+    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, passes: bool, timed: bool
 ) -> Callable[[], Capture]:
     """Return what gives the capture of a program: found in the cache, or compiled and kept there."""
     lowered = lowering.lower(program, target)
-    key = capture_cache.make_key(lowered, target, options, passes=passes)
-    if kept := recall(key):
-        return kept
-    # One with its passes holds all that one without them does.
-    if not passes and (kept := recall(capture_cache.make_key(lowered, target, options))):
-        return kept
+    key = capture_cache.make_key(lowered, target, options, passes=passes, timed=timed)
+    # One with its passes holds all that one without them does, and one whose passes are timed what one without does.
+    fuller = [(stepped, True) for stepped in (False, True) if stepped >= passes and (stepped, True) != (passes, timed)]
+    others = [capture_cache.make_key(lowered, target, options, passes=one, timed=other) for one, other in fuller]
+    for known in (key, *others):
+        if kept := recall(known):
+            return kept
     with ExitStack() as unless_compiled:
         claimed = unless_compiled.enter_context(capture_cache.claim(key))
         if claimed.waited and (kept := recall(key)):
             return kept
         log.info("compiling %s for %s", program.name, target.name)
-        read = compile_lowered(program, lowered, target, options, passes=passes)
+        read = compile_lowered(program, lowered, target, options, passes=passes, timed=timed)
         unless_compiled.pop_all()
 
     def keep() -> Capture:
@@ -95,13 +101,14 @@ def recall(key: str) -> Callable[[], Capture] | None:
     return None if capture is None else lambda: capture
 
 
-def compile_lowered(
+def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
     program: lowering.Program,
     lowered: Lowered,
     target: Target,
     options: Mapping[str, str | int | bool],
     *,
     passes: bool = True,
+    timed: bool = True,
 ) -> Callable[[], Capture]:
     """Compile a lowered program, and return what collects all that the compiler left.
 
@@ -116,12 +123,12 @@ def compile_lowered(
     def collect(executable: jax.stages.Compiled | None, error: str = "") -> Capture:
         with folder:
             dumped = dumps.read(Path(folder.name))
-        made = Compile(executable, dumped, recording, error, begun, seconds, is_stepped=passes)
+        made = Compile(executable, dumped, recording, error, begun, seconds, is_stepped=passes, is_timed=timed)
         return assemble(program, lowered, target, options, made)
 
     try:
         placed = lowered.place(target)
-        with nullcontext() if target.kind == "tpu" else pass_runs.recorded() as recording:
+        with pass_runs.recorded() if timed and target.kind != "tpu" else nullcontext() as recording:
             begun, started = time(), perf_counter()
             try:
                 compiled = dumps.compile_with_dumps(placed, target, options, Path(folder.name), passes=passes)
@@ -167,6 +174,7 @@ class Compile:
     begun: float
     seconds: float
     is_stepped: bool
+    is_timed: bool
 
 
 def assemble(
@@ -235,8 +243,11 @@ def read_record(made: Compile, before: str) -> pass_runs.Record:
     """Return every run of a pass, how long each took, and what else the compile consisted of.
 
     A TPU compile writes a complete record of them and is not seen by XLA's profiler; a CPU compile writes none, and
-    that of a GPU compile ends where scheduling begins.
+    that of a GPU compile ends where scheduling begins. XLA's profiler takes a tenth of a large compile, and a third of
+    its memory, and so is not asked where nobody wants to know.
     """
+    if not made.is_timed:
+        return pass_runs.Record()
     if made.recording is None:
         record = pass_runs.read_metadata(made.dumps.metadata)
         end = made.begun + made.seconds

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import jax
+from jax.experimental import mesh_utils
 
 from xla_inspect import jax_private
 from xla_inspect.errors import InspectError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make_mesh(axes: Mapping[str, int], target: Target) -> jax.sharding.Mesh:
-    """Return the target's devices as a mesh, in the order that `jax.make_mesh` chooses.
+    """Return the target's devices as a mesh, in the order that JAX chooses for their topology.
 
     Its axes are of the type `Auto`: the compiler propagates shardings, and JAX's tracer does not.
 
@@ -35,7 +36,12 @@ def make_mesh(axes: Mapping[str, int], target: Target) -> jax.sharding.Mesh:
         message = f"a mesh of {sizes} takes {size} devices, and target {target.name!r} has {len(devices)}"
         raise InspectError(message)
     auto = (jax.sharding.AxisType.Auto,) * len(axes)
-    return jax.make_mesh(tuple(axes.values()), tuple(axes), auto, devices=devices)
+    try:
+        return jax.make_mesh(tuple(axes.values()), tuple(axes), auto, devices=devices)
+    except NotImplementedError:
+        # An axis is only a part of a physical one, such as 4 of the 8 that a grid of 8x8x8 has in a row.
+        laid = mesh_utils.create_device_mesh(tuple(axes.values()), devices, allow_split_physical_axes=True)
+        return jax.sharding.Mesh(laid, tuple(axes), axis_types=auto)
 
 
 def find_devices(lowered: jax.stages.Lowered, target: Target) -> Sequence[jax.Device]:

@@ -1,4 +1,4 @@
-"""A training script as people write it: `xla-inspect recompiles run snippets/scale/train.py --steps 6`."""
+"""A training script as people write it: `xla-inspect recompiles run snippets/training/train.py --steps 6`."""
 
 import argparse
 

@@ -1,0 +1,62 @@
+"""Compile one program of `snippets/scale` with JAX alone: what a command about it cannot do without.
+
+`python -m measuring.bare_scale FILE.py:NAME MESH TARGET`, with the mesh as `fsdp=8,tensor=1` or empty. Devices and
+options are those that `xla_inspect` compiles with; nothing is dumped and nothing read.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import targets
+from xla_inspect.compilation import PINNED
+from xla_inspect.subject import load_file, read_mesh
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import jax
+
+PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
+
+
+def main(words: Sequence[str]) -> int:
+    """Compile a program, and return the exit status: 1 where the compiler gives up."""
+    subject, axes, named = words
+    target = targets.find(named)
+    targets.settle()
+    import jax
+
+    from xla_inspect.compilation import make_mesh
+
+    place, _, name = subject.rpartition(":")
+    program = load_file(Path(place)).PROGRAMS[name]
+    mesh = make_mesh(read_mesh(axes), target) if axes else None
+    settings = dict(program.arguments)
+    specs = settings.pop("specs", None)
+    with jax.set_mesh(mesh) if mesh else nullcontext():
+        if mesh:
+            args = jax.tree.map(lambda spec, tree: put(tree, jax.NamedSharding(mesh, spec)), specs, program.example)
+        else:
+            args = put(program.example, jax.sharding.SingleDeviceSharding(target.devices()[0]))
+        lowered = jax.jit(program.function, **settings).trace(*args).lower(lowering_platforms=(PLATFORMS[target.kind],))
+        try:
+            lowered.compile(compiler_options=dict(PINNED[target.kind]))
+        except RuntimeError as error:
+            print(str(error).partition("\n")[0], file=sys.stderr)
+            return 1
+    return 0
+
+
+def put(tree: Any, sharding: jax.sharding.Sharding) -> Any:  # noqa: ANN401 - any pytree
+    """Return shapes that lie on devices."""
+    import jax
+
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), tree)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,245 @@
+"""What commands cost that ask about programs of real size, beside JAX alone making the same compile.
+
+`scripts/bench scale [--only NAME,...] [--runs N]`. Each run is a process of its own, with nothing kept between them,
+and the two alternate: JAX alone, then each command. Figures are kept in docs/data/scale.json, row by row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import stamps
+from common import ROOT, say
+from xla_inspect.targets import find
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OUT = ROOT / "docs" / "data" / "scale.json"
+SCRIPT = "scripts/bench scale"
+PROGRAMS = ROOT / "snippets" / "scale"
+
+MEMORY, SUMMARY, STEPPED = "memory", "summary", "show --stage passes"
+BARS = {MEMORY: 1.1, SUMMARY: 1.1, STEPPED: 1.2}
+"""How often the processor seconds of JAX alone each command may take: more where each pass is dumped."""
+PEAK_BAR, ANSWER_BAR = 1.5, 2.0
+"""How often JAX's memory a command may take, and seconds from the end of the compile to the answer."""
+
+_COMPILED = re.compile(r"Finished XLA compilation of \S+ in ([\d.]+) sec")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A program and a target.
+
+    Attributes:
+        name: What `--only` takes.
+        title: What it is.
+        program: The file and the name in its PROGRAMS.
+        target: The target.
+        mesh: The axes that its devices are laid out in, or an empty string.
+        stepped: Whether the module after each pass is captured too, which for a large program takes minutes.
+        fits: Whether the program fits on the target, and so compiles.
+    """
+
+    name: str
+    title: str
+    program: str
+    target: str
+    mesh: str = ""
+    stepped: bool = False
+    fits: bool = True
+
+    @property
+    def subject(self) -> str:
+        """What a command is asked about."""
+        return str(PROGRAMS / self.program)
+
+
+ROWS = (
+    Row("llama-7b-tpu", "Llama 7B, training step", "llama.py:step_7b", "tpu-v5e:16x16", "fsdp=256,tensor=1"),
+    Row("llama-7b-gpu", "Llama 7B, training step", "llama.py:step_7b_one_host", "h100:8", "fsdp=8,tensor=1"),
+    Row("llama-70b-tpu", "Llama 70B, training step", "llama.py:step_70b", "tpu-v5p:8x8x8", "fsdp=128,tensor=4"),
+    Row(
+        "llama-7b-all-saved",
+        "Llama 7B, nothing computed again",
+        "llama.py:step_7b_all_saved",
+        "tpu-v5e:4x4",
+        "fsdp=16,tensor=1",
+        fits=False,
+    ),
+    Row("moe-tpu", "mixture of experts, 8x7B", "moe.py:step", "tpu-v5p:4x4x4", "fsdp=8,expert=8"),
+    Row("gpt2-gpu", "GPT-2, blocks unrolled", "gpt2.py:step", "h100", stepped=True),
+    Row("gpt2-tpu", "GPT-2, blocks unrolled", "gpt2.py:step", "tpu-v5e"),
+    Row("resnet-gpu", "ResNet-50", "resnet.py:step", "h100", stepped=True),
+    Row("resnet-tpu", "ResNet-50", "resnet.py:step", "tpu-v5e"),
+    Row("vit-gpu", "ViT-B/16", "vit.py:step", "h100", stepped=True),
+    Row("vit-tpu", "ViT-B/16", "vit.py:step", "tpu-v5e", stepped=True),
+    Row("unet-gpu", "diffusion U-Net", "unet.py:step", "h100", stepped=True),
+    Row("unet-tpu", "diffusion U-Net", "unet.py:step", "tpu-v5e"),
+    Row("ssm-gpu", "state space model, Mamba 130M", "ssm.py:step", "h100", stepped=True),
+    Row("ssm-tpu", "state space model, Mamba 130M", "ssm.py:step", "tpu-v5e", stepped=True),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process.
+
+    Attributes:
+        wall: Seconds from its start to its end.
+        processor: Seconds of the processor, of the processes that it started too.
+        peak: Bytes of memory of the largest of these processes.
+        compiling: Seconds that the compiler took.
+        answering: Seconds from the end of the compile to that of the process.
+    """
+
+    wall: float
+    processor: float
+    peak: int
+    compiling: float
+    answering: float
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure what the command line names, and return the exit status: 1 where a bar is not held."""
+    parser = argparse.ArgumentParser(prog=SCRIPT, description=__doc__)
+    parser.add_argument("--only", default="", help=f"some of {', '.join(row.name for row in ROWS)}")
+    parser.add_argument("--commands", default="", help="some of memory, summary, show (default: those of each row)")
+    parser.add_argument("--runs", type=int, default=1, help="pairs of each (default: %(default)s)")
+    asked = parser.parse_args(words)
+    names = asked.only.split(",") if asked.only else [row.name for row in ROWS]
+    if unknown := set(names) - {row.name for row in ROWS}:
+        parser.error(f"no row {min(unknown)!r}; there are {', '.join(row.name for row in ROWS)}")
+    rows = {row.name: row for row in ROWS}
+    held = True
+    for name in names:
+        measured = measure(rows[name], asked.runs, asked.commands.split(",") if asked.commands else [])
+        keep(rows[name], measured)
+        faults = list(list_faults(measured))
+        for fault in faults:
+            say(f"{name}: {fault}")
+        held = held and not faults
+    return int(not held)
+
+
+def measure(row: Row, runs: int, wanted: Sequence[str]) -> dict[str, Any]:
+    """Return the medians of JAX alone and of each command, with what the summary counts, date, machine and load."""
+    commands = [MEMORY, *([SUMMARY] if row.fits else []), *([STEPPED] if row.stepped else [])]
+    commands = [command for command in commands if not wanted or command.split()[0] in wanted]
+    laid = ["--mesh", row.mesh] if row.mesh else []
+    told: dict[str, list[Run]] = {"bare": [], **{command: [] for command in commands}}
+    load, counted = os.getloadavg()[0], {}
+    for turn in range(runs):
+        bare = [sys.executable, "-m", "measuring.bare_scale", row.subject, row.mesh, row.target]
+        told["bare"].append(start(bare, fits=row.fits)[0])
+        say(f"{row.name}, turn {turn + 1}: JAX alone {show(told['bare'][-1])}")
+        for command in commands:
+            name, *options = command.split()
+            form = ["--json"] if name == SUMMARY else []
+            line = [name, row.subject, *laid, "--target", row.target, *options, *form]
+            run, printed = start([sys.executable, "-m", "xla_inspect.commands", *line], fits=row.fits)
+            told[command].append(run)
+            say(f"{row.name}, turn {turn + 1}: {command} {show(run)}; {compare(run, told['bare'][-1])}")
+            if name == SUMMARY:
+                first = json.loads(printed)["targets"][0]
+                counted = {what: first[what] for what in ("kernels", "flops", "moved_bytes", "peak_bytes")}
+    return {
+        "title": row.title,
+        "program": row.program,
+        "target": row.target,
+        "mesh": row.mesh,
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "machine": f"{platform.system()} {platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+        "load": round(load, 1),
+        "runs": runs,
+        "counted": counted,
+        "costs": {name: summarize(each) for name, each in told.items()},
+    }
+
+
+def start(command: Sequence[str], *, fits: bool) -> tuple[Run, str]:
+    """Run a process to its end, and return what it took and printed; stop where it fails."""
+    environment = {**os.environ, "XLA_INSPECT_CACHE": "off", "JAX_LOG_COMPILES": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    compiled: list[tuple[float, float]] = []
+    said: list[str] = []
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+    def listen() -> None:
+        for line in process.stderr or ():
+            said.append(line)
+            if match := _COMPILED.search(line):
+                compiled.append((time.perf_counter(), float(match[1])))
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    printed = process.stdout.read() if process.stdout else ""
+    listener.join()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    ended = time.perf_counter()
+    if process.returncode != (0 if fits else 1):
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{printed[-2000:]}{''.join(said[-20:])}")
+    # Small programs may be compiled besides, as those of arrays that a file makes.
+    end, seconds = max(compiled, key=lambda each: each[1], default=(ended, 0.0))
+    return Run(ended - begun, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, seconds, ended - end), printed
+
+
+def summarize(runs: Sequence[Run]) -> dict[str, float]:
+    """Return the median of each figure."""
+    figures = [asdict(run) for run in runs]
+    return {name: round(statistics.median(figure[name] for figure in figures), 2) for name in figures[0]}
+
+
+def show(run: Run) -> str:
+    """Return a run in words."""
+    after = f", {run.answering:.1f} s after the compile of {run.compiling:.1f} s" if run.compiling else ""
+    return f"{run.wall:.1f} s ({run.processor:.1f} of the processor), {run.peak / 1e9:.2f} GB{after}"
+
+
+def compare(run: Run, bare: Run) -> str:
+    """Return how often what JAX alone takes a command takes, in words."""
+    return f"{run.processor / bare.processor:.2f} x the processor, {run.peak / bare.peak:.2f} x the memory"
+
+
+def keep(row: Row, measured: dict[str, Any]) -> None:
+    """Write a row beside those measured before."""
+    written = stamps.read(OUT) if OUT.is_file() else {"rows": {}, "versions": {}}
+    known = {**written["rows"], row.name: measured}
+    versions = {**written["versions"], **find(row.target).versions}
+    stamps.write(OUT, SCRIPT, versions, {"rows": {each.name: known[each.name] for each in ROWS if each.name in known}})
+
+
+def list_faults(measured: dict[str, Any]) -> list[str]:
+    """Return in words each bar that a row does not hold."""
+    costs = measured["costs"]
+    bare, faults = costs["bare"], []
+    for command, cost in costs.items():
+        if command == "bare":
+            continue
+        for what, name, bar in (("processor", "processor", BARS[command]), ("memory", "peak", PEAK_BAR)):
+            if (ratio := cost[name] / bare[name]) > bar:
+                faults.append(f"{command} takes {ratio:.2f} times the {what} of JAX alone, and not {bar}")
+        if command != STEPPED and cost["compiling"] and cost["answering"] > ANSWER_BAR:
+            faults.append(f"{command} answers {cost['answering']:.1f} s after the compile, and not {ANSWER_BAR}")
+    return faults
+
+
+if __name__ == "__main__":
+    sys.exit(main())

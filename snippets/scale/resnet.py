@@ -1,0 +1,121 @@
+"""A training step of ResNet-50, with batch normalization, for one device: no array of it is ever made.
+
+Weights, momenta and running statistics are f32 and donated, convolutions bf16; a batch is 128 pictures of 224 x 224.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+type Params = dict[str, Any]
+type Weight = Callable[..., jax.Array]
+"""Gives the weight of a name and a shape."""
+
+BLOCKS, CLASSES, BATCH, SIZE = (3, 4, 6, 3), 1000, 128, 224
+GROWTH = 4
+
+
+class Network:
+    """One application of the network, which notes the statistics of each normalization.
+
+    Args:
+        weight: What gives each weight.
+    """
+
+    def __init__(self, weight: Weight) -> None:
+        """Note nothing yet."""
+        self.weight = weight
+        self.statistics: dict[str, jax.Array] = {}
+
+    def convolve(self, name: str, x: jax.Array, features: int, size: int, stride: int = 1) -> jax.Array:
+        """Convolve with a window of `size` x `size`, and normalize over the batch."""
+        kernel = self.weight(f"{name}.kernel", size, size, x.shape[-1], features).astype(x.dtype)
+        padding = [(size // 2, size // 2)] * 2
+        layout = ("NHWC", "HWIO", "NHWC")
+        x = jax.lax.conv_general_dilated(x, kernel, (stride, stride), padding, dimension_numbers=layout)
+        wide = x.astype(jnp.float32)
+        mean, square = jnp.mean(wide, (0, 1, 2)), jnp.mean(wide * wide, (0, 1, 2))
+        self.statistics |= {f"{name}.mean": mean, f"{name}.square": square}
+        scale = self.weight(f"{name}.scale", features) * jax.lax.rsqrt(square - mean * mean + 1e-5)
+        return ((wide - mean) * scale + self.weight(f"{name}.bias", features)).astype(x.dtype)
+
+    def block(self, name: str, x: jax.Array, width: int, stride: int) -> jax.Array:
+        """Apply three convolutions, and add what came in."""
+        y = jax.nn.relu(self.convolve(f"{name}.narrow", x, width, 1))
+        y = jax.nn.relu(self.convolve(f"{name}.look", y, width, 3, stride))
+        y = self.convolve(f"{name}.widen", y, GROWTH * width, 1)
+        if x.shape != y.shape:
+            x = self.convolve(f"{name}.fit", x, GROWTH * width, 1, stride)
+        return jax.nn.relu(x + y)
+
+    def classify(self, x: jax.Array) -> jax.Array:
+        """Return the logits of each picture's classes."""
+        x = jax.nn.relu(self.convolve("start", x.astype(jnp.bfloat16), 64, 7, 2))
+        padding = [(0, 0), (1, 1), (1, 1), (0, 0)]
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), padding)
+        for stage, blocks in enumerate(BLOCKS):
+            for number in range(blocks):
+                x = self.block(f"stage{stage}.{number}", x, 64 << stage, 2 if stage and not number else 1)
+        pooled = jnp.mean(x.astype(jnp.float32), (1, 2))
+        return pooled @ self.weight("head", pooled.shape[-1], CLASSES) + self.weight("bias", CLASSES)
+
+
+def loss(params: Params, pictures: jax.Array, labels: jax.Array) -> tuple[jax.Array, Params]:
+    """Return the mean cross-entropy, and the statistics of the batch."""
+    network = Network(lambda name, *_: params[name])
+    logits = network.classify(pictures)
+    picked = jnp.take_along_axis(logits, labels[:, None], -1)[:, 0]
+    return jnp.mean(jax.nn.logsumexp(logits, -1) - picked), network.statistics
+
+
+def train_step(state: Params, pictures: jax.Array, labels: jax.Array) -> tuple[Params, jax.Array]:
+    """Return the state after one step of gradient descent with momentum, and the loss."""
+    (value, seen), slopes = jax.value_and_grad(loss, has_aux=True)(state["params"], pictures, labels)
+    m = jax.tree.map(lambda w, m, g: 0.9 * m + g + 5e-5 * w, state["params"], state["m"], slopes)
+    params = jax.tree.map(lambda w, m: w - 0.1 * m, state["params"], m)
+    running = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, state["running"], seen)
+    return {"params": params, "m": m, "running": running}, value
+
+
+def shapes() -> tuple[Params, Params]:
+    """Return the shapes of the parameters, and those of the running statistics."""
+    params: Params = {}
+
+    def note(name: str, *shape: int) -> jax.Array:
+        params[name] = jax.ShapeDtypeStruct(shape, jnp.float32)
+        return jnp.zeros(shape)
+
+    def apply(pictures: jax.Array) -> Params:
+        network = Network(note)
+        network.classify(pictures)
+        return network.statistics
+
+    running = jax.eval_shape(apply, jax.ShapeDtypeStruct((1, SIZE, SIZE, 3), jnp.float32))
+    return params, running
+
+
+@dataclass(frozen=True)
+class Step:
+    """The program of this file: `xla-inspect resnet.py:step --target tpu-v5e`."""
+
+    def function(self, state: Params, pictures: jax.Array, labels: jax.Array) -> tuple[Params, jax.Array]:
+        """Return the state after one step, and the loss."""
+        return train_step(state, pictures, labels)
+
+    @property
+    def example(self) -> tuple[Any, ...]:
+        """What it is called with."""
+        params, running = shapes()
+        pictures = jax.ShapeDtypeStruct((BATCH, SIZE, SIZE, 3), jnp.float32)
+        return {"params": params, "m": params, "running": running}, pictures, jax.ShapeDtypeStruct((BATCH,), jnp.int32)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What of that is donated."""
+        return {"donate_argnums": 0}
+
+
+PROGRAMS = {"step": Step()}
