@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import shlex
+import sys
 
 from xla_inspect.commands import main, run_here
 from xla_inspect.report import markdown
@@ -44,9 +45,13 @@ def output(command: str, *, expected: int = 0) -> str:
     if program != "xla-inspect":
         message = f"a page runs xla-inspect, not {program}"
         raise ValueError(message)
-    out, errors = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(out):
-        status = main(words) if "run" in words else run_here(words, out)
+    out, errors, path = io.StringIO(), io.StringIO(), list(sys.path)
+    try:
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(out):
+            status = main(words) if "run" in words else run_here(words, out)
+    finally:
+        # A file's folder is on the path for the command alone, and this process has other pages to run.
+        sys.path[:] = path
     if status != expected:
         message = f"{command} ended with {status}, not {expected}: {errors.getvalue()}"
         raise RuntimeError(message)
