@@ -2,13 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.commands.command_line import list_questions, main, run_here
+from xla_inspect.commands.command_line import BAD_INPUT, MISSING, NO, OK, list_questions, main, run_here
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.commands.magic import answer_cell
 
 __all__ = [
+    "BAD_INPUT",
+    "MISSING",
+    "NO",
+    "OK",
     "answer_cell",
     "list_questions",
     "main",

@@ -37,7 +37,8 @@ OTHERS: Mapping[str, str] = {
 APART = frozenset({"diff"})
 """Those that run the reader's code in several processes, and start each themselves."""
 
-OK, BAD_INPUT = 0, 2
+OK, NO, BAD_INPUT, MISSING = range(4)
+"""Exit statuses: it is shown or holds; the answer is no; something is wrong with what was asked; no such compiler."""
 EXITS = """\
 exit status: 0 shown, or it holds; 1 the answer is no, such as that a program does not fit; 2 something is wrong with
 what was asked, or with the code; 3 a target cannot be compiled for here"""
@@ -97,7 +98,7 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
         if getattr(options, "debug", False):
             traceback.print_exception(error)
         _say(f"xla-inspect: {_clean(str(error))}")
-        return 3 if isinstance(error, TargetUnavailableError) else BAD_INPUT
+        return MISSING if isinstance(error, TargetUnavailableError) else BAD_INPUT
     except KeyboardInterrupt:
         _say("xla-inspect: interrupted")
         return 130

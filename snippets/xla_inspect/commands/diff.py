@@ -88,7 +88,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             captures.append(made.retold(times=Times()) if options.no_times else made)
     answer = compare_captures(captures[0], captures[1], (sides[0].name, sides[1].name))
     question.tell([answer], captures[1].program, options, out)
-    return 0 if answer.holds else question.NO
+    return 0 if answer.holds else command_line.NO
 
 
 def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from xla_inspect.commands import time_limit
+from xla_inspect.commands.command_line import MISSING, NO
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import (
     FORMS,
@@ -42,10 +43,6 @@ class Question(Protocol):
 
     def ask(self, subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterable[Answer]:
         """Return the answers, one for each target where the question is of one."""
-
-
-NO, MISSING = 1, 3
-"""Exit statuses of an answer that is not the one hoped for, and of a target that cannot be compiled for here."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None:

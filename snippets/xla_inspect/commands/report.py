@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from xla_inspect.captured import Captures
-from xla_inspect.commands import question
+from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import USUAL, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import find
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     question.write_file(path, write_report(captures, donated))
     out.writelines(f"{line}\n" for line in (*missing, *left_out))
     out.write(f"{path}: {path.stat().st_size:,} bytes; open it in a browser\n")
-    return question.MISSING if missing else 0
+    return command_line.MISSING if missing else 0
 
 
 def capture_all(subject: Subject, targets: Sequence[str], settings: dict[str, Any]) -> Captures:

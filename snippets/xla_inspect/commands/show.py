@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches
-from xla_inspect.commands import question
+from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         question.say(f"large literals are left out: {' or '.join(marks)} stands in their place")
     if compiled.error:
         question.say(f"the compiler for {compiled.target} gives up, and what it left is above: {compiled.error}")
-        return question.NO
+        return command_line.NO
     if gap:
         question.say(gap)
     return 0
