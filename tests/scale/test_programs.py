@@ -26,7 +26,7 @@ AXES = {"llama": ("fsdp", "tensor"), "moe": ("fsdp", "expert")}
 PROGRAMS = {
     f"{path.stem} {name}": (path.stem, program)
     for path in sorted((ROOT / "snippets" / "scale").glob("*.py"))
-    for name, program in importlib.import_module(f"scale.{path.stem}").PROGRAMS.items()
+    for name, program in getattr(importlib.import_module(f"scale.{path.stem}"), "PROGRAMS", {}).items()
 }
 
 
