@@ -3,7 +3,8 @@
 The rules are those of XLA's own cost analysis (`xla/service/hlo_cost_analysis.cc`), so that sums compare with it. Some
 things are counted otherwise, on purpose: a loop counts as often as it is known to run, and XLA's analysis counts it
 once; a library call counts as the product or convolution that it describes, and one that describes none as unknown,
-for which XLA's analysis adds -1; a ragged product counts each row once, and a scan each step; and the work keeps its
+for which XLA's analysis adds -1; a ragged product counts each row once, a scan each step, and windows that all hold
+the whole input once; and the work keeps its
 element type. XLA's analysis adds up in float32 and rounds; here numbers are whole.
 """
 
@@ -15,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.convolution import count_multiplications
+from xla_inspect.analysis.convolution import count_multiplications, read_window
 from xla_inspect.analysis.loops import Loops, read_config
 from xla_inspect.hlo import CATEGORY
 
@@ -196,7 +197,18 @@ def _count_reduce(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_windows(count: Count, instruction: Instruction) -> Work:
-    return count.called(instruction) * ((_window_size(instruction) - 1) * instruction.shape.leaves()[0].size)
+    given, results = count.shape(instruction, 0).dimensions, instruction.shape.leaves()[0].dimensions
+    size = outputs = 1
+    for axis, elements, places in zip(
+        read_window(instruction.attributes.get("window", ""), len(given)), given, results, strict=True
+    ):
+        # Where each window holds all there is, as where a TPU spreads the largest of a row over it, all come to the
+        # same, which is computed once.
+        last = (places - 1) * axis.stride
+        is_whole = axis.size > 1 and axis.low >= last and axis.size - axis.low >= elements
+        size *= elements if is_whole else axis.size
+        outputs *= 1 if is_whole else places
+    return count.called(instruction) * ((size - 1) * outputs)
 
 
 def _count_scan(count: Count, instruction: Instruction) -> Work:

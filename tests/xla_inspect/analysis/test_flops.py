@@ -144,6 +144,14 @@ def test_a_loop_counts_as_often_as_it_runs_where_xla_counts_it_once() -> None:
     assert Count(found.module).instruction(loop).transcendentals == 3 * once == 3 * 8
 
 
+def test_windows_that_all_hold_the_whole_row_count_as_one_reduction() -> None:
+    window = "window={size=1x1023 pad=0_0x511_511}, to_apply=%add"
+    whole = read(
+        f"f32[8,512] reduce-window(%p0, %p1), {window}", "f32[8,512]", "f32[]", computations=COMPUTATIONS["add"]
+    )
+    assert count(whole) == Work(others=Counter({"f32": 8 * 511}))
+
+
 def test_of_branches_the_most_of_each_kind_counts() -> None:
     assert count(CASES["conditional"]) == Work(others=Counter({"f32": 8}), transcendentals=8)
 
