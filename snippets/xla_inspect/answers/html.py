@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.answers.answer import Hint, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from xla_inspect.answers.answer import Answer, Part
 
@@ -24,11 +24,17 @@ body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 """
 
 
-def write_page(answer: Answer, title: str) -> str:
-    """Return an answer as a page that needs nothing else."""
+def write_page(answers: Iterable[Answer], title: str) -> str:
+    """Return answers, one below the other, as a page that needs nothing else.
+
+    Args:
+        answers: The answers.
+        title: What they are about.
+    """
+    told = "\n".join(map(write_fragment, answers))
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style>\n<main>{write_fragment(answer)}</main></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}</style>\n<main>{told}</main></html>\n"
     )
 
 

@@ -210,7 +210,7 @@ def tell(
         if others:
             paper.say(name_others(others))
     if options.html:
-        write_file(options.html, "\n".join(write_page(answer, name) for answer in answers))
+        write_file(options.html, write_page(answers, name))
 
 
 def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:

@@ -117,7 +117,7 @@ def _find_function(name: str, frame: Frame) -> Any:
     """Return the function of a module that is loaded whose code a frame is in, or None where it is no module's own."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if file and file.endswith(Path(frame.file).name):
+        if file and f"/{Path(file).as_posix()}".endswith(f"/{frame.file}"):
             found = vars(module).get(name)
             if inspect.isfunction(found):
                 return found
