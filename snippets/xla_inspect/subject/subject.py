@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect import targets
+from xla_inspect import jax_private, targets
 from xla_inspect.captured import Times
 from xla_inspect.compilation import begin, describe_program, list_program_members
 from xla_inspect.errors import InspectError
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
     from xla_inspect.subject.request import Request
 
 
+_PACKAGE = Path(__file__).parents[1]
+
+
+@cache
+def _hide_frames() -> None:
+    """Keep the functions that this room puts around the reader's out of the lines that JAX notes."""
+    jax_private.hide_frames_of(str(Path(__file__).parent))
+
+
 @dataclass(frozen=True)
 class Call:
     """A function and what it is called with.
@@ -33,12 +43,14 @@ class Call:
         args: Its positional arguments: shapes, arrays, or pytrees of them.
         kwargs: Its keyword arguments.
         settings: Options of `jax.jit`, `mesh` and `specs`, as `capture` takes them.
+        file: The reader's file, which lines are told of where the function is one that this package put around theirs.
     """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
 
     @property
     def devices(self) -> int:
@@ -141,7 +153,9 @@ class Subject:
             except ValueError as error:
                 message = f"{self.name}: {error}"
                 raise InspectError(message) from error
-            self._programs[key] = replace(program, name=self.name.rpartition(".")[2])
+            is_own = program.file is None or program.file.is_relative_to(_PACKAGE)
+            file = self.call.file if is_own and self.call.file else program.file
+            self._programs[key] = replace(program, name=self.name.rpartition(".")[2], file=file)
         return self._programs[key]
 
 
@@ -153,11 +167,13 @@ def read_function(request: Request) -> Subject:
     """
     place, name = loading.split_name(request.words[0])
     module = loading.load_place(place)
+    _hide_frames()
     if call := _find_program(module, name):
         return Subject(name, _apply(request, call), options=request.xla)
     found = loading.find_named(module, name, place)
     args, kwargs = _find_arguments(request, module, place)
     call = _apply(request, _make_call(module, place, name, Call(found, args, kwargs)))
+    call = replace(call, file=Path(module.__file__).absolute() if module.__file__ else None)
     return Subject(name, call, options=request.xla)
 
 

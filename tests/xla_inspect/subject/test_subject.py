@@ -168,3 +168,13 @@ def test_a_mesh_of_another_form_is_refused(text: str) -> None:
 
 def test_a_mesh_is_axes_with_sizes() -> None:
     assert read_mesh("data=4, fsdp=64") == {"data": 4, "fsdp": 64}
+
+
+@pytest.mark.parametrize("options", [{}, {"grad": True}, {"vmap": 3}])
+def test_lines_are_those_of_the_readers_file_whatever_is_put_around_the_function(
+    options: dict[str, object], file: Path
+) -> None:
+    compiled = read(f"{file}:plain", **options).capture("cpu")
+    assert compiled.source_file == file.name
+    assert compiled.files == (file.name,)
+    assert {frame.file for chain in compiled.frames.values() for frame in chain} == {file.name}
