@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from xla_inspect import capture
+from xla_inspect.captured import Times
 
 programs, out, *variants = sys.argv[1:]
 sys.path.insert(0, programs)
@@ -34,7 +35,8 @@ def deep(levels: int, name: str, target: str) -> str:
     if levels:
         return deep(levels - 1, name, target)
     module = importlib.import_module(f"programs.{name}")
-    return capture(getattr(module, name), *module.EXAMPLE, target=target).to_json()
+    # How long it took is of each process.
+    return capture(getattr(module, name), *module.EXAMPLE, target=target).retold(times=Times()).to_json()
 
 
 for name, target in jobs:

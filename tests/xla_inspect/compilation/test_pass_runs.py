@@ -92,7 +92,8 @@ def test_the_times_of_the_runs_add_up_to_the_compilers_own_total_and_the_phases_
     assert 0.9 < sum(times.passes) / times.phases[PASSES] < 1.1
     assert sum(times.phases.values()) == pytest.approx(times.compiling)
     assert times.phases["code generation"] > times.phases[PASSES] / 20
-    assert times.phases[REST] < times.compiling / 2
+    # Of a small program the start of a compiler is most, and nothing records it.
+    assert times.phases[REST] < 0.8 * times.compiling
 
 
 def test_a_run_is_not_charged_with_the_runs_inside_it() -> None:
