@@ -7,8 +7,10 @@ import io
 import shlex
 import sys
 
-from xla_inspect.commands import main, run_here
+from xla_inspect.commands import MISSING, main, run_here
+from xla_inspect.errors import TargetUnavailableError
 from xla_inspect.report import markdown
+from xla_inspect.targets import find
 
 
 def run(command: str, *, expected: int = 0, lines: int | None = None) -> str:
@@ -40,6 +42,7 @@ def output(command: str, *, expected: int = 0) -> str:
     Raises:
         ValueError: It is another program.
         RuntimeError: As in `run`.
+        TargetUnavailableError: This machine cannot compile for the target that it names, so that a page has a gap.
     """
     program, *words = shlex.split(command)
     if program != "xla-inspect":
@@ -52,6 +55,9 @@ def output(command: str, *, expected: int = 0) -> str:
     finally:
         # A file's folder is on the path for the command alone, and this process has other pages to run.
         sys.path[:] = path
+    if status == MISSING:
+        target = words[words.index("--target") + 1]
+        raise TargetUnavailableError(target, find(target).obstacle)
     if status != expected:
         message = f"{command} ended with {status}, not {expected}: {errors.getvalue()}"
         raise RuntimeError(message)

@@ -68,7 +68,7 @@ def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
         installed: Package to version.
     """
     for package in CHECKED:
-        if package not in installed and not find_version(package):
+        if not find_version(package):
             continue
         for requirement in importlib.metadata.requires(package) or ():
             match = _REQUIREMENT.match(requirement)

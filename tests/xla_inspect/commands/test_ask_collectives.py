@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from xla_inspect.commands import command_line
-
-if TYPE_CHECKING:
-    import pytest
 
 PROGRAMS = Path(__file__).resolve().parents[3] / "snippets" / "programs"
 
 
+@pytest.mark.usefixtures("all_targets")
 def test_the_target_has_as_many_devices_as_the_mesh(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["collectives", f"{PROGRAMS / 'exchange.py'}:exchange", "--target", "h100", "--json"]
     assert command_line.run_here(asked) == 0
@@ -35,12 +34,14 @@ def test_what_runs_on_one_device_exchanges_nothing(capsys: pytest.CaptureFixture
     assert " ".join(capsys.readouterr().out.split()) == said
 
 
+@pytest.mark.usefixtures("all_targets")
 def test_each_line_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["collectives", f"{PROGRAMS / 'exchange.py'}:exchange", "--target", "h100", "--target", "tpu-v5e"]
     assert command_line.run_here(asked) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
+@pytest.mark.usefixtures("all_targets")
 def test_a_saved_capture_is_asked_likewise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "exchange.xla.json"
     made = ["show", f"{PROGRAMS / 'exchange.py'}:exchange", "--target", "h100", "--stage", "capture", "-o", str(saved)]

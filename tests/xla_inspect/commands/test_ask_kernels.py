@@ -45,6 +45,7 @@ def test_the_command_that_shows_the_code_of_a_kernel_shows_it_alone(capsys: pyte
     assert all(line.startswith(f"==== {thunk.symbol} (") for line in shown)
 
 
+@pytest.mark.usefixtures("all_targets")
 def test_registers_that_cannot_be_counted_are_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
