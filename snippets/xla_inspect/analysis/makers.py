@@ -187,12 +187,24 @@ class Makers:
     def _trace_loop(
         self, loop: Instruction, index: tuple[int, ...], stacks: Instruction | None, seen: set[Value]
     ) -> Maker:
-        made = self._trace((self._body(loop).root, index), stacks, seen)
-        kept = made.instruction.opcode == "parameter" and made.instruction.computation == self._body(loop).name
-        if not kept:
-            return made
-        # The body hands it on as it was.
-        return self._trace((self.module.operands(loop)[0], index), stacks, seen)
+        if self._hands_on(loop, index):
+            return self._trace((self.module.operands(loop)[0], index), stacks, seen)
+        return self._trace((self._body(loop).root, index), stacks, seen)
+
+    def _hands_on(self, loop: Instruction, index: tuple[int, ...]) -> bool:
+        """Return whether the body of a loop returns an element of what it carries as it was."""
+        instruction, rest = self._body(loop).root, index
+        while instruction.opcode != "parameter":
+            operands = self.module.operands(instruction)
+            if instruction.opcode == "tuple" and rest and rest[0] < len(operands):
+                instruction, rest = operands[rest[0]], rest[1:]
+            elif instruction.opcode == "get-tuple-element":
+                instruction, rest = operands[0], (int(instruction.attributes["index"]), *rest)
+            elif _moves(instruction) or (instruction.opcode == "while" and self._hands_on(instruction, rest)):
+                instruction = operands[0]
+            else:
+                return False
+        return rest == index
 
     def _trace_parameter(self, value: Value, loop: Instruction | None, seen: set[Value]) -> Maker:
         instruction, index = value

@@ -115,8 +115,8 @@ class MemoryUse(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether it fits, as far as anybody knows."""
-        return self.fits is not False
+        """Whether it fits, as far as anybody knows, and compiles."""
+        return self.fits is not False and not self.error
 
     def tell(self) -> Iterator[Part]:
         """Yield whether it fits, what takes the memory, and what would help."""
@@ -226,7 +226,7 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         memory.arguments + memory.outputs - memory.aliased + memory.temporaries
     )
     available = find_available(capture.target)
-    fits = None if available is None else (needed <= available and not capture.error)
+    fits = None if available is None or capture.error else needed <= available
     if capture.error and "RESOURCE_EXHAUSTED" in capture.error:
         fits = False
     return MemoryUse(

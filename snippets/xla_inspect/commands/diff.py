@@ -172,12 +172,5 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
 
 def _repeat(options: argparse.Namespace) -> list[str]:
     """Return the options that both sides have, as words of a command line."""
-    words = [f"--load-limit={options.load_limit}"]
-    words += [f"--{name.replace('_', '-')}={value}" for name in _TEXTS if (value := getattr(options, name))]
-    words += [f"--{name}={value}" for name in _LISTS for value in getattr(options, name)]
-    words += [f"--{name}" for name in ("grad", "debug") if getattr(options, name)]
-    return words
-
-
-_TEXTS = ("args", "args_from", "mesh", "vmap", "only")
-_LISTS = ("donate", "static", "xla")
+    own = [f"--load-limit={options.load_limit}", *(["--debug"] if options.debug else [])]
+    return [*own, *question.repeat(options)]

@@ -123,17 +123,18 @@ def retype(options: argparse.Namespace, target: str = "") -> str:
         target: The one target that an answer is of, in the place of those that were asked for.
     """
     asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
-    words: list[str] = []
-    for name in ("args", "args_from", "mesh", "only"):
-        if value := getattr(options, name):
-            words += [f"--{name.replace('_', '-')}", value]
-    for name in ("donate", "static", "xla"):
-        for value in getattr(options, name):
-            words += [f"--{name}", value]
-    words += ["--grad"] * options.grad + (["--vmap", str(options.vmap)] if options.vmap else [])
-    for name in asked or ():
-        words += ["--target", name] if name else []
-    return shlex.join([*words, *options.subject])
+    targets = [f"--target={name}" for name in asked or () if name]
+    return shlex.join([*repeat(options), *targets, *options.subject])
+
+
+def repeat(options: argparse.Namespace) -> list[str]:
+    """Return the options that say how a subject is called, as words of a command line."""
+    words = [f"--{name.replace('_', '-')}={value}" for name in _TEXTS if (value := getattr(options, name))]
+    words += [f"--{name}={value}" for name in _LISTS for value in getattr(options, name)]
+    return words + ["--grad"] * options.grad
+
+
+_TEXTS, _LISTS = ("args", "args_from", "mesh", "vmap", "only"), ("donate", "static", "xla")
 
 
 def read_subject(request: Request, limit: float) -> Subject:

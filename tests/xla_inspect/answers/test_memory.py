@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,6 +122,11 @@ def test_the_memory_that_the_table_gives_a_tpu_is_what_its_compiler_says_there_i
         capture(jnp.tanh, large, target=target, passes=False)
     said = str(raised.value).partition("exceeds available HBM (")[2].partition("G)")[0]
     assert f"{(find_available(target) or 0) / 2**30:.2f}" == said
+
+
+def test_whether_a_program_fits_that_does_not_compile_for_another_reason_nobody_knows() -> None:
+    refused = replace(compile_for("cpu"), target="tpu-v5e", error="UNIMPLEMENTED: no such thing")
+    assert (explain_memory(refused, "").fits, explain_memory(refused, "").holds) == (None, False)
 
 
 def test_what_a_cpu_has_nobody_knows() -> None:
