@@ -49,7 +49,7 @@ def place_marks(md: Markdown, root: Element) -> None:
     _open_folds(root)
     for parent in [*root.iter()]:
         for child in [*parent]:
-            if found := _CLAIM.match(_read(md, child)):
+            if found := _CLAIM.match(_read(md, child) or ""):
                 _place(md, parent, child, found["id"], html.unescape(found["claim"]).removeprefix(SAYS))
             elif child.tag == "section" and child.get("class") == "check":
                 _place(md, parent, child, child.get("id", ""), "".join(child[0].itertext()).removeprefix(SAYS))
@@ -69,17 +69,19 @@ def _open_folds(root: Element) -> None:
 
 
 def _place(md: Markdown, parent: Element, check: Element, name: str, claim: str) -> None:
-    mark = Element("button", {"type": "button", "class": "checked", "popovertarget": name, "aria-label": f"{SAYS}{claim}"})
+    mark = Element(
+        "button", {"type": "button", "class": "checked", "popovertarget": name, "aria-label": f"{SAYS}{claim}"}
+    )
     mark.text = "\u2713"
     for before in _list_before(parent, check):
         if before.tag in _ENDS:
             break
         text = _read(md, before)
-        if text and not _HIDES.search(text) and (caption := _CAPTION.search(text)):
-            at = caption.start()
-            _write(md, before, f"{text[:at]}{tostring(mark, encoding='unicode', method='html')}{text[at:]}")
+        if text is not None and not _HIDES.search(text) and (caption := _CAPTION.search(text)):
+            at, shown = caption.start(), tostring(mark, encoding="unicode", method="html")
+            md.htmlStash.rawHtmlBlocks[_find_kept(before) or 0] = f"{text[:at]}{shown}{text[at:]}"
             return
-        if not text and (host := _find_host(before)) is not None:
+        if text is None and (host := _find_host(before)) is not None:
             _append(host, mark)
             return
     if parent.tag == "li" and (parent.text or "").strip():
@@ -96,16 +98,16 @@ def _list_before(parent: Element, check: Element) -> Iterator[Element]:
     yield from reversed([*parent][: [*parent].index(check)])
 
 
-def _read(md: Markdown, element: Element) -> str:
-    """Return the HTML that an element stands for, or an empty string where it is what it is."""
+def _read(md: Markdown, element: Element) -> str | None:
+    """Return the HTML that an element stands for, or None where it is what it is."""
+    at = _find_kept(element)
+    return None if at is None else str(md.htmlStash.rawHtmlBlocks[at])
+
+
+def _find_kept(element: Element) -> int | None:
+    """Return where Markdown keeps the HTML that an element stands for."""
     found = HTML_PLACEHOLDER_RE.fullmatch((element.text or "").strip()) if not len(element) else None
-    return str(md.htmlStash.rawHtmlBlocks[int(found[1])]) if found else ""
-
-
-def _write(md: Markdown, element: Element, text: str) -> None:
-    found = HTML_PLACEHOLDER_RE.fullmatch((element.text or "").strip())
-    if found:
-        md.htmlStash.rawHtmlBlocks[int(found[1])] = text
+    return int(found[1]) if found else None
 
 
 def _find_host(element: Element) -> Element | None:
