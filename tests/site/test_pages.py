@@ -90,10 +90,7 @@ def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:
     solutions = ["A solution, and what the check finds in it"] * len(exercises)
     summaries = [unescape(text) for text in SUMMARY.findall(html)]
     assert Counter(summaries) == Counter(
-        opened
-        + folded
-        + [f"{ordinal} hint" for ordinal in ORDINALS] * len(exercises)
-        + solutions
+        opened + folded + [f"{ordinal} hint" for ordinal in ORDINALS] * len(exercises) + solutions
     )
     assert [unescape(text) for text in CLAIM.findall(html)] == claims
     assert [f'id="{anchor(each)}"' in html for each in exercises] == [True] * len(exercises)

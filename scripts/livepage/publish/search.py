@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # What is neither read nor searched for: listings, drawings, what versions made them, marks.
 _DROPPED = re.compile(
     r"<pre\b.*?</pre>|<svg\b.*?</svg>|<(?:script|style|template)\b.*?</(?:script|style|template)>"
-    r'|<a class="headerlink".*?</a>|<(?:p|small|span) class="(?:stamp|reading-time|filename)">.*?</(?:p|small|span)>'
+    r'|<a class="headerlink".*?</a>'
+    r'|<(?:p|small|span) class="(?:stamp|made|reading-time|filename)">.*?</(?:p|small|span)>'
     r'|<div class="tabbed-labels">.*?</div>|<button\b.*?</button>',
     re.DOTALL,
 )

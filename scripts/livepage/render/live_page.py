@@ -8,7 +8,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
 
@@ -123,9 +123,13 @@ class Page:
         return element
 
     def place_marks(self, root: Element) -> None:
-        """Put the marks of the checks at the ends of the sentences that they back."""
-        if not self.inner:
-            check_marks.place_marks(self.md, root)
+        """Put the marks of the checks at the ends of the sentences that they back, and at its foot what made a page."""
+        if self.inner:
+            return
+        check_marks.place_marks(self.md, root)
+        if self._outcomes and (made := self._outcomes[-1].made):
+            foot = SubElement(root, "p", {"class": "made"})
+            foot.text = AtomicString(f"Made when this page was built: {'; '.join(made)}.")
 
     def note_links(self, links: Iterable[str]) -> None:
         """Remember the links that Markdown made, which MkDocs checks itself."""
