@@ -96,7 +96,7 @@ def as_text_is_hlo() -> Finding:
     expect(not parser_error(hlo) and "is_scheduled" not in hlo, 'as_text("hlo") is HLO, and nothing is compiled yet')
     finding = only(not parser_error(text), f"it begins with `{text.split('{')[0].split('attributes')[0].strip()}`")
     dialect = names_in(text).total()
-    return finding.compared("StableHLO operations in it", 0, {"the text of a dense layer": dialect})
+    return finding.compared("StableHLO operations in it", 0, {"the text of GELU": dialect})
 
 
 def as_text_takes_stablehlo() -> Finding:
