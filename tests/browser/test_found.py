@@ -130,8 +130,8 @@ def test_on_paper_a_page_is_ink_on_white_with_all_tabs_and_no_folded_code(open_p
     page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")  # as the theme does
     seen = "each => each.filter(e => e.checkVisibility()).length"
     assert page.locator("header.md-header, .md-sidebar, .md-footer, .copy, .headerlink").evaluate_all(seen) == 0
-    assert page.locator("details:is(.check, .listing) pre").evaluate_all(seen) == 0
-    assert page.locator("details.check > summary").evaluate_all(seen) > 5
+    assert page.locator(":is(.check, details.listing) pre").evaluate_all(seen) == 0
+    assert page.locator("button.checked").evaluate_all(seen) > 5
     panes = page.locator("article .tabbed-block:not(details *)")
     assert panes.evaluate_all(seen) == panes.count() > 5
     ink = page.locator("article p").nth(1).evaluate("e => getComputedStyle(e).color")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from livepage.publish.answers import remember
 from livepage.read import project
+from livepage.render import SAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 # What is neither read nor searched for: listings, drawings, what versions made them, marks.
 _DROPPED = re.compile(
     r"<pre\b.*?</pre>|<svg\b.*?</svg>|<(?:script|style|template)\b.*?</(?:script|style|template)>"
-    r'|<a class="headerlink".*?</a>|<(?:p|small|span) class="(?:stamp|reading-time|filename)">.*?</(?:p|small|span)>'
-    r'|<div class="tabbed-labels">.*?</div>',
+    r'|<a class="headerlink".*?</a>'
+    r'|<(?:p|small|span) class="(?:stamp|made|reading-time|filename)">.*?</(?:p|small|span)>'
+    r'|<div class="tabbed-labels">.*?</div>|<button\b.*?</button>',
     re.DOTALL,
 )
 # What says the same names over and over: of these each word counts once a page.
@@ -77,7 +79,7 @@ def to_index(content: str, entries: tuple[SearchEntry, ...] = (), *, whole: bool
     content = _put(entries, content)
     content = _TERM.sub(r'<h2 id="\g<id>">\g<name></h2><p>\g<says></p>', content)
     content = _REPEATING.sub(lambda match: _shorten(match[0], seen), content)
-    content = content.replace("<summary>Checked in this build: ", "<summary>")
+    content = content.replace(f'<p class="claim">{SAYS}', "<p>")
     sections, last, said = [], 0, set[str]()
     for heading in _HEADING.finditer(content):
         sections += [_condense(content[last : heading.start()], said, whole=whole), heading[0]]
