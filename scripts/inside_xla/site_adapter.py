@@ -74,7 +74,7 @@ class SiteAdapter(Adapter):
     packages = ("xla_inspect",)
     stopwatches = ("snippets/claims/evidence.py",)
     functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")
-    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*"}
+    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*", "predict-choice": ""}
     settings: ClassVar = {"jax.config": (_read_config, _set_config)}
 
     def list_missing(self) -> Mapping[str, str]:
@@ -92,6 +92,14 @@ class SiteAdapter(Adapter):
     def find_gaps(self, markdown: str) -> Mapping[str, str]:
         """Return the targets that the tables of a notebook mark as missing."""
         return {unescape(target): unescape(reason) for target, reason in _GAP.findall(markdown)}
+
+    def tell(self, text: str) -> str:
+        """Return what a block printed with each question as its choices and its answer."""
+        if 'class="predict"' not in text:
+            return text
+        from chapters import prediction
+
+        return prediction.tell(text)
 
     def find_anchor(self, link: str) -> str:
         """Return the id of the explorer that a link sets to a state."""

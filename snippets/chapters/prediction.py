@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"#[\w.-]+")
 
+_QUESTION = re.compile(
+    r'^(?P<lead>[ \t]*)<div class="predict" .*?<p class="predict-question"[^>]*>(?P<question>.*?)</p>(?P<folds>.*?)</div>$',
+    re.MULTILINE,
+)
+_FOLD = re.compile(
+    r"<details[^>]*><summary>(?P<says>.*?)</summary>"
+    r'<p class="(?P<verdict>right|wrong)"><b>.*?</b> (?P<told>.*?)</p></details>'
+)
+
 type Value = str | int | float
 
 
@@ -183,6 +192,25 @@ def ask_reason(question: str, reasons: Mapping[str, bool], *, see: str) -> str:
         for reason, holds in reasons.items()
     )
     return _write("reason", question, sorted(choices, key=lambda choice: _order(choice.says)), see)
+
+
+def tell(text: str) -> str:
+    """Return what a block printed with each question as plain Markdown: the choices as a list, then the answer."""
+    return _QUESTION.sub(_tell_question, text)
+
+
+def _tell_question(match: re.Match[str]) -> str:
+    folds = list(_FOLD.finditer(match["folds"]))
+    answer = next(fold for fold in folds if fold["verdict"] == "right")
+    ends = "" if answer["says"].endswith((".", "!", "?")) else "."
+    lines = [
+        match["question"],
+        "",
+        *(f"- {fold['says']}" for fold in folds),
+        "",
+        f"Answer: {answer['says']}{ends} {answer['told']}",
+    ]
+    return "\n".join(match["lead"] + line if line else "" for line in lines)
 
 
 def _write(kind: str, question: str, choices: Iterable[_Choice], see: str) -> str:

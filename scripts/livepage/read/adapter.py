@@ -48,6 +48,10 @@ class Adapter:
         del markdown
         return {}
 
+    def tell(self, text: str) -> str:
+        """Return what a block printed as plain Markdown says it, where the page shows it in a way of its own."""
+        return text
+
     def find_anchor(self, link: str) -> str:
         """Return the id that a link needs which is read by a script of the page, or an empty string for any other."""
         del link
