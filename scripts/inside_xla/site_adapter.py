@@ -11,8 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from inside_xla import term_list
 from livepage.notebooks import fold
-from livepage.read import Adapter, project
+from livepage.read import Adapter, Term, project
 from xla_inspect.closure import find_files, list_imports, list_places
 
 if TYPE_CHECKING:
@@ -100,6 +101,14 @@ class SiteAdapter(Adapter):
         from chapters import prediction
 
         return prediction.tell(text)
+
+    def list_terms(self) -> Iterable[Term]:
+        """Return the terms of the glossary, and the opcodes."""
+        return term_list.read(project.root / project.docs)
+
+    def choose_terms(self, page: str) -> Iterable[Term]:
+        """Return those that mean on a page what their entries say."""
+        return term_list.choose(self.list_terms(), page)
 
     def find_anchor(self, link: str) -> str:
         """Return the id of the explorer that a link sets to a state."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"#[\w.-]+")
 
 _QUESTION = re.compile(
-    r'^(?P<lead>[ \t]*)<div class="predict" .*?<p class="predict-question"[^>]*>(?P<question>.*?)</p>(?P<folds>.*?)</div>$',
+    r'^(?P<lead>[ \t]*)<div class="predict" .*?<p class="predict-question"[^>]*>'
+    r"(?P<question>.*?)</p>(?P<folds>.*?)</div>$",
     re.MULTILINE,
 )
 _FOLD = re.compile(
@@ -121,7 +122,7 @@ def ask_value(  # noqa: PLR0913 - a question has that many parts, by name
     if not owners:
         _refuse(question, f"all others have the value {right} as well: compare with a variant in which it differs")
     rest = "; ".join(f"{', '.join(labels)}: {shown}" for shown, labels in owners.items())
-    too = f"So it is for {_list(same)}." if same else ""
+    too = f"The same for {_list(same)}." if same else ""
     found: dict[str, tuple[Value, _Choice]] = {
         right: (key, _Choice(right, right=True, told=_join(too, f"{rest}.", because)))
     }

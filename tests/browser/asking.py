@@ -30,7 +30,8 @@ A second `dot` and a second fusion stand here, and `frobnicate` is no opcode.
 from chapters import prediction
 
 kernels = dict(zip(("cpu", "h100", "tpu-v5e"), range(2, 5)))
-print(prediction.ask_which("Which launches the most `<kernels>`?", kernels, unit="kernels", see="#listing", because="It is so."))
+question = "Which launches the most `<kernels>`?"
+print(prediction.ask_which(question, kernels, unit="kernels", see="#listing", because="It is so."))
 ```
 
 ```python exec="on"
@@ -38,7 +39,8 @@ print(prediction.ask_value("How many kernels has the CPU?", kernels["cpu"], othe
 ```
 
 ```python exec="on"
-print(prediction.ask_reason("Why?", {"The sum has two users.": len(kernels) == 3, "The <b>dot</b> is large.": len(kernels) > 3}, see="#listing"))
+reasons = {"The sum has two users.": len(kernels) == 3, "The <b>dot</b> is large.": len(kernels) > 3}
+print(prediction.ask_reason("Why?", reasons, see="#listing"))
 ```
 
 ## What came out { #listing }
@@ -64,7 +66,10 @@ GLOSSARY = """# Glossary
 **module**{ #module }
 :   A whole program. [Shown](asked.md#first)
 """
-OPERATIONS = '# Operations\n\n<details class="opcode" id="op-dot"><summary><code>dot</code></summary><p>Multiplies.</p></details>\n'
+OPERATIONS = """# Operations
+
+<details class="opcode" id="op-dot"><summary><code>dot</code></summary><p>Multiplies.</p></details>
+"""
 
 
 def build(folder: Path) -> Path:
