@@ -189,7 +189,7 @@ def ask_reason(question: str, reasons: Mapping[str, bool], *, see: str) -> str:
             question, f"of {len(reasons)} reasons exactly one must hold, and {found} do: ask for what tells them apart"
         )
     choices = (
-        _Choice(reason, holds, "" if holds else f"That does not hold here. What does: {right[0]}")
+        _Choice(reason, holds, "" if holds else f"That does not hold here. What does: {_end(right[0])}")
         for reason, holds in reasons.items()
     )
     return _write("reason", question, sorted(choices, key=lambda choice: _order(choice.says)), see)
@@ -203,13 +203,12 @@ def tell(text: str) -> str:
 def _tell_question(match: re.Match[str]) -> str:
     folds = list(_FOLD.finditer(match["folds"]))
     answer = next(fold for fold in folds if fold["verdict"] == "right")
-    ends = "" if answer["says"].endswith((".", "!", "?")) else "."
     lines = [
         match["question"],
         "",
         *(f"- {fold['says']}" for fold in folds),
         "",
-        f"Answer: {answer['says']}{ends} {answer['told']}",
+        f"Answer: {_end(answer['says'])} {answer['told']}",
     ]
     return "\n".join(match["lead"] + line if line else "" for line in lines)
 
@@ -283,6 +282,10 @@ def _list(names: list[str]) -> str:
 
 def _join(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
+
+
+def _end(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _inline(text: str) -> str:
