@@ -103,6 +103,7 @@ def test_what_does_not_hold_names_what_does() -> None:
         (lambda: prediction.ask_reason("Q?", {"a": 1, "b": 0}, see="#x"), TypeError, "compare it"),  # type: ignore[dict-item]
         (lambda: prediction.ask_whether("Q?", holds=True, see="fusion.md#x"), ValueError, "on the same page"),
     ],
+    ids=["tie", "one", "none", "no other", "no reason", "two reasons", "one reason", "number", "numbers", "elsewhere"],
 )
 @pytest.mark.usefixtures("all_targets")
 def test_a_question_without_one_answer_fails_and_says_what_to_do(
