@@ -151,6 +151,7 @@ if (isChapter) {
     clearTimeout(waits)
     waits = setTimeout(notePlace, 300)
   }, { passive: true })
+  addEventListener("pagehide", () => waits && notePlace())
 }
 questions.forEach(offer)
 if (questions.length) showCounts()
