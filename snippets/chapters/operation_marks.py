@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 COLOURS = 6
 """How many colours there are; with more operations they come again."""
+
+# What a browser would break at its hyphen: an arrow, a number with an exponent.
+_HYPHENATED = re.compile(r"[^\s()\[\],]+-[^\s()\[\],]*|-[^\s()\[\],]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +117,12 @@ def _show_line(text: str, marks: list[OperationMark]) -> str:
 def _show_parts(text: str, marks: list[OperationMark]) -> Iterator[str]:
     at = 0
     for mark in marks:
-        yield markdown.escape(text[at : mark.start])
+        yield _escape(text[at : mark.start])
         name = markdown.escape(text[mark.start : mark.end])
         yield f'<span class="operation c{(mark.number - 1) % COLOURS}" data-of="{mark.number}">{name}</span>'
         at = mark.end
-    yield markdown.escape(text[at:])
+    yield _escape(text[at:])
+
+
+def _escape(text: str) -> str:
+    return _HYPHENATED.sub(r'<span class="whole">\g<0></span>', markdown.escape(text))

@@ -82,7 +82,7 @@ def draw_origins(capture: Capture, marks: Sequence[OperationMark], said: str) ->
         made = {edge.shape.bytes for edge in (*flow.edges, *flow.results) if edge.source == node.name}
         boxes.append(_fit(node.name, opcodes, " + ".join(map(format_bytes, sorted(made))), rooms[number]))
     name = title(capture.target)
-    heading = f'<p><b>{html.escape(name)}</b> <span>{html.escape(said)}</span></p>'
+    heading = f"<p><b>{html.escape(name)}</b> <span>{html.escape(said)}</span></p>"
     return f'<div class="origins {lane(capture.target)}">{heading}{_draw(boxes, layers, f"{name}: {said}")}</div>\n'
 
 

@@ -116,7 +116,10 @@ TASKS = [
     Task(
         "Can I compile for a TPU that I do not have?",
         ("questions/#without-device",),
-        ((Search("compile for TPU without having one"),), (Click("Questions.*"), Click("Can I compile for a GPU or TPU.*"))),
+        (
+            (Search("compile for TPU without having one"),),
+            (Click("Questions.*"), Click("Can I compile for a GPU or TPU.*")),
+        ),
     ),
     Task(
         "Why does jit give other numbers than without?",
@@ -154,7 +157,8 @@ def find(page: Page, says: str) -> Locator:
         for each in shown.all():
             if each.is_visible() and is_drawn(each):
                 return each
-    raise AssertionError(f"nothing that is seen says {says!r}")
+    msg = f"nothing that is seen says {says!r}"
+    raise AssertionError(msg)
 
 
 def is_drawn(link: Locator) -> bool:
@@ -180,7 +184,8 @@ def search(page: Page, words: str, answers: tuple[str, ...]) -> None:
             result.click()
             page.wait_for_url(re.compile(re.escape(lead.partition("#")[0])))
             return
-    raise AssertionError(f"{words!r} finds {leads[:SEEN]}")
+    msg = f"{words!r} finds {leads[:SEEN]}"
+    raise AssertionError(msg)
 
 
 def matches(address: str, answer: str) -> bool:
@@ -237,7 +242,6 @@ def attempt(page: Page, home: str, task: Task) -> tuple[dict[int, int], list[str
 def test_an_answer_is_two_clicks_and_a_search_from_home(open_page: Opener, task: Task) -> None:
     page = open_page("")
     done, failed = attempt(page, page.url, task)
-    print(task.question, done, failed)
     assert done, "\n".join(failed)
 
 
