@@ -153,7 +153,7 @@ def find(page: Page, says: str) -> Locator:
     """
     exactly = re.compile(rf"^\s*(?:{says})\s*$")
     for kind in ("link", "button"):
-        shown = page.get_by_role(kind, name=exactly)  # type: ignore[arg-type]  # one of its literals
+        shown = page.get_by_role(kind, name=exactly)
         for each in shown.all():
             if each.is_visible() and is_drawn(each):
                 return each
@@ -217,7 +217,7 @@ def is_answered(page: Page, task: Task) -> bool:
 
 
 def attempt(page: Page, home: str, task: Task) -> tuple[dict[int, int], list[str]]:
-    """Try every way of a task; return the ways that lead to an answer, each by its number with its clicks, and why not."""
+    """Try every way of a task; return the clicks of those that lead to an answer, by number, and why others do not."""
     done, failed = {}, []
     for number, way in enumerate(task.ways):
         clicks = len(way)

@@ -19,7 +19,7 @@ def link_texts(repository: str, *, feed: bool = True) -> dict[str, str]:
     environment.filters.update(url=lambda address: address, urlencode=quote)
     page = SimpleNamespace(
         title="Fusion",
-        edit_url=f"{repository}/edit/main/docs/fusion.md" if repository else None,
+        file=SimpleNamespace(src_uri="fusion.md"),
         previous_page=None,
         next_page=None,
     )
@@ -34,7 +34,7 @@ def test_without_a_repository_a_page_names_none() -> None:
 
 
 def test_with_one_a_page_can_be_edited_and_reported() -> None:
-    found = link_texts(REPOSITORY)
+    found = link_texts(REPOSITORY + "/")
     assert found["Edit this page"] == f"{REPOSITORY}/edit/main/docs/fusion.md"
     assert found["Report an issue"] == f"{REPOSITORY}/issues/new?title=Fusion"
 
