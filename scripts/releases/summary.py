@@ -61,7 +61,8 @@ def tell(step: Drift) -> list[str]:
     ]
     gone = [f"`{module}.{name}`" for module, change in step.names.items() for name in change.gone]
     if gone:
-        lines.append(f"{len(gone)} public names were removed: {', '.join(gone[:12])}{', ...' if len(gone) > 12 else ''}")  # noqa: PLR2004 - as many as a line holds
+        named = f"{', '.join(gone[:12])}{', ...' if len(gone) > 12 else ''}"  # noqa: PLR2004 - as many as a line holds
+        lines.append(f"{len(gone)} public names were removed: {named}")
     return lines
 
 
