@@ -94,6 +94,7 @@ class Outcome:
         follows: Whether it only failed because a block above it did.
         entries: What the search finds of what a block printed.
         waits: Whether it still runs in another process.
+        exact: What a value stands for, where it shows less, or an empty string.
     """
 
     text: str = ""
@@ -103,6 +104,7 @@ class Outcome:
     follows: bool = False
     entries: tuple[SearchEntry, ...] = ()
     waits: bool = False
+    exact: str = ""
 
 
 @dataclass(frozen=True)

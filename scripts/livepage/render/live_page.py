@@ -108,6 +108,9 @@ class Page:
         outcome = self._outcomes[index]
         element = Element("span", {"class": "value"})
         element.text = AtomicString(outcome.text)
+        if outcome.exact:
+            element.set("data-exact", outcome.exact)
+            element.set("tabindex", "0")
         if outcome.waits:
             element.attrib = {"class": "waiting"}
             element.text = AtomicString("(still runs)")

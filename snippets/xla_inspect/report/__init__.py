@@ -14,7 +14,7 @@ from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
 from xla_inspect.report.roofline import draw_roofline
 from xla_inspect.report.timeline import draw_timeline
-from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten
+from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten, size
 
 __all__ = [
     "BOX_KINDS",
@@ -52,6 +52,7 @@ __all__ = [
     "read_times",
     "short",
     "shorten",
+    "size",
     "sparkline",
     "svg",
     "title",
