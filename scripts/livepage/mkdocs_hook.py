@@ -17,7 +17,7 @@ from mkdocs.utils import CountHandler
 from livepage import build_progress, workers
 from livepage.keep import Templates, page_store, rendered
 from livepage.notebooks import notebook_pages
-from livepage.publish import build_info, reading_time, search, site_checksum, text_outputs
+from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, text_outputs
 from livepage.read import GARBAGE, load_adapter, log, project
 from livepage.render import LineOfLink
 from livepage.run import supervisor
@@ -88,6 +88,11 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     """Keep the compiled templates of the theme, and tell them of a feed."""
     _end_workers()
     config.extra["feed"] = any("feed" in page.meta for page in _nav[0].pages)
+    published = bool(config.site_url) and _commands[:1] != ["serve"]
+    config.extra["cards"] = published and bool(social_cards.find_browser())
+    if published and not config.extra["cards"]:
+        log.info("no social cards: Chromium draws them, and there is none")
+    env.filters["card_address"] = social_cards.find_address
     env.bytecode_cache = Templates()
     last.note(Built(config, files, _nav[0], env))
     return env
@@ -173,6 +178,8 @@ on_page_context = CombinedEvent(_hide_listings, _show_listings)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
     """Publish what reads no HTML, sum up the build in the log, and say last that the site is finished."""
     text_outputs.publish(_nav[0], list(_pages.values()), config)
+    if config.extra["cards"]:
+        social_cards.publish(list(_pages.values()), config)
     totals = project.totals
     log.info(
         "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",
