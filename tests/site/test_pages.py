@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUE, CHECK = Kind.VALUE, Kind.CHECK
-SPAN = '<span class="value">'
+SPAN = '<span class="value"'
 SUMMARY = re.compile(r"<summary>(.*?)</summary>")
 PAGES = {"page": sorted((ROOT / "docs").rglob("*.md")), "notebook": sorted((ROOT / "docs").rglob("*.py"))}
 
