@@ -1,14 +1,15 @@
-"""The exercises as data: each a Python file with a place to write in, hints at its end, and a solution kept apart."""
+"""The exercises as data: each a Python file with a place to write in; its hints and its solution are kept apart."""
 
 from __future__ import annotations
 
 import ast
 import difflib
-import re
 import shlex
+import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from xla_inspect import folders
 from xla_inspect.errors import InspectError
@@ -20,8 +21,6 @@ MARK = "TODO(human)"
 
 FOLDER = CHECKOUT / "snippets" / "practice" if CHECKOUT else Path("practice")
 """Where the exercises lie unless the reader says: in the project's checkout, else below the working folder."""
-
-_NUMBERED = re.compile(r"^\d\. ", re.MULTILINE)
 
 LEVELS = 5
 """The level of the most difficult exercise; that of the easiest is 1."""
@@ -119,16 +118,35 @@ class Exercise:
         return (ast.get_docstring(self.tree) or self.name).splitlines()[0]
 
     @property
+    def safe_title(self) -> str:
+        """The same, or nothing where the file is no Python, or is gone."""
+        try:
+            return self.title
+        except (SyntaxError, ValueError, InspectError):
+            return ""
+
+    @property
     def task(self) -> str:
         """The task in Markdown: the rest of what the file says of itself."""
         return (ast.get_docstring(self.tree) or "").partition("\n")[2].strip("\n")
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """The hints at the end of the file in Markdown, each of which says more than the one before."""
-        values = [node.value for node in self.tree.body if isinstance(node, ast.Assign) and _names(node) == ["HINTS"]]
-        text = str(ast.literal_eval(values[0])) if values else ""
-        return tuple(" ".join(hint.split()) for hint in _NUMBERED.split(text)[1:])
+        """Hints in Markdown, each of which says more than the one before."""
+        return tuple(" ".join(hint.split()) for hint in self._guidance.get("hints", ()))
+
+    @property
+    def learnt(self) -> str:
+        """What somebody knows who has done it, in one sentence of Markdown."""
+        return str(self._guidance.get("learnt", ""))
+
+    @property
+    def _guidance(self) -> dict[str, Any]:
+        """What is kept beside the exercises of its phase; that of the project where a folder has none."""
+        files = [folder / "hints" / f"{self.phase}.toml" for folder in (self.originals or self.folder, FOLDER)]
+        file = next((file for file in files if file.is_file()), None)
+        held: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
+        return dict(held.get(self.name, {}))
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -214,10 +232,19 @@ def _names(node: ast.Assign | ast.AnnAssign) -> list[str]:
 
 def check_line(*names: str, folder: Path = FOLDER) -> str:
     """Return what marks exercises of a folder, a line for each name of one or of a phase."""
+    return "\n".join(_write_line("--check", name, folder) for name in names)
+
+
+def option_line(option: str, exercise: Exercise) -> str:
+    """Return what asks the command something of an exercise, such as `--hint`."""
+    return _write_line(option, exercise.key, exercise.folder)
+
+
+def _write_line(option: str, name: str, folder: Path) -> str:
     here = folder.absolute()
     typed = here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here
     where = "" if folder == FOLDER else f" --exercises {shlex.quote(typed.as_posix())}"
-    return "\n".join(run_line(f"python -m xla_inspect.main --check {name}{where}") for name in names)
+    return run_line(f"python -m xla_inspect.main {option} {name}{where}")
 
 
 def name_file(file: Path) -> str:
