@@ -32,6 +32,18 @@ _LISTED = {
     "hlo": (("read_dump", 5, 3), ("one_fusion", 5, 3), ("constants", 1, 1), ("donate", 3, 2)),
     "optimization": (("categories", 2, 1), ("find_pass", 5, 3), ("vanish", 4, 3), ("predict_kernels", 2, 2)),
     "transforms": (("count_products", 2, 2), ("per_example", 3, 2), ("hessian_vector", 3, 2)),
+    "puzzles": (
+        ("softmax", 10, 4),
+        ("history", 8, 4),
+        ("attention", 12, 4),
+        ("layer_norm", 10, 4),
+        ("embedding", 6, 4),
+        ("narrow", 8, 4),
+        ("cache", 6, 4),
+        ("sharded", 12, 4),
+        ("hoist", 8, 4),
+        ("remat", 12, 4),
+    ),
     "capstone": (("model", 25, LEVELS),),
 }
 
