@@ -44,7 +44,7 @@ _LISTED = {
         ("hoist", 8, 4),
         ("remat", 12, 4),
     ),
-    "capstone": (("model", 25, LEVELS),),
+    "capstone": (("model", 25, LEVELS), ("diagnose", 25, LEVELS)),
 }
 
 

@@ -171,9 +171,12 @@ def summarise(verdicts: Sequence[tuple[Exercise, ExerciseVerdict]], paper: Paper
         paper.show(check_line(order[0].key, folder=order[0].folder))
         return
     keys = [exercise.key for exercise in EXERCISES]
-    following = EXERCISES[keys.index(verdicts[-1][0].key) + 1 :]
-    if following and len(verdicts) < len(EXERCISES):
-        paper.say(f"Go on with {name_file(replace(following[0], folder=folder).file)}, and check it:")
-        paper.show(check_line(following[0].key, folder=folder))
-    else:
+    later = EXERCISES[keys.index(verdicts[-1][0].key) + 1 :]
+    logbook = Logbook(folder)
+    # What comes next; after the last, what was left out before.
+    following = next((each for each in (*later, *EXERCISES) if not logbook.is_right(each)), None)
+    if following is None:
         guide.tell_where_to_go(paper)
+        return
+    paper.say(f"Go on with {name_file(replace(following, folder=folder).file)}, and check it:")
+    paper.show(check_line(following.key, folder=folder))
