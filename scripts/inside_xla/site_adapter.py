@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from inside_xla import term_list
+from inside_xla.makers import describe_makers
 from livepage.notebooks import fold
 from livepage.read import Adapter, Term, project
 from xla_inspect.closure import find_files, list_imports, list_places
@@ -83,6 +84,10 @@ class SiteAdapter(Adapter):
         from xla_inspect import available
 
         return {target: reason for target, reason in available().items() if reason}
+
+    def list_makers(self, values: Iterable[object]) -> Iterable[str]:
+        """Return which packages made the captures of a page, target by target."""
+        return describe_makers(values)
 
     def find_gap(self, error: BaseException) -> tuple[str, str] | None:
         """Return target and reason of a `TargetUnavailableError`, known by name since the package may be reloaded."""

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
     from livepage.read import Failure, SearchEntry
 
+ASKED = "data/search.toml"
+"""What readers type, by the section that answers, in the folder of the pages."""
+
+_asked: dict[str, dict[str, list[str]]] = {}
 _commands: list[str] = []
 _workers: list[workers.Workers] = []
 _nav: list[Navigation] = []
@@ -63,6 +67,8 @@ def on_config(config: MkDocsConfig) -> None:
         # With --quiet MkDocs neither tells warnings nor counts them, and would call a failed page a success.
         _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
     project.clear()
+    _asked.clear()
+    _asked.update(search.read_asked(Path(config.docs_dir) / ASKED))
     page_store.begin()
     if _commands[:1] == ["serve"]:
         last.begin(config)
@@ -158,7 +164,9 @@ def on_pre_page(page: Page, **_: object) -> Page:
 @event_priority(100)
 def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
     page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
-    page.content = search.to_index(page.content or "", _list_entries(page), whole="feed" not in page.meta)
+    page.content = search.to_index(
+        page.content or "", _list_entries(page), whole=not (page.meta.get("search") or {}).get("begins")
+    )
     return context
 
 
@@ -166,7 +174,9 @@ def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[
 def _show_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
     _pages[page.file.src_uri] = page
     if plugin := config.plugins.get("material/search"):
-        search.rank(plugin.search_index.entries, page.url, _list_entries(page))
+        asked = _asked.get(page.file.src_uri, {})
+        for section in search.rank(plugin.search_index.entries, page.url, _list_entries(page), asked):
+            log.warning("%s: %s has no section '%s' to find", project.docs / ASKED, page.file.src_uri, section)
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
     return context
 

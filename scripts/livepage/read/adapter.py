@@ -62,6 +62,11 @@ class Adapter:
         """Return the targets that this machine lacks, each with the reason."""
         return {}
 
+    def list_makers(self, values: Iterable[object]) -> Iterable[str]:
+        """Return what made that which the names of a page stand for, each in words, for the foot of the page."""
+        del values
+        return ()
+
     def find_gap(self, error: BaseException) -> tuple[str, str] | None:
         """Return the missing target and the reason of an error that is no fault of the page, or None."""
         del error
