@@ -95,6 +95,7 @@ class Outcome:
         entries: What the search finds of what a block printed.
         waits: Whether it still runs in another process.
         exact: What a value stands for, where it shows less, or an empty string.
+        made: Of the last piece of a page, what made that which the page shows, each in words.
     """
 
     text: str = ""
@@ -105,6 +106,7 @@ class Outcome:
     entries: tuple[SearchEntry, ...] = ()
     waits: bool = False
     exact: str = ""
+    made: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
