@@ -41,12 +41,3 @@ def ordered(x: jax.Array) -> jax.Array:
 JOINED: int | None = None  # TODO(human): kernels of `joined`
 NETWORK: int | None = None  # TODO(human): kernels of `network`
 ORDERED: int | None = None  # TODO(human): kernels of `ordered`
-
-HINTS = """
-1. A concatenation asks of each element of the result from which operand it comes; that is an operation on elements.
-
-2. Of `network` count the two products, and what stands between them. Of `ordered` count what stands before the sort,
-   the sort, and what stands after it.
-
-3. One of them launches one kernel, and the two others launch three each.
-"""

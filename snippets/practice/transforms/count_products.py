@@ -36,13 +36,3 @@ LOSS: int | None = None  # TODO(human): program 1
 GRADIENT: int | None = None  # TODO(human): program 2
 WITH_INPUT: int | None = None  # TODO(human): program 3
 PER_EXAMPLE: int | None = None  # TODO(human): program 4
-
-HINTS = """
-1. The gradient needs the values of the layers, so the products of the loss are computed too.
-
-2. Backwards, a product `h @ w` becomes two: one for the gradient of `w` and one for that of `h`. The latter is left
-   out where nobody asks for it.
-
-3. `vmap` adds no equation where a primitive can take a batch: `dot_general` gets one more dimension. So the fourth
-   number is the second.
-"""

@@ -17,7 +17,9 @@ from xla_inspect.lazy_names import lazy_names
 from xla_inspect.practice import command, dump_folder, flags, jaxpr_to_hlo, notebook, tables
 from xla_inspect.practice.compiler import compile_for, dump, require, start_jax
 from xla_inspect.practice.marking.exercises import ALL, EXERCISES, FOLDER, LEVELS, find_exercises, name_file
+from xla_inspect.practice.marking.guide import list_exercises, show_hint, show_solution
 from xla_inspect.practice.marking.marker import run_marking
+from xla_inspect.practice.marking.watching import watch
 from xla_inspect.practice.notebook import (
     ORDINALS,
     across,
@@ -90,6 +92,7 @@ __all__ = [
     "jaxpr_to_hlo",
     "list_constants",
     "list_decisions",
+    "list_exercises",
     "list_layouts",
     "list_passes",
     "listing",
@@ -104,11 +107,14 @@ __all__ = [
     "run_marking",
     "sentences",
     "shape",
+    "show_hint",
+    "show_solution",
     "start_jax",
     "table",
     "tables",
     "tell_references",
     "wasteful",
+    "watch",
 ]
 
 __getattr__ = lazy_names(

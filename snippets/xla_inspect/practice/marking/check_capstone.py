@@ -11,6 +11,7 @@ import numpy as np
 
 from xla_inspect import capture
 from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking.check_diagnose import check_diagnose
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
 from xla_inspect.report import print_instruction
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.practice.marking.submission import Submission
+
+__all__ = ["check_diagnose", "check_model"]
 
 FIRST, SECOND, FULL = (64, 48, 17, 64, 5), (50, 29, 64), (*(64,) * 63, 60, 4)
 """How many tokens the pieces of three texts have; the last fills the memory."""

@@ -71,6 +71,11 @@ def random(*shape: int, seed: int = 0, scale: float = 1.0) -> Any:  # noqa: ANN4
     return (np.random.default_rng(seed).normal(size=shape) * scale).astype(np.float32)
 
 
+def random_places(*shape: int, seed: int, below: int) -> Any:  # noqa: ANN401 - NumPy's array, of int32
+    """Return an array of random whole numbers from 0, the same each time."""
+    return np.random.default_rng(seed).integers(0, below, shape).astype(np.int32)
+
+
 def shapes(*arguments: Any) -> Any:  # noqa: ANN401 - any pytrees
     """Return arguments with the shape and dtype in place of each array."""
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf), np.asarray(leaf).dtype), arguments)
