@@ -114,8 +114,11 @@ class Puzzle:
     def place(self, target: str) -> str:
         """Return a target with as many devices as the puzzle needs."""
         _, _, devices = self.target.partition(":")
-        return f"{target}:{devices}" if devices else target
+        return f"{target}:{GRIDS.get(target, devices)}" if devices else target
 
+
+GRIDS = {"tpu-v5e": "2x4"}
+"""How eight devices lie where their number alone is no topology."""
 
 ONCE = Bound(
     lambda start: start.memory.arguments + start.memory.outputs,
