@@ -2,7 +2,7 @@
 // clears. Without this script the list is whole, and a page without such a list stays as it is.
 const kinds = {
   opcodes: { lists: ".opcodes", read: "summary, p:first-of-type", enter: "summary", hint: "dot, lax.psum, communication, H100 ..." },
-  claims: { lists: "ul:has(> .entry)", read: ".id, .verdict, .claim, .case, .truth", enter: "a", hint: "fusion, false, H100, C15 ..." },
+  claims: { lists: "ul:has(> .entry)", read: ".verdict, .claim, .case, .truth", enter: "a", hint: "fusion, false, H100, donated ..." },
 }
 const noun = Object.keys(kinds).find((name) => document.querySelector(kinds[name].lists))
 const kind = kinds[noun]

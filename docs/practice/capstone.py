@@ -1,7 +1,7 @@
 # %% [markdown]
 # ---
-# description: A model with four faults and its dump, four causes to find in it, and the difference that mending them makes in kernels, bytes and compiles.
-# minutes: 25
+# description: A slow model with four exhibits that show what is wrong with it, and a second one of which nobody says so; both mended, and judged by their dumps.
+# minutes: 50
 # ---
 # # Capstone
 #
@@ -185,9 +185,19 @@ assert {"dynamic-slice", "add"} <= set(rounds)
 assert [each for each in rounds if "dot" in each] == ["dot, reduce, broadcast, subtract, exponential", "dot"]
 
 # %% [markdown]
+# ## A model without a list { #diagnose }
+#
+# Of the second model there are no exhibits.
+# It has some of eight faults and not the others: read its dump, write down which, and which line proves each.
+# Only what you prove counts, and only then is your cure judged.
+
+# %% exercise="capstone/diagnose"
+exercise("capstone/diagnose")
+
+# %% [markdown]
 # ## What you can do now { #done }
 #
-# You can take a program apart without running it: count what is compiled, read what is launched, find what is copied, and say which line of Python is to blame.
+# You can diagnose a program without running it: count what is compiled, read what is launched, find what is copied, and say which line of Python is to blame.
 # [The explorer](../pipeline.md#passes) does the same for a program of yours, pass by pass: `uv run xla-inspect report FILE.py:FUNCTION`.
 #
 # ## References { #references }

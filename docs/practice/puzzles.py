@@ -5,11 +5,11 @@
 # ---
 # # Puzzles
 #
-# Ten programs are right and cost more than they need to; write each so that the compiler makes less of it, and it tells your score.
+# Write a program so that the compiler makes less of it, and let the compiler tell your score.
 #
-# The score is never a time, so it is the same on every machine: kernels, bytes that kernels read and write, memory beside arguments and result, operations, or bytes that devices send.
-# A program counts when it gives the numbers of the start for three random inputs.
-# It is right with the best score that is known, or within a fiftieth of it; with a better one, it says so.
+# Each of these ten programs is right, and costs more than it needs to.
+# The score is never a time: it counts kernels, bytes that kernels read and write, memory beside arguments and result, operations, or bytes that devices send.
+# A program counts when it gives the numbers of the start for several random inputs, and it is right with the best score that is known, or next to it.
 #
 # ```sh
 # uv run python -m xla_inspect.main --check puzzles/softmax
@@ -17,9 +17,17 @@
 # ```
 
 # %%
-from xla_inspect.practice import exercise, list_scores, score_table
+from xla_inspect.practice import PUZZLES, exercise, list_scores, score_table
 
-from xla_inspect.practice import PUZZLES
+# %% check="There are ten puzzles, scored by five measures, and none by a time."
+assert len(PUZZLES) == 10
+assert {puzzle.measure.words for puzzle in PUZZLES.values()} == {
+    "kernels",
+    "read and written",
+    "beside arguments and result",
+    "operations",
+    "sent by each device",
+}
 
 # %% [markdown]
 # ## The scores { #scores }
@@ -32,8 +40,7 @@ from xla_inspect.practice import PUZZLES
 scores = list_scores()
 score_table(scores)
 
-# %% check="There are ten; each start is worse than the best known where it is marked, and no best known is below its bound."
-assert len(PUZZLES) == 10
+# %% check="Each start is worse than the best known where it is marked, and no best known is below its bound."
 for name, puzzle in PUZZLES.items():
     marked = [row for row in scores if row.name == name and row.target == puzzle.choose_target()]
     assert [row.best < row.start for row in marked] == [True]

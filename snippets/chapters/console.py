@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import shlex
 import sys
 
@@ -62,6 +63,38 @@ def output(command: str, *, expected: int = 0) -> str:
         message = f"{command} ended with {status}, not {expected}: {errors.getvalue()}"
         raise RuntimeError(message)
     return out.getvalue().rstrip()
+
+
+def ask(question: str, *, lines: int | None = None, expected: int = 0) -> str:
+    """Return the command that asks a chapter's question of the reader's own function, and folded what it prints here.
+
+    Args:
+        question: What is asked and of which program, such as `kernels snippets/programs/softmax.py:softmax --target
+            h100`. It is run as it stands; the reader's command names a file of theirs in the place of the program's.
+        lines: As in `run`.
+        expected: As in `run`.
+
+    Raises:
+        ValueError: It names no program of this project.
+        RuntimeError: As in `run`.
+        TargetUnavailableError: As in `run`.
+    """
+    own = _make_own(question)
+    if own == question:
+        message = f"no FILE.py in {question!r}"
+        raise ValueError(message)
+    example = markdown.fold("What it prints here", run(f"xla-inspect {question}", expected=expected, lines=lines))
+    return f"{markdown.fence(f'xla-inspect {own}', 'sh')}\n{example}"
+
+
+def _make_own(question: str) -> str:
+    """Return a question with the reader's file and function in the place of the project's."""
+    names = dict.fromkeys(re.findall(r"\S+\.py\S*", question))
+    theirs = zip(names, ("your_file.py", "your_other_file.py"), strict=False)
+    for name, file in theirs:
+        question = question.replace(name, f"{file}:your_function" if ":" in name else file)
+    # Times are of one machine, so that a page leaves them out, and a reader wants them.
+    return question.replace(" --no-times", "")
 
 
 def run_python(text: str) -> str:

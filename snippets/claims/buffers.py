@@ -12,6 +12,7 @@ from programs import disputed
 from xla_inspect import capture
 from xla_inspect.analysis import parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.plural import plural
+from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
@@ -71,9 +72,11 @@ def outputs_alias_inputs() -> Finding:
     """An output takes an input's memory when that is safe."""
     plain, donated = program("disputed", "sin(x) * 2 + cos(x)")["cpu"], _donated()
     good = donated.memory.aliased == donated.memory.outputs > 0
-    return only(good, f"donated: {donated.memory.aliased:,} bytes aliased").but(
-        plain.memory.aliased > 0, f"not donated: {plain.memory.aliased} bytes, though the input is not read again"
+    finding = only(good, f"donated: {format_bytes(donated.memory.aliased)} aliased").but(
+        plain.memory.aliased > 0, "not donated: nothing, though the input is not read again"
     )
+    aliased = {"input not donated": plain.memory.aliased, "input donated": donated.memory.aliased}
+    return finding.compared("bytes", plain.memory.outputs, aliased)
 
 
 def fused_needs_no_temporary() -> Finding:

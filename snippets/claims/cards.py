@@ -1,4 +1,4 @@
-"""The ledger as Markdown: the picture of all verdicts, and one card a claim."""
+"""The ledger as Markdown: the ten claims that are drawn, one card for each that is listed, the picture of all."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import html
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from claims.declared import CHAPTERS, FILE
+from claims.declared import CHAPTERS, FILE, HEARD, ClaimError
 from claims.finding import Verdict, is_target
 from xla_inspect.plural import plural
-from xla_inspect.report import figure, markdown, title
+from xla_inspect.report import figure, format_bytes, markdown, short, title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from claims.finding import Case
+    from claims.finding import Case, Comparison
     from claims.ledger import ClaimLedger, Entry
 
 MARKS = {
@@ -77,11 +77,37 @@ def cards(entries: tuple[Entry, ...]) -> str:
     return "\n".join(map(_card, entries)) + "\n"
 
 
+def list_chapter(ledger: ClaimLedger, chapter: str) -> str:
+    """Return the cards of the claims of a chapter that one hears often."""
+    return cards(ledger.heard(HEARD[1], chapter))
+
+
+def draw_compared(compared: Comparison) -> str:
+    """Return what a claim says and what was found, case by case, as bars on one scale."""
+    most = max([*compared.said.values(), *compared.found.values()]) or 1
+    rows = []
+    for case, found in compared.found.items():
+        said = compared.said[case]
+        words = f"{_amount(found, compared.unit)}, not {_amount(said, compared.unit)}"
+        words = words if found != said else f"{_amount(found, compared.unit)}, as said"
+        rows.append(
+            f'<span class="row"><span>{html.escape(short(case) if is_target(case) else case)}</span>'
+            f'<span class="track"><span class="found" style="width:{100 * found / most:.1f}%"></span>'
+            f'<span class="said" style="left:{100 * said / most:.1f}%"></span></span><span>{words}</span></span>'
+        )
+    return f'<span class="compared"><span class="unit">{html.escape(compared.unit)}</span>{"".join(rows)}</span>'
+
+
+def _amount(number: int, unit: str) -> str:
+    return format_bytes(number) if unit == "bytes" else f"{number:,}"
+
+
 def list_entries(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
     """Return what a search finds of each claim: the id of its card, no title of its own, what it says and the truth."""
     return [
         (entry.claim.id, "", html.escape(f"{_state(entry)} {entry.claim.truth}".replace("`", ""), quote=False))
         for entry in entries
+        if entry.claim.heard
     ]
 
 
@@ -93,12 +119,16 @@ def _card(entry: Entry) -> str:
     claim = entry.claim
     mark, sign = MARKS[entry.verdict]
     parts = [
-        _span("id", f"[{claim.id}](#{claim.id})"),
-        _span(f"verdict {_classes(mark, checked=entry.finding is not None)}", f"{sign} {entry.verdict}"),
+        _span(f"verdict {_classes(mark, checked=entry.finding is not None)}", f"[{sign} {entry.verdict}](#{claim.id})"),
         _span("claim", _state(entry)),
     ]
     if entry.gap:
         parts.append(f'<span class="gap">not run here: {markdown.escape(entry.gap)}</span>')
+    if entry.finding and claim.heard == HEARD[0]:
+        if entry.finding.comparison is None:
+            message = f"{claim.place}: {claim.id} is heard everywhere, and its check compares no number to draw"
+            raise ClaimError(message)
+        parts.append(draw_compared(entry.finding.comparison))
     if entry.finding:
         parts += [_case(name, case) for name, case in _merge(entry.finding.cases).items()]
         if entry.finding.reading:

@@ -28,8 +28,10 @@ CHAPTERS = {
 }
 """The chapters of the ledger in order, with their titles."""
 
-_HEADER = re.compile(r"^\[(\w+)\]$")
-_FIELDS = {"chapter", "claim", "truth", "verdict", "check", "shown", "source", "once", "said", "where"}
+_HEADER = re.compile(r"^\[([\w-]+)\]$")
+_FIELDS = {"chapter", "claim", "truth", "verdict", "check", "shown", "source", "once", "said", "where", "heard"}
+HEARD = ("everywhere", "often", "")
+"""How common a claim is: drawn, listed, or only counted."""
 _NEEDED = {"chapter", "claim", "truth", "verdict"}
 
 
@@ -42,7 +44,7 @@ class Claim:
     """One claim.
 
     Attributes:
-        id: Its short name, such as `A12`.
+        id: Its short name, such as `layer-is-one-kernel`.
         chapter: The chapter it belongs to, one of `CHAPTERS`.
         claim: What is claimed, in one sentence; Markdown.
         truth: What is true; Markdown.
@@ -53,6 +55,7 @@ class Claim:
         shown: The section that shows it, as `page.md#section`, or an empty string.
         source: A link to who says so where no check can run.
         once: A link to who says that it held in an earlier release.
+        heard: How common it is, one of `HEARD`.
         line: The line of the file on which it is declared.
     """
 
@@ -67,6 +70,7 @@ class Claim:
     shown: str = ""
     source: str = ""
     once: str = ""
+    heard: str = ""
     line: int = 0
 
     @property
@@ -107,6 +111,10 @@ def _find_problem(texts: dict[str, str]) -> str:
         f"{', '.join(sorted(_NEEDED - texts.keys()))} is missing": _NEEDED - texts.keys(),
         f"no chapter {texts.get('chapter')!r}; there are {', '.join(CHAPTERS)}": texts.get("chapter") not in CHAPTERS,
         f"no verdict {verdict!r}; there are {', '.join(Verdict)}": verdict not in list(Verdict),
+        f"no claim is heard {texts.get('heard')!r}, but {' or '.join(HEARD[:2])}": texts.get("heard", "") not in HEARD,
+        "a claim that is heard everywhere is drawn, which takes a check": (
+            texts.get("heard") == HEARD[0] and not texts.get("check")
+        ),
         "a claim that no check decides needs a source": sourced,
         f"a check decides it, so it is not {Verdict.UNTESTED!r}": texts.get("check") and verdict == Verdict.UNTESTED,
         "it is outdated just when `once` says who shows that it held in an earlier release": (

@@ -39,6 +39,21 @@ class Case:
     found: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The number that a claim comes down to, beside what was found.
+
+    Attributes:
+        unit: What is counted, as in `kernels`; `bytes` are shown in KiB and MiB.
+        said: What follows from the claim, by case.
+        found: What was found, for the same cases: targets by their short names, others in words.
+    """
+
+    unit: str
+    said: Mapping[str, int]
+    found: Mapping[str, int]
+
+
 @dataclass(frozen=True)
 class Finding:
     """What a check found.
@@ -47,14 +62,27 @@ class Finding:
         cases: Each case by its name: the short name of a target with what else matters (`h100`, `cpu, int32`), another
             condition in words, or an empty string where there is but one.
         reading: Whether what a reader takes from the claim holds as well; None where that is what it says.
+        comparison: What can be drawn of it; None where there is no number.
     """
 
     cases: Mapping[str, Case]
     reading: Case | None = None
+    comparison: Comparison | None = None
 
     def but(self, holds: bool, evidence: str) -> Finding:  # noqa: FBT001 - a statement and its truth
         """Return the finding with whether what a reader takes from the claim holds as well."""
         return replace(self, reading=Case(bool(holds), evidence))
+
+    def compared(self, unit: str, said: int | Mapping[str, int], found: Mapping[str, int]) -> Finding:
+        """Return the finding with what can be drawn of it.
+
+        Args:
+            unit: What is counted.
+            said: What follows from the claim, for all cases or for each.
+            found: What was found, by case.
+        """
+        by_case = dict.fromkeys(found, said) if isinstance(said, int) else said
+        return replace(self, comparison=Comparison(unit, by_case, found))
 
     def judge(self, *, once: bool) -> Verdict:
         """Return the verdict.

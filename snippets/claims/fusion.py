@@ -14,7 +14,7 @@ from programs import fusible
 from xla_inspect import capture
 from xla_inspect.analysis import list_fusions, list_kernels, parse_log
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.report import format_bytes, title
 
 if TYPE_CHECKING:
     from xla_inspect import Capture, Captures
@@ -27,7 +27,8 @@ def _one_kernel(captures: Captures) -> Finding:
     def look(capture: Capture) -> tuple[bool, str]:
         return len(list_kernels(capture)) == 1, name_kernels(capture)
 
-    return by_target(captures, look)
+    kernels = {target: len(list_kernels(captures[target])) for target in captures.targets}
+    return by_target(captures, look).compared("kernels", 1, kernels)
 
 
 def layer_is_one_kernel() -> Finding:
@@ -159,21 +160,22 @@ def intermediate_bytes(claimed: int) -> Finding:
 
 def all_in_registers() -> Finding:
     """After fusion no intermediate goes through memory."""
+    captures, moves = program("layer"), dict[str, int]()
 
     def look(capture: Capture) -> tuple[bool, str]:
         launched = list_kernels(capture)
         between = [capture.module.entry.by_name[kernel.name].shape for kernel in launched[:-1]]
-        moved = sum(shape.bytes for shape in between)
+        moved = moves[capture.target] = sum(shape.bytes for shape in between)
         if capture.target == "h100":
             expect(moved > capture.module.entry.root.shape.bytes, "the parts take more memory than the product would")
         return (
             not moved,
-            f"{moved:,} bytes between kernels: {', '.join(f'`{shape.plain}`' for shape in between)}"
+            f"{format_bytes(moved)} between kernels: {', '.join(f'`{shape.plain}`' for shape in between)}"
             if moved
             else "nothing between kernels",
         )
 
-    return by_target(program("layer"), look)
+    return by_target(captures, look).compared("bytes", 0, moves)
 
 
 def reshapes_are_fused() -> Finding:

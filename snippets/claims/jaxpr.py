@@ -109,7 +109,8 @@ def python_if() -> Finding:
         error = "no error"
     except jax.errors.TracerBoolConversionError as raised:
         error = f"`{type(raised).__name__}`"
-    return only({"then", "else"} <= set(ran), f"only `{'`, `'.join(ran)}` ran; with a traced flag: {error}")
+    finding = only({"then", "else"} <= set(ran), f"only `{'`, `'.join(ran)}` ran; with a traced flag: {error}")
+    return finding.compared("branches traced", 2, {"a static flag": len(set(ran))})
 
 
 def cond_compiles_to_conditional() -> Finding:

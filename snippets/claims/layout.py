@@ -23,14 +23,16 @@ VOLUMES = (jax.ShapeDtypeStruct((2, 8, 8, 8, 16), jnp.float32), jax.ShapeDtypeSt
 
 def layout_after_fusion() -> Finding:
     """Layouts are assigned after fusion."""
+    fused_at, assigned_at = dict[str, int](), dict[str, int]()
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = pass_names(capture)
         fused = next(step.name for step in capture.passes if "fusion" in step.module.opcode_counts())
         layout, fusion = names.index("layout-assignment"), names.index(fused)
+        fused_at[capture.target], assigned_at[capture.target] = fusion + 1, layout + 1
         return layout > fusion, f"`layout-assignment` is run {layout + 1}, `{fused}` run {fusion + 1}"
 
-    return by_target(program("layer"), look)
+    return by_target(program("layer"), look).compared("the run that assigns layouts", fused_at, assigned_at)
 
 
 def layouts_are_tiled() -> Finding:

@@ -67,6 +67,11 @@ class ClaimLedger:
         """Return the entries of one chapter in order."""
         return tuple(entry for entry in self.entries if entry.claim.chapter == name)
 
+    def heard(self, how: str, chapter: str = "") -> tuple[Entry, ...]:
+        """Return the entries that are heard everywhere or often, all or those of one chapter."""
+        entries = self.chapter(chapter) if chapter else self.entries
+        return tuple(entry for entry in entries if entry.claim.heard == how)
+
     def chapters(self) -> dict[str, tuple[Entry, ...]]:
         """Return the entries by chapter, in the order of the chapters."""
         return {name: entries for name in CHAPTERS if (entries := self.chapter(name))}

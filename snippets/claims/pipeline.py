@@ -154,7 +154,8 @@ def passes_are_shared() -> Finding:
         expect(len(shared) < len(names) / 2, "it shares a small part with both others")
         return names == shared, f"{len(shared)} of its {len(names)} run on all three"
 
-    return by_target(captures, look)
+    own = {target: len(set(pass_names(captures[target])) - shared) for target in captures.targets}
+    return by_target(captures, look).compared("passes that not all three run", 0, own)
 
 
 def passes_independent_of_hardware() -> Finding:

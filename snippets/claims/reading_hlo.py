@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import jax
 from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
-from claims.evidence import expect, program
+from claims.evidence import expect, names_in, program
 from claims.finding import Finding, by_target, cases, only
 from claims.sharding import annotated
 from programs import gelu, layer
@@ -94,7 +94,9 @@ def as_text_is_hlo() -> Finding:
     """`lower(...).as_text()` is HLO."""
     text, hlo = _lowered().as_text(), _lowered().as_text("hlo")
     expect(not parser_error(hlo) and "is_scheduled" not in hlo, 'as_text("hlo") is HLO, and nothing is compiled yet')
-    return only(not parser_error(text), f"it begins with `{text.split('{')[0].split('attributes')[0].strip()}`")
+    finding = only(not parser_error(text), f"it begins with `{text.split('{')[0].split('attributes')[0].strip()}`")
+    dialect = names_in(text).total()
+    return finding.compared("StableHLO operations in it", 0, {"the text of GELU": dialect})
 
 
 def as_text_takes_stablehlo() -> Finding:

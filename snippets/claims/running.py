@@ -91,9 +91,11 @@ def compiles_each_time() -> Finding:
     """Another shape compiles anew, and so does each call."""
     once, again, still, other, back = _by_call()
     evidence = f"the first call with a shape compiles {once}, with another shape {other}"
-    return only((once, other) == (1, 1), evidence).but(
+    finding = only((once, other) == (1, 1), evidence).but(
         0 not in (again, still, back), f"later calls with a shape that was seen compile {again}, {still} and {back}"
     )
+    calls = _by_call()
+    return finding.compared("compiles", len(calls), {"five calls in two shapes": sum(calls)})
 
 
 def compiled_once_per_shape() -> Finding:

@@ -44,9 +44,11 @@ def _integers_only(name: str) -> Finding:
     """Whether a rewrite happens for integers, and for floats as well, as whoever reads of it takes it."""
     floats = rewrite(name, "float32")
     unchanged = [target for target, fate in floats.items() if not fate.happened]
-    return _in_type(name, "int32").but(
+    finding = _in_type(name, "int32").but(
         not unchanged, f"in float32 {len(unchanged)} of {len(floats)} targets keep the operation"
     )
+    integers = [target for target, fate in rewrite(name, "int32").items() if not fate.happened]
+    return finding.compared("targets that keep it", 0, {"int32": len(integers), "float32": len(unchanged)})
 
 
 def neutral_product_and_sum() -> Finding:

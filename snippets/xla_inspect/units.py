@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
+
 _PREFIXES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _STEP = 1024
 _ROUND = 100
+
+
+class Size(str):
+    """A number of bytes as prose says it, which knows how many they are.
+
+    Attributes:
+        exact: The number itself, as in `65,536 bytes`.
+    """
+
+    __slots__ = ("exact",)
+    exact: str
+
+    def __new__(cls, number: int) -> Self:
+        """Return a number of bytes as `format_bytes` writes it."""
+        text = super().__new__(cls, format_bytes(number))
+        text.exact = f"{number:,} {'byte' if number == 1 else 'bytes'}"
+        return text
+
+
+def size(number: int) -> Size:
+    """Return a number of bytes for prose, as in `64 KiB`; a page shows the exact number on hover and focus."""
+    return Size(number)
 
 
 def format_bytes(number: int) -> str:

@@ -14,7 +14,7 @@ from lint import typed_numbers
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CLAIMS = read()
 GOOD = """
-[A01]
+[water-is-wet]
 chapter = "fusion"
 claim = "Water is wet."
 truth = "It is."
@@ -23,11 +23,15 @@ check = "fusion.layer_is_one_kernel"
 """
 
 
-def test_every_claim_is_there_once() -> None:
-    groups = {"A": 42, "B": 18, "C": 66, "D": 14, "E": 14, "X": 3}
-    assert [claim.id for claim in CLAIMS] == [
-        f"{name}{n:02}" for name, most in groups.items() for n in range(1, most + 1)
-    ]
+def test_every_claim_is_there_once_under_a_name_of_words() -> None:
+    assert len(CLAIMS) == len({claim.claim for claim in CLAIMS}) == 157
+    assert [claim.id for claim in CLAIMS if not re.fullmatch(r"[a-z]+(?:-[a-z]+)+|pmap|readthedocs", claim.id)] == []
+
+
+def test_ten_claims_are_drawn_and_sixty_to_eighty_shown() -> None:
+    shown = [claim.heard for claim in CLAIMS if claim.heard]
+    assert shown.count("everywhere") == 10
+    assert 60 <= len(shown) <= 80
 
 
 def test_every_chapter_has_claims() -> None:
@@ -76,10 +80,15 @@ def test_a_claim_that_depends_on_the_case_says_in_which_it_holds_unless_it_is_a_
         (('check = "fusion.layer_is_one_kernel"\n', ""), "needs a source"),
         (('"true"', '"not testable here"'), "a check decides it"),
         (('"true"', '"outdated"'), "outdated just when `once`"),
+        (("verdict", 'heard = "daily"\nverdict'), "no claim is heard 'daily'"),
+        (
+            ('check = "fusion.layer_is_one_kernel"', 'heard = "everywhere"\nsource = "https://example.org/"'),
+            "takes a check",
+        ),
     ],
 )
 def test_a_wrong_declaration_is_named_by_file_and_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     file = tmp_path / "claims.toml"
     file.write_text(GOOD.replace(*change), encoding="utf-8")
-    with pytest.raises(ClaimError, match=rf"^docs/data/claims\.toml:2: A01: .*{re.escape(message)}"):
+    with pytest.raises(ClaimError, match=rf"^docs/data/claims\.toml:2: water-is-wet: .*{re.escape(message)}"):
         read(file)

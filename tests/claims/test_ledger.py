@@ -54,20 +54,25 @@ def test_another_verdict_fails_and_names_the_claim_its_file_and_its_line() -> No
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_claim_that_holds_elsewhere_than_declared_fails_and_is_named() -> None:
-    claim = replace(DECLARED["C15"], where=("cpu",))
-    with pytest.raises(ClaimError, match=rf":{claim.line}: C15: declared to hold for \['cpu'\].*tpu-v5e.*\(True\)"):
+    claim = replace(DECLARED["layer-is-one-kernel"], where=("cpu",))
+    with pytest.raises(
+        ClaimError, match=rf":{claim.line}: layer-is-one-kernel: declared to hold for \['cpu'\].*tpu-v5e.*\(True\)"
+    ):
         ledger.judge([claim])
 
 
 def test_a_check_that_raises_fails_and_names_the_claim() -> None:
-    claim = replace(DECLARED["C15"], check="fusion.no_such_check")
-    with pytest.raises(ClaimError, match=rf":{claim.line}: C15: fusion.no_such_check raised AttributeError"):
+    claim = replace(DECLARED["layer-is-one-kernel"], check="fusion.no_such_check")
+    with pytest.raises(ClaimError, match=rf":{claim.line}: {claim.id}: fusion.no_such_check raised AttributeError"):
         ledger.judge([claim])
 
 
 def test_all_wrong_claims_are_named_at_once() -> None:
-    wrong = [replace(DECLARED[name], verdict=Verdict.TRUE, where=()) for name in ("C01", "C02")]
-    with pytest.raises(ClaimError, match=r"(?s)C01: declared true.*C02: declared true"):
+    wrong = [
+        replace(DECLARED[name], verdict=Verdict.TRUE, where=())
+        for name in ("number-of-operations", "matmul-conv-reduce")
+    ]
+    with pytest.raises(ClaimError, match=r"(?s)number-of-operations: declared true.*matmul-conv-reduce: declared true"):
         ledger.judge(wrong)
 
 
@@ -77,7 +82,7 @@ def test_a_claim_whose_target_is_missing_is_a_gap_and_no_failure(monkeypatch: py
         raise TargetUnavailableError(target, reason)
 
     monkeypatch.setattr(fusion, "layer_is_one_kernel", unavailable)
-    book = ledger.judge([DECLARED["C15"]])
+    book = ledger.judge([DECLARED["layer-is-one-kernel"]])
     assert (book.checked(), book.unchecked()) == (0, 0)
     shown = cards.cards(book.entries)
     assert "not run here: libtpu is &#60;not&#62; installed" in shown

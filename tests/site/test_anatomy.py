@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SECTIONS = ("Follow a program", "What the compiler does", "Around the compiler", "Use it well")
+SECTIONS = ("Understand", "Beyond the compiler", "Use it well")
 HELD_BACK = {"questions.md"}  # a list of answers, each with its own listing
 LEAST_EXERCISES = 2
 

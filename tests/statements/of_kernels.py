@@ -26,21 +26,21 @@ def makes_input_fusions_without_reduction() -> tuple[object, object]:
     return [(["kInput"], [0])] * 3, [(kinds(module), count(module, "reduce")) for module in modules]
 
 
-@states("pipeline, fusion, ledger C22")
+@states("pipeline, fusion, ledger koutput-is-scatter")
 def makes_output_fusions_without_product() -> tuple[object, object]:
     """KOutput on the TPU needs no product: a cumulative sum."""
     module = text(lambda x: jnp.cumsum(x, 1), shape(1024, 1024), target="tpu")
     return (True, [0, 0]), ("kOutput" in kinds(module), count(module, "dot", "convolution"))
 
 
-@states("fusion, ledger A13")
+@states("fusion, ledger scale-and-softmax-one-kernel")
 def fits_a_row_of_softmax() -> tuple[object, object]:
     """The H100 makes one kernel of a softmax whose rows fit, and several where they do not."""
     modules = [text(lambda x: jax.nn.softmax(x * 2), shape(*size), target="h100") for size in ((256, 1024), (8, 65536))]
     return [1, True], [launched(modules[0]), launched(modules[1]) > 1]
 
 
-@states("ledger C66")
+@states("ledger reshapes-fused-freely")
 def keeps_a_reshape_on_the_tpu() -> tuple[object, object]:
     """A reshape alone is a bitcast on CPU and H100, and a reshape on the TPU."""
     seen = everywhere(
@@ -49,7 +49,7 @@ def keeps_a_reshape_on_the_tpu() -> tuple[object, object]:
     return {"cpu": [1, 0], "h100": [1, 0], "tpu": [0, 1]}, seen
 
 
-@states("fusion, ledger E08")
+@states("fusion, ledger element-wise-fused-for-you")
 def fuses_what_is_element_wise() -> tuple[object, object]:
     """Element-wise operations with one result are one kernel in each element type."""
 
@@ -61,14 +61,14 @@ def fuses_what_is_element_wise() -> tuple[object, object]:
     return same([1, 1, 1]), everywhere(look)
 
 
-@states("fusion, ledger E08")
+@states("fusion, ledger element-wise-fused-for-you")
 def makes_a_kernel_for_each_result() -> tuple[object, object]:
     """With two results they are two kernels on CPU and H100."""
     seen = everywhere(lambda target: launched(text(lambda x: (jnp.sin(x), jnp.cos(x)), shape(1024), target=target)))
     return {"cpu": 2, "h100": 2, "tpu": 1}, seen
 
 
-@states("ledger A30")
+@states("ledger normalize-fuses")
 def waits_for_mean_and_deviation() -> tuple[object, object]:
     """No target makes one kernel of (x - mean) / std, at any size."""
 
@@ -80,7 +80,7 @@ def waits_for_mean_and_deviation() -> tuple[object, object]:
     return same(value=True), everywhere(look)
 
 
-@states("layout, ledger A18")
+@states("layout, ledger layouts-are-tiled")
 def packs_small_integers() -> tuple[object, object]:
     """The CPU's layouts have no tiles, and say more than an order where elements are packed."""
     head = text(lambda x: x, shape(8, dtype=jnp.int4)).split("\n")[0]

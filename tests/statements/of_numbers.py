@@ -22,7 +22,7 @@ def acts_on_constant_matrices() -> tuple[object, object]:
     return same([0, 1]), seen
 
 
-@states("simplification, ledger A10")
+@states("simplification, ledger times-one-plus-zero")
 def keeps_the_sign_of_zero() -> tuple[object, object]:
     """X * 1 + 0 is x, and a negative zero keeps its sign, where adding zero would take it."""
     function = jax.jit(lambda x: x * 1 + 0)
@@ -30,7 +30,7 @@ def keeps_the_sign_of_zero() -> tuple[object, object]:
     return ([True] * 3, False), (seen, bool(jnp.signbit(jnp.asarray(-0.0) + 0)))
 
 
-@states("simplification, ledger A11")
+@states("simplification, ledger folds-two-times-three")
 def keeps_products_of_floats() -> tuple[object, object]:
     """2 * (3 * x) stays two products for floats, and is one for integers."""
 

@@ -29,7 +29,7 @@ PRODUCTS: Mapping[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
 }
 
 
-@states("layout, ledger B13")
+@states("layout, ledger systolic-array")
 def makes_convolutions_of_matrices() -> tuple[object, object]:
     """The TPU makes a convolution of products of matrices, and of no product with one vector."""
     seen, expected = {}, {}
@@ -62,7 +62,7 @@ CONVOLUTIONS = {
 }
 
 
-@states("layout, ledger C45, D06")
+@states("layout, ledger nhwc-becomes-nchw, gpu-nhwc-becomes-nchw")
 def orders_convolutions() -> tuple[object, object]:
     """No target makes NHWC channels first; the TPU keeps labels at large sizes and not at small."""
     seen, expected = {}, {}
@@ -91,7 +91,7 @@ def list_matrix_instructions(function: Callable[..., Any], *example: jax.ShapeDt
     return sorted(set(MMA.findall(ptx)))
 
 
-@states("when-xla-helps, layout, ledger B12")
+@states("when-xla-helps, layout, ledger tensor-cores")
 def multiplies_in_tf32() -> tuple[object, object]:
     """Float32 products of matrices are made in TF32; with a vector, or tiny, not."""
     tf32 = ["mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"]
@@ -114,7 +114,7 @@ def does_without_tensor_cores() -> tuple[object, object]:
     return [[], []], seen
 
 
-@states("simplification, ledger C32")
+@states("simplification, ledger dot-with-identity")
 def computes_products_with_constants() -> tuple[object, object]:
     """A product with the identity, or with zeros, is computed."""
 

@@ -34,7 +34,7 @@ def parse(module: str) -> str:
         return f"refused: {error}"
 
 
-@states("reading-hlo, ledger A20")
+@states("reading-hlo, ledger nested-operands")
 def parses_nested_operands() -> tuple[object, object]:
     """Nested operands parse with their types, and `constant(0)` has none."""
     module = "HloModule m\nENTRY e {{\n  x = f32[4,4] parameter(0)\n  ROOT r = f32[4,4] maximum(x, {})\n}}"
@@ -56,7 +56,7 @@ def prints_locations_when_asked() -> tuple[object, object]:
     return (False, True), tuple("metadata=" in lowered.as_text("hlo", debug_info=asked) for asked in (False, True))
 
 
-@states("jaxpr, ledger E07")
+@states("jaxpr, ledger grad-and-vmap-add")
 def adds_primitives_under_vmap() -> tuple[object, object]:
     """Vmap adds broadcasts to a layer with a bias, and makes a gather of a slice."""
 
@@ -77,14 +77,14 @@ def adds_primitives_under_vmap() -> tuple[object, object]:
     )
 
 
-@states("ledger A09")
+@states("ledger jaxpr-is-like-hlo")
 def names_shared_functions() -> tuple[object, object]:
     """A jaxpr names a function that is called twice."""
     twice = str(jax.make_jaxpr(lambda x: jax.nn.relu(jax.nn.relu(x) + 1))(shape(4)))
     return True, twice.startswith("let relu = ")
 
 
-@states("jaxpr, simplification, ledger B10")
+@states("jaxpr, simplification, ledger unused-operations-removed")
 def drops_what_is_unused() -> tuple[object, object]:
     """JAX drops what is unused when it lowers, inside calls, loops and branches too."""
     x = shape(8, 8)

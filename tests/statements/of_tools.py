@@ -22,7 +22,7 @@ with jax.default_device(topologies.get_topology_desc("v5e:2x2", "tpu").devices[0
 """
 
 
-@states("pipeline, stablehlo, questions, ledger A19, D02")
+@states("pipeline, stablehlo, questions, ledger ptx-sass-llvm, flow-ends-in-llvm")
 def writes_bundles() -> tuple[object, object]:
     """Libtpu writes a TPU's instructions when its own flags ask for them."""
     with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +55,7 @@ def has_no_start_and_done() -> tuple[object, object]:
     return [1, 0, 0], count(shard().compile().as_text() or "", "all-reduce", "all-reduce-start", "all-reduce-done")
 
 
-@states("sharding, ledger B08, C55")
+@states("sharding, ledger shardy-makes-meshes, partitioned-automatically")
 def partitions_with_the_older_pass() -> tuple[object, object]:
     """Shardy propagates, and the pass that partitions is still called spmd-partitioning."""
     with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +65,7 @@ def partitions_with_the_older_pass() -> tuple[object, object]:
     return [True, True, False], [name in names for name in passes]
 
 
-@states("ledger X03, questions")
+@states("ledger cpu-dump-record, questions")
 def records_passes() -> tuple[object, object]:
     """Xla_dump_module_metadata writes a record of the passes for GPU and TPU, and not for the CPU."""
 

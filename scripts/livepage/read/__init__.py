@@ -1,6 +1,6 @@
 """Read a page: what runs on it, what it says, where each line stands, and what its project adds."""
 
-from livepage.read.adapter import Adapter, load_adapter
+from livepage.read.adapter import Adapter, Term, load_adapter
 from livepage.read.blocks import FENCE_MARK, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
 from livepage.read.sentences import (
     FENCE,
@@ -42,6 +42,7 @@ __all__ = [
     "SearchEntry",
     "Sentence",
     "Source",
+    "Term",
     "gather_sentences",
     "load_adapter",
     "log",

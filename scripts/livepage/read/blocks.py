@@ -94,6 +94,8 @@ class Outcome:
         follows: Whether it only failed because a block above it did.
         entries: What the search finds of what a block printed.
         waits: Whether it still runs in another process.
+        exact: What a value stands for, where it shows less, or an empty string.
+        made: Of the last piece of a page, what made that which the page shows, each in words.
     """
 
     text: str = ""
@@ -103,6 +105,8 @@ class Outcome:
     follows: bool = False
     entries: tuple[SearchEntry, ...] = ()
     waits: bool = False
+    exact: str = ""
+    made: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

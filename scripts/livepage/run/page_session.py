@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ def run_page(source: Source) -> list[Outcome]:
     with Guard() as guard:
         session = _Session(source, guard)
         outcomes = [session.run(piece, state) for piece in source.pieces]
-    return _end(source, outcomes, state, guard)
+    return _end(source, outcomes, state, guard, session.module)
 
 
 def run_held(source: Source, plan: Plan | None = None) -> HeldRun:
@@ -62,11 +63,11 @@ def run_held(source: Source, plan: Plan | None = None) -> HeldRun:
                 replay.note(run)
     if state.was_changed(guard.variables):
         held.doubt("it changes what belongs to the process")
-    held.amend(_end(source, held.list_outcomes(), state, guard))
+    held.amend(_end(source, held.list_outcomes(), state, guard, session.module))
     return held
 
 
-def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard) -> list[Outcome]:
+def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard, module: ModuleType) -> list[Outcome]:
     """Undo what a page changed for others, and return what its pieces came to with what is to be said of that."""
     if not source.pieces:
         return []
@@ -74,7 +75,8 @@ def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard) ->
         complaint = f"this page leaves {what} changed for the pages after it: put it back where it was"
         guard.complaints.append((origin, complaint))
         outcomes[source.pieces.index(piece)] = _add(outcomes[source.pieces.index(piece)], guard)
-    return outcomes
+    made = tuple(project.adapter.list_makers([*vars(module).values()]))
+    return [*(replace(outcome, made=()) for outcome in outcomes[:-1]), replace(outcomes[-1], made=made)]
 
 
 def _add(outcome: Outcome, guard: Guard) -> Outcome:
@@ -109,9 +111,10 @@ class _Session:
         self.guard.watch(piece)
         try:
             with contextlib.redirect_stdout(printed):
-                text = self._evaluate(piece)
+                text, exact = self._evaluate(piece)
             entries = tuple(SearchEntry(*entry) for entry in self.namespace.pop(ENTRIES, ()))
-            outcome = Outcome(text if piece.kind is Kind.VALUE else printed.getvalue(), entries=entries)
+            shown = text if piece.kind is Kind.VALUE else printed.getvalue()
+            outcome = Outcome(shown, entries=entries, exact=exact)
         except KeyboardInterrupt as error:
             log.error("%s: interrupted while this line ran", locate(error, piece))
             raise
@@ -125,15 +128,17 @@ class _Session:
             state.note(piece)
         return _add(outcome, self.guard)
 
-    def _evaluate(self, piece: Piece) -> str:
+    def _evaluate(self, piece: Piece) -> tuple[str, str]:
+        """Run a piece, and return what a value shows, and what it stands for where it shows less."""
         if piece.kind is Kind.VALUE:
             crash_reporter.note(piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
             ast.increment_lineno(value, piece.origin.line - 1)
-            text = show(eval(compile(value, piece.origin.file, "eval"), self.namespace))  # noqa: S307 - the page's own code
-            if trace := find_trace(text):
+            result = eval(compile(value, piece.origin.file, "eval"), self.namespace)  # noqa: S307 - the page's own code
+            text, exact = show(result), getattr(result, "exact", "")
+            if trace := find_trace(f"{text} {exact}"):
                 self.guard.refuse(trace)
-            return text
+            return text, exact if isinstance(exact, str) else ""
         tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
         calls = {last_name(part.func) for part in ast.walk(tree) if isinstance(part, ast.Call)}
         sites, runs = rewrite(tree, self.asserts), self.asserts.runs
@@ -150,7 +155,7 @@ class _Session:
             line, fault = find_fault(sites, is_whole=whole) or (0, "" if asserted else "this check asserts nothing")
             if fault:
                 self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
-        return ""
+        return "", ""
 
     def _judge(self, piece: Piece, error: BaseException, printed: str) -> Outcome:
         missing = project.adapter.find_gap(error)

@@ -24,7 +24,6 @@ from xla_inspect.practice.marking.marker import run_marking
 from xla_inspect.practice.marking.watching import watch
 from xla_inspect.practice.notebook import (
     ORDINALS,
-    CellMarkdown,
     across,
     anchor,
     entries,
@@ -71,7 +70,6 @@ __all__ = [
     "PREDICTED",
     "PUZZLES",
     "YES",
-    "CellMarkdown",
     "Equations",
     "Forecast",
     "Paper",

@@ -8,13 +8,13 @@ from xla_inspect.report.graph_picture import draw_boxes, draw_computation, draw_
 from xla_inspect.report.hardware import explain_absence, find_hardware
 from xla_inspect.report.labels import lane, short, title
 from xla_inspect.report.launch_costs import MEMORY, STATEMENT, Launched, model_launches
-from xla_inspect.report.layers import arrange, place_nodes
+from xla_inspect.report.layers import Layers, arrange, place_nodes
 from xla_inspect.report.line_chart import chart_growth, chart_instructions, chart_releases, sparkline
 from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
 from xla_inspect.report.roofline import draw_roofline
 from xla_inspect.report.timeline import draw_timeline
-from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten
+from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten, size
 
 __all__ = [
     "BOX_KINDS",
@@ -22,6 +22,7 @@ __all__ = [
     "STATEMENT",
     "Box",
     "Launched",
+    "Layers",
     "Measured",
     "arrange",
     "chart_growth",
@@ -52,6 +53,7 @@ __all__ = [
     "read_times",
     "short",
     "shorten",
+    "size",
     "sparkline",
     "svg",
     "title",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from xla_inspect import units
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+_UNTUNED = "Compiled without a GPU, so with autotuning off"
 _CELL_BREAKS = str.maketrans({"|": "&#124;", "\n": " "})
 
 
@@ -81,6 +84,17 @@ def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bo
         f'<tbody role="rowgroup"{inside}>{body}</tbody>'
     )
     return f'<div class="cards"{inside}><table role="table"{inside}>{parts}</table></div>\n'
+
+
+def size(number: int) -> str:
+    """Return a number of bytes as HTML, in the largest unit that it fills; hover and focus show how many they are."""
+    shown = units.size(number)
+    return f'<span class="size" data-exact="{shown.exact}" tabindex="0">{shown}</span>'
+
+
+def untuned() -> str:
+    """Return the tag behind a number of a GPU's matmul that no autotuning chose, as HTML for a table or a sentence."""
+    return f'<span class="untuned" data-exact="{_UNTUNED}" tabindex="0">untuned</span>'
 
 
 def code(text: str) -> str:

@@ -11,6 +11,7 @@ from xla_inspect.analysis import HOST_CALL, calls_host, compare_modules, list_fu
 from xla_inspect.hlo import CLUTTER
 from xla_inspect.plural import plural
 from xla_inspect.report import markdown
+from xla_inspect.report.function_text import find_excerpts
 from xla_inspect.report.labels import title
 from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.timeline import draw_timeline
@@ -42,7 +43,7 @@ def tabs_by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
     panes = {}
     for target in captures.targets:
         if target in captures:
-            panes[title(target)] = f"{view(captures[target])}\n{show_stamp(captures[target])}"
+            panes[title(target)] = f"{view(captures[target])}\n"
         else:
             panes[title(target)] = (
                 f'<p class="gap">Not compiled here: {markdown.escape(captures.missing[target])}</p>\n'
@@ -50,17 +51,35 @@ def tabs_by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
     return markdown.tabs(panes)
 
 
-def show_stamp(capture: Capture) -> str:
-    """Return the small line that says what made a listing."""
-    made = ", ".join(f"{name} {version}" for name, version in sorted(capture.versions.items()))
-    compiled = {"xla_gpu_autotune_level": "without a GPU, autotuning off"}
-    how = next((f" ({remark})" for option, remark in compiled.items() if option in capture.options), "")
-    return f"{markdown.code(capture.program)} for {title(capture.target)}{how}: {made}\n{{ .stamp }}\n"
+def show_stamp(capture: Capture) -> str:  # noqa: ARG001 - until no page prints it: versions stand at the foot of each
+    """Return nothing: what made a page's listings stands once at its foot."""
+    return ""
 
 
 def show_source(capture: Capture) -> str:
     """Return the program's file."""
     return markdown.fence(capture.source, "python", title=capture.source_file)
+
+
+def show_function(subject: Capture | Callable[..., object], *more: Capture | Callable[..., object]) -> str:
+    """Return the functions of a program as a listing, with those of its file that they call; the whole file folded.
+
+    Args:
+        subject: A capture, whose program's file has the function, or a function.
+        more: More of them, each a listing of its own where it is of another file.
+
+    Raises:
+        ValueError: The file of a capture has no function of its program's name, or a function has no file.
+    """
+    listings = []
+    for excerpt in find_excerpts(subject, *more):
+        lines = plural(len(excerpt.whole.splitlines()), "line")
+        whole = markdown.fence(excerpt.whole, "python")
+        listings += [
+            markdown.fence(excerpt.text, "python", title=excerpt.file),
+            markdown.fold(f"The whole file, {lines}", whole),
+        ]
+    return "\n".join(listings)
 
 
 def show_jaxpr(capture: Capture) -> str:

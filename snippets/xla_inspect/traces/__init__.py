@@ -1,9 +1,10 @@
 """Profiles that were measured elsewhere: XProf's, Chrome traces and Nsight's tables, read without what wrote them."""
 
-from xla_inspect.traces.event import Event, Source
+from xla_inspect.traces.event import Event, Source, name_op
 from xla_inspect.traces.labelling import Label, write_labelled
 from xla_inspect.traces.opening import open_trace
 from xla_inspect.traces.timing import Timed, Timing, measure
+from xla_inspect.traces.wire import read_fields
 
 __all__ = [
     "Event",
@@ -12,6 +13,8 @@ __all__ = [
     "Timed",
     "Timing",
     "measure",
+    "name_op",
     "open_trace",
+    "read_fields",
     "write_labelled",
 ]

@@ -30,11 +30,6 @@ def test_the_drawing_counts_what_the_captures_hold(captures: Captures) -> None:
         assert f"<b>{capture.module.instruction_count():,}</b> instructions" in shown
 
 
-def test_a_gpu_listing_says_that_nothing_was_tuned(captures: Captures) -> None:
-    assert "without a GPU, autotuning off" in views.show_stamp(captures["h100"])
-    assert "autotuning" not in views.show_stamp(captures["cpu"])
-
-
 def test_the_short_listing_hides_metadata_and_the_folded_one_keeps_it(captures: Captures) -> None:
     short, whole = views.show_optimized(captures["cpu"]).split("??? listing")
     assert "metadata=" not in short
@@ -81,7 +76,6 @@ def test_html_in_names_is_shown_as_text(captures: Captures) -> None:
         (
             stage_picture.draw_stages(Captures({"cpu": capture}, {}, ("cpu",))),
             views.show_kernels(capture),
-            views.show_stamp(capture),
         )
     )
     assert [tag for tag in ("<i>", "<u>") if tag in shown] == []

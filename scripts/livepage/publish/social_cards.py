@@ -1,0 +1,171 @@
+"""The picture that a link to a page shows elsewhere: the page's title and one of its own figures, in the site's fonts.
+
+It is drawn by a browser from the built site, styles and fonts included. Whoever shows a link fetches the picture by its
+whole address, so a site without one has no cards; nor has one that is served, or built where no Chromium is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import os
+import posixpath
+import re
+import shutil
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from livepage.read import log, project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+SIZE = (1200, 630)
+"""Width and height in pixels, as those who show links ask for it."""
+FOLDER = "assets/cards"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_KEPT = Path(".cache/cards")
+_DRAFT = "card-draft.html"
+_FIGURE = re.compile(r"<figure\b(?P<attributes>[^>]*)>.*?</figure>", re.DOTALL)
+_CAPTION = re.compile(r"<figcaption\b.*?</figcaption>", re.DOTALL)
+_STYLES = re.compile(r'<link\b[^>]*\brel="stylesheet"[^>]*>')
+_TAG = re.compile(r"<[^>]*>")
+_CARD = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8">{styles}
+<style>
+  html, body {{ height: 100%; margin: 0; overflow: hidden; }}
+  body {{ background: var(--paper); color: var(--ink); display: block; }}
+  .card {{ box-sizing: border-box; display: grid; gap: 48px; grid-template-columns: {columns}; }}
+  .card {{ height: 630px; padding: 64px; width: 1200px; }}
+  .md-typeset .card h1 {{ color: var(--ink); font: 600 {heading}px/1.1 var(--serif, serif); margin: 18px 0 24px; }}
+  .md-typeset .card p {{ font: {text}px/1.4 var(--serif, serif); margin: 0; max-width: none; }}
+  .md-typeset .card p.site {{ color: var(--ink-soft); font: 26px/1 var(--mono, monospace); }}
+  .card .picture {{ align-items: center; display: flex; height: 502px; justify-content: center; overflow: hidden; }}
+  .md-typeset .card .picture > figure {{ flex: none; margin: 0; max-width: none; width: 420px; }}
+</style></head>
+<body data-md-color-scheme="default"><div class="md-typeset"><div class="card">
+<div><p class="site">{site}</p><h1>{title}</h1><p>{description}</p></div>{picture}
+</div></div></body></html>
+"""
+# The picture is as large as its box lets it be.
+_FIT = """() => {
+  const box = document.querySelector(".picture"), figure = box && box.firstElementChild
+  if (!figure) return
+  figure.style.zoom = Math.min(box.clientWidth / figure.scrollWidth, box.clientHeight / figure.scrollHeight)
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """The card of a page, as HTML, and what its styles come to."""
+
+    page: Page
+    html: str
+    styles: str
+
+    @property
+    def file(self) -> str:
+        """The name under which its picture is kept."""
+        return f"{hashlib.sha256((self.styles + self.html).encode()).hexdigest()[:32]}.png"
+
+
+def find_browser() -> str:
+    """Return the path of a Chromium that can draw cards, or an empty string."""
+    if not find_spec("playwright"):
+        return ""
+    return next((path for name in _BROWSERS if (path := shutil.which(name))), "")
+
+
+def find_address(name: str) -> str:
+    """Return where the card of a page lies in the site: `assets/cards/practice-hlo.png` for `practice/hlo.py`."""
+    return f"{FOLDER}/{posixpath.splitext(name)[0].replace('/', '-')}.png"
+
+
+def publish(pages: Sequence[Page], config: MkDocsConfig) -> None:
+    """Put the card of each page into the site; only those that are not kept from an earlier build are drawn."""
+    site, kept = Path(config.site_dir), project.root / _KEPT
+    (site / FOLDER).mkdir(parents=True, exist_ok=True)
+    kept.mkdir(parents=True, exist_ok=True)
+    styles = _digest_styles(site)
+    cards = [_Card(page, write_card(page, _read(site, page), config.site_name), styles) for page in pages]
+    if missing := [card for card in cards if not (kept / card.file).is_file()]:
+        log.info("drawing %d social cards", len(missing))
+        for card, picture in _draw(missing, site):
+            partial = kept / f"{card.file}.{os.getpid()}"
+            partial.write_bytes(picture)
+            partial.replace(kept / card.file)
+    for card in cards:
+        shutil.copyfile(kept / card.file, site / find_address(card.page.file.src_uri))
+    for file in kept.glob("*.png"):
+        if file.name not in {card.file for card in cards}:
+            file.unlink(missing_ok=True)
+
+
+def write_card(page: Page, built: str, site_name: str) -> str:
+    """Return the card of a page, as HTML that stands beside the page's own.
+
+    Args:
+        page: The page; `card` in its front matter is the class of the figure that it shows, the first one otherwise.
+        built: The page's HTML in the site.
+        site_name: The name of the site.
+    """
+    picture = _find_figure(str(page.content or ""), str(page.meta.get("card", "")))
+    # The title of a page, and what its front matter says, are HTML already.
+    title = html.escape(html.unescape(_TAG.sub("", str(page.meta.get("title") or page.title))), quote=False)
+    return _CARD.format(
+        styles="".join(_STYLES.findall(built)),
+        columns="1fr 1fr" if picture else "1fr",
+        heading=60 if picture else 96,
+        text=28 if picture else 42,
+        site=html.escape(site_name),
+        title=title if not page.is_homepage else html.escape(site_name),
+        description=page.meta.get("description", ""),
+        picture=f'<div class="picture">{picture}</div>' if picture else "",
+    )
+
+
+def _find_figure(content: str, kind: str) -> str:
+    """Return a figure without its caption, or an empty string where the page has none of that class."""
+    for match in _FIGURE.finditer(content):
+        if kind in match["attributes"] and ("<svg" in match[0] or kind):
+            return _CAPTION.sub("", match[0])
+    return ""
+
+
+def _digest_styles(site: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted((site / "assets").rglob("*.css")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _read(site: Path, page: Page) -> str:
+    return (site / page.file.dest_uri).read_text(encoding="utf-8")
+
+
+def _draw(cards: Sequence[_Card], site: Path) -> Iterator[tuple[_Card, bytes]]:
+    """Yield each card with its picture, PNG."""
+    from playwright.sync_api import sync_playwright
+
+    width, height = SIZE
+    with sync_playwright() as playwright:
+        # A site is built as any user, also in containers, and what is drawn is its own.
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
+        view = browser.new_page(viewport={"width": width, "height": height})
+        for card in cards:
+            draft = (site / card.page.file.dest_uri).with_name(_DRAFT)
+            draft.write_text(card.html, encoding="utf-8")
+            try:
+                view.goto(draft.as_uri())
+                view.evaluate("document.fonts.ready")
+                view.evaluate(_FIT)
+                yield card, view.screenshot()
+            finally:
+                draft.unlink()
+        browser.close()

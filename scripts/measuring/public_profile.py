@@ -1,0 +1,164 @@
+"""Read two profiles that others published, and write what the page on profiles quotes to docs/data/profile-public.json.
+
+`uv run --with pyarrow python scripts/measuring/public_profile.py NSYS.zip TPU.xplane.pb`: the first is test data of
+NVIDIA's JAX-Toolbox (a table of Nsight Systems, and what XLA dumped while it was recorded), the second of XProf.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import io
+import lzma
+import re
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import stamps
+from common import ROOT
+from xla_inspect.traces import name_op, read_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+OUT = ROOT / "docs" / "data" / "profile-public.json"
+GPU = {
+    "repository": "NVIDIA/JAX-Toolbox",
+    "commit": "bcbbfa578be90bf5c1dfef2c67cf074589391eee",
+    "path": ".github/workflows/nsys-jax/test_data/pax_fsdp4_4proc_proc0.zip",
+    "licence": "Apache-2.0",
+    "device": "NVIDIA A100-SXM4-40GB",
+    "recorded": "2024-07",
+}
+TPU = {
+    "repository": "openxla/xprof",
+    "commit": "a27d00aa95eb5cc4f4e1a0fd56b4c89261685ec5",
+    "path": "xprof/convert/test_xplanes/tpu_inference_2.xplane.pb",
+    "licence": "Apache-2.0",
+}
+MODULE = "pjit__wrapped_step_fn"
+TABLE = "nvtx_gpu_proj_trace/trace.parquet"
+LONGEST = 12
+# Numbers of fields in hlo.proto and xla_data.proto of the OpenXLA sources.
+_HLO_MODULE, _COMPUTATIONS, _INSTRUCTIONS = 1, 3, 2
+_NAME, _OPCODE, _METADATA = 1, 2, 7
+_OP_NAME, _FILE, _LINE, _SHARED = 2, 3, 4, 12
+_EVENT = re.compile(r"%([\w.-]+) = [^\"]+")
+
+
+def main() -> None:
+    """Read, and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("nsys", type=Path)
+    parser.add_argument("tpu", type=Path)
+    paths = parser.parse_args()
+    content = {
+        "gpu": {**GPU, "sha256": _hash(paths.nsys), **read_nsys(paths.nsys.read_bytes())},
+        "tpu": {**TPU, "events": list(read_names(paths.tpu.read_bytes()))},
+    }
+    versions = {each["repository"]: each["commit"][:12] for each in (GPU, TPU)}
+    stamps.write(OUT, "uv run --with pyarrow python scripts/measuring/public_profile.py", versions, content)
+
+
+def read_nsys(archive: bytes) -> dict[str, Any]:
+    """Return the launches of the last step in a profile of nsys-jax that took longest, each with its instruction.
+
+    Args:
+        archive: The ZIP file.
+
+    Returns:
+        `launches`, how many the step has, `nanoseconds`, what all of them took, and `rows`: of each the range as Nsight
+        prints it, the instruction, its time, and what the dumped module says of it.
+    """
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        table = importlib.import_module("pyarrow.parquet").read_table(io.BytesIO(files.read(TABLE))).to_pylist()
+        (dump,) = (name for name in files.namelist() if MODULE in name and "after_optimizations.hlo.pb" in name)
+        told = dict(read_instructions(lzma.decompress(files.read(dump))))
+    step = max(
+        (row for row in table if (row["Name"] or "").startswith(f"TSL:XlaModule:#hlo_module={MODULE}")),
+        key=lambda row: row["Projected Start"],
+    )
+    inside = f":{int(step['RangeId'])}:"
+    rows = [
+        row for row in table if inside in (row["RangeStack"] or "") and (row["Name"] or "").startswith("TSL:Thunk:")
+    ]
+    rows.sort(key=lambda row: -row["Projected Duration"])
+    return {
+        "module": MODULE,
+        "launches": len(rows),
+        "nanoseconds": sum(row["Projected Duration"] for row in rows),
+        "rows": [describe(row["Name"], row["Projected Duration"], told) for row in rows[:LONGEST]],
+    }
+
+
+def describe(event: str, nanoseconds: int, told: Mapping[str, Mapping[str, str | int]]) -> dict[str, str | int]:
+    """Return a row of the record.
+
+    Args:
+        event: The range's name.
+        nanoseconds: How long its kernels took.
+        told: What the module says, by instruction.
+    """
+    op, _ = name_op(event, {})
+    return {"event": event, "op": op, "nanoseconds": nanoseconds, **told.get(op, {})}
+
+
+def read_instructions(proto: bytes) -> Iterator[tuple[str, dict[str, str | int]]]:
+    """Yield each instruction of a dumped module by name, with opcode, `op_name`, file, line and whose code it shares.
+
+    Args:
+        proto: A serialized HloProto.
+    """
+    (module,) = (value for number, value in read_fields(memoryview(proto)) if number == _HLO_MODULE)
+    for fields in _messages(module, _COMPUTATIONS):
+        for instruction in _messages(fields, _INSTRUCTIONS):
+            named = _fields(instruction)
+            metadata = _fields(named[_METADATA][0]) if _METADATA in named else {}
+            yield (
+                _text(named[_NAME]),
+                {
+                    "opcode": _text(named[_OPCODE]),
+                    "op_name": _text(metadata.get(_OP_NAME, ())),
+                    "file": _text(metadata.get(_FILE, ())),
+                    "line": int(metadata.get(_LINE, (0,))[0]),
+                    "shares": _text(metadata.get(_SHARED, ())),
+                },
+            )
+
+
+def read_names(profile: bytes) -> Iterator[str]:
+    """Yield the names of a TPU's events that are instructions, each once, in alphabetical order.
+
+    They are read as text, since the stored copy of the file is damaged where it holds numbers.
+
+    Args:
+        profile: What XProf wrote.
+    """
+    text = profile.decode("utf-8", "replace")
+    yield from sorted({match[0] for match in _EVENT.finditer(text)})
+
+
+def _messages(message: Any, number: int) -> Iterator[Any]:  # noqa: ANN401 - bytes or a number
+    yield from (value for at, value in read_fields(message) if at == number)
+
+
+def _fields(message: Any) -> dict[int, list[Any]]:  # noqa: ANN401 - bytes or a number
+    found: dict[int, list[Any]] = defaultdict(list)
+    for number, value in read_fields(message):
+        found[number].append(value)
+    return found
+
+
+def _text(values: Any) -> str:  # noqa: ANN401 - none or several
+    return str(values[0], "utf-8") if values else ""
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""What a call returns before its result is there, and what makes it wait."""
+
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def work(x: jax.Array) -> jax.Array:
+    """Return x after many matmuls by itself, which takes a good part of a second on any CPU."""
+    return jax.lax.fori_loop(0, 200, lambda _, y: jnp.tanh(y @ x), x)
+
+
+def dispatched() -> list[tuple[str, bool]]:
+    """Return whether the result was there, after each line."""
+    x = jnp.ones((512, 512)) / 512
+    jax.block_until_ready(work(x) * 2)
+    result = work(x)
+    seen = [("`result = work(x)`", result.is_ready())]
+    doubled = result * 2
+    seen.append(("`doubled = result * 2`", doubled.is_ready()))
+    jax.block_until_ready((result, doubled))
+    seen.append(("`jax.block_until_ready((result, doubled))`", doubled.is_ready() and result.is_ready()))
+    return seen
+
+
+if __name__ == "__main__":
+    print(dispatched())
