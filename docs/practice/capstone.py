@@ -1,6 +1,6 @@
 # %% [markdown]
 # ---
-# description: A slow model with four exhibits that show what is wrong with it, and a second one of which nobody says so; both mended, and judged by their dumps.
+# description: A model with four exhibits that show what is wrong with it, and a second one of which nobody says so; both mended, and judged by their dumps.
 # minutes: 50
 # ---
 # # Capstone
