@@ -100,4 +100,4 @@ exercise("puzzles/sharded")
 #
 # ## Next { #next }
 #
-# [The capstone](capstone.py) hands you two models, and of the second nobody says what is wrong with it.
+# [The capstone](capstone.py) hands you two models, and says nothing of what is wrong with the second.

@@ -137,8 +137,8 @@ def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
     forward, both = Equations(models.loss, *example), Equations(gradient, *example)
     paper.heading("5.1 grad: what it adds to the jaxpr")
     paper.show(inspect.getsource(models.loss), "python")
-    products = both.primitives["dot_general"], forward.primitives["dot_general"]
-    said = forecast.commit(f"The loss has {products[1]} matmuls. How many has its gradient?")
+    matmuls = both.primitives["dot_general"], forward.primitives["dot_general"]
+    said = forecast.commit(f"The loss has {matmuls[1]} matmuls. How many has its gradient?")
     paper.say("This is the jaxpr of `jax.grad(loss)`: the forward pass first, then backwards through the same steps.")
     paper.show(both.text, "jaxpr")
     rows = [(name, old, new, new - old) for name, old, new in compare_counts(forward.primitives, both.primitives)]
@@ -146,7 +146,7 @@ def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
     paper.table(("primitive", "loss", "grad(loss)", "more"), rows, numbers=(1, 2, 3))
     forecast.reveal(
         said,
-        products[0],
+        matmuls[0],
         "backwards, a matmul takes one more for each operand whose gradient is asked for, and nobody asked for that "
         "of x.",
     )
