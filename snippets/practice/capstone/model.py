@@ -8,7 +8,7 @@ The model is `slow.py`, beside this file. Look at its dump, and count what it co
 `slow.LONGEST`, `slow.WIDTH` and the other sizes are there for you to use. In the dump you find
 
 1. a **shape** that makes JAX compile again and again;
-2. a **transposition** that keeps the compiler from fusing a product with what follows;
+2. a **transposition** that keeps the compiler from fusing a matmul with what follows;
 3. a buffer that could be **donated**, and is copied;
 4. a Python **loop** that is written out, layer by layer.
 

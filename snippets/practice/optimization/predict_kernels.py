@@ -1,7 +1,7 @@
 """Predict how many kernels three programs launch.
 
 Read the three functions, and write down how many kernels the CPU launches for each, before you look. What you know by
-now: operations on elements are fused, whatever their number; a product of matrices is a library's kernel, which takes
+now: operations on elements are fused, whatever their number; a matmul is a library's kernel, which takes
 in no element-wise operation before it; a sort returns nothing before it has seen everything.
 
 The check compiles them, and shows what each launches.

@@ -1,4 +1,4 @@
-"""Predict how many matrix products `grad` and `vmap` add.
+"""Predict how many matmuls `grad` and `vmap` add.
 
 `loss` is a network of two layers and its mean square error. Write down how many `dot_general` its jaxpr holds, and how
 many those of three programs that are made from it:
@@ -8,7 +8,7 @@ many those of three programs that are made from it:
 3. `jax.grad(loss, argnums=(0, 1))`, with respect to the input too, as if it came from a layer before;
 4. `jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))`: a gradient for each example of a batch, `x` being f32[32,8,6].
 
-The check traces them and shows the products.
+The check traces them and shows the matmuls.
 """
 
 from typing import NamedTuple

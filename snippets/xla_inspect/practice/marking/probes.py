@@ -1,4 +1,4 @@
-"""What checks measure: compiles, products, kernels, bytes, and the shapes of what functions return."""
+"""What checks measure: compiles, matmuls, kernels, bytes, and the shapes of what functions return."""
 
 from __future__ import annotations
 

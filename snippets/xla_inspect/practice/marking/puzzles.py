@@ -114,11 +114,26 @@ class Puzzle:
     def place(self, target: str) -> str:
         """Return a target with as many devices as the puzzle needs."""
         _, _, devices = self.target.partition(":")
-        return f"{target}:{devices}" if devices else target
+        return f"{target}:{GRIDS.get(target, devices)}" if devices else target
+
+
+GRIDS = {"tpu-v5e": "2x4"}
+"""How eight devices lie where their number alone is no topology."""
+
+
+def _list_sizes(start: Capture) -> list[int]:
+    """Return the bytes of each argument on a device, and those of the result."""
+    entry = start.module.entry
+    return [*(each.shape.bytes for each in entry.parameters), entry.root.shape.bytes]
+
+
+def _count_row_twice(start: Capture) -> int:
+    _, row, position, _ = _list_sizes(start)
+    return 2 * row + position
 
 
 ONCE = Bound(
-    lambda start: start.memory.arguments + start.memory.outputs,
+    lambda start: sum(_list_sizes(start)),
     "each argument is read once, and the result written once",
 )
 
@@ -134,12 +149,7 @@ PUZZLES: Mapping[str, Puzzle] = {
     "embedding": Puzzle(WORK, bound=Bound(lambda _: 0, "rows can be copied without an operation on any number")),
     "narrow": Puzzle(MOVED, "tpu-v5e", bound=ONCE, tolerance=2e-2),
     "cache": Puzzle(
-        MOVED,
-        bound=Bound(
-            # What is left of the arguments without the cache, and the row once more.
-            lambda start: 2 * (start.memory.arguments - start.memory.outputs) - 4,
-            "the row and the position are read once, and the row written once",
-        ),
+        MOVED, bound=Bound(_count_row_twice, "the row and the position are read once, and the row written once")
     ),
     "sharded": Puzzle(
         SENT,
