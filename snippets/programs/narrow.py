@@ -57,5 +57,7 @@ PROGRAMS = {
     "int8, summed in int32": (counted, (shape(INT8, M, K), shape(INT8, K, N))),
 }
 
+EXAMPLE = PROGRAMS["float8"][1]
+
 if __name__ == "__main__":
-    print(jax.make_jaxpr(narrow)(*PROGRAMS["float8"][1]))
+    print(jax.make_jaxpr(narrow)(*EXAMPLE))
