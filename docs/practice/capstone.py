@@ -1,7 +1,7 @@
 # %% [markdown]
 # ---
-# description: A model with four faults and its dump, four causes to find in it, and the difference that mending them makes in kernels, bytes and compiles.
-# minutes: 25
+# description: A model with four exhibits that show what is wrong with it, and a second one of which nothing is said; both mended, and judged by their dumps.
+# minutes: 50
 # ---
 # # Capstone
 #
@@ -80,19 +80,19 @@ lines_of = [slow.step.lower(*example).as_text().count("stablehlo.") for example 
 assert 1.9 < lines_of[1] / lines_of[0] < 2
 
 # %% [markdown]
-# ### What a product reads { #product }
+# ### What a matmul reads { #product }
 #
-# The first products of the module, with the dimensions that they contract.
+# The first matmuls of the module, with the dimensions that they contract.
 
 # %%
 dots = [each for each in found.module.walk() if each.opcode == "dot"]
 listing("\n".join(print_instruction(each) for each in dots[:2]))
 
 # %% [markdown] fold="What is wrong"
-# `lhs_contracting_dims={0}` contracts the *first* dimension of the left operand: the product reads a transposed matrix.
-# The scores come out with a column for each token, the maximum and the sum run down columns, and each product is a kernel that takes none of that along.
+# `lhs_contracting_dims={0}` contracts the *first* dimension of the left operand: the matmul reads a transposed matrix.
+# The scores come out with a column for each token, the maximum and the sum run down columns, and each matmul is a kernel that takes none of that along.
 
-# %% check="The products contract the first dimension of the left operand; the scores have a column a token; a kernel with a product has nothing else."
+# %% check="The matmuls contract the first dimension of the left operand; the scores have a column a token; a kernel with a matmul has nothing else."
 assert len(dots) == 2 * slow.LAYERS
 assert {"lhs_contracting_dims={0}" in print_instruction(each) for each in dots} == {True}
 assert dots[0].shape.dimensions == (slow.TOPICS, slow.LONGEST)
@@ -158,7 +158,7 @@ table(["what", "slow", "mended"], [(name, *counts) for name, counts in differenc
 # %% [markdown]
 # The program shrank, and no longer grows with the number of layers.
 # Six pieces take one compile, no new memory is taken, and fewer bytes move although short pieces are filled up.
-# The maximum, the difference and the exponential now run in the kernel of the product before them: the library takes them along.
+# The maximum, the difference and the exponential now run in the kernel of the matmul before them: the library takes them along.
 #
 # One number rose: launches.
 # A loop has to fetch the weights of its layer out of the stack and count its rounds, which a program written out need not.
@@ -185,9 +185,19 @@ assert {"dynamic-slice", "add"} <= set(rounds)
 assert [each for each in rounds if "dot" in each] == ["dot, reduce, broadcast, subtract, exponential", "dot"]
 
 # %% [markdown]
+# ## A model without a list { #diagnose }
+#
+# Of the second model there are no exhibits.
+# It has some of eight faults and not the others: read its dump, write down which, and which line proves each.
+# Only what you prove counts, and only then is your cure judged.
+
+# %% exercise="capstone/diagnose"
+exercise("capstone/diagnose")
+
+# %% [markdown]
 # ## What you can do now { #done }
 #
-# You can take a program apart without running it: count what is compiled, read what is launched, find what is copied, and say which line of Python is to blame.
+# You can diagnose a program without running it: count what is compiled, read what is launched, find what is copied, and say which line of Python is to blame.
 # [The explorer](../pipeline.md#passes) does the same for a program of yours, pass by pass: `uv run xla-inspect report FILE.py:FUNCTION`.
 #
 # ## References { #references }

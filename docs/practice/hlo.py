@@ -71,7 +71,7 @@ assert all(step.text.startswith("HloModule jit_classify") for step in found.pass
 # %% open="ENTRY after optimization"
 listing(print_computation(found.module.entry))
 
-# %% check="One ROOT; parameters are numbered from zero as the leaves are; each product names what it contracts."
+# %% check="One ROOT; parameters are numbered from zero as the leaves are; each matmul names what it contracts."
 text = print_computation(found.unoptimized_module.entry)
 assert (text.count("ROOT "), text.count("ENTRY ")) == (1, 1)
 assert text.rstrip("}\n ").splitlines()[-1].strip().startswith("ROOT ")
@@ -79,9 +79,9 @@ leaves = [*PARAMS, X]
 assert len(leaves) == 5
 taken = {each.parameter_number: each.shape for each in found.unoptimized_module.entry if each.opcode == "parameter"}
 assert [taken[number].dimensions for number in range(5)] == [leaf.shape for leaf in leaves]
-products = [line for line in text.splitlines() if " dot(" in line]
-assert len(products) == 2
-assert all("lhs_contracting_dims={1}, rhs_contracting_dims={0}" in line for line in products)
+matmuls = [line for line in text.splitlines() if " dot(" in line]
+assert len(matmuls) == 2
+assert all("lhs_contracting_dims={1}, rhs_contracting_dims={0}" in line for line in matmuls)
 
 # %% [markdown]
 # ## Find the fusions { #fusions }
@@ -95,10 +95,10 @@ assert all("lhs_contracting_dims={1}, rhs_contracting_dims={0}" in line for line
 table(["kernel", "kind", "what it computes"], describe_kernels(found))
 
 # %% [markdown]
-# The CPU hands each product to a library, as a fusion of kind `kCustom`.
-# What stands between two products became one loop each, a `kLoop`: one pass over memory for a bias, its broadcast and a relu together.
+# The CPU hands each matmul to a library, as a fusion of kind `kCustom`.
+# What stands between two matmuls became one loop each, a `kLoop`: one pass over memory for a bias, its broadcast and a relu together.
 
-# %% check="On the CPU, each product is a kCustom fusion, and every other kernel a loop."
+# %% check="On the CPU, each matmul is a kCustom fusion, and every other kernel a loop."
 kinds = [kind.split()[0] for _, kind, _ in describe_kernels(found)]
 assert kinds == ["kLoop", "kCustom", "kLoop", "kCustom", "kLoop"]
 assert [text for _, kind, text in describe_kernels(found) if kind.startswith("kCustom")] == ["dot", "dot"]
@@ -129,7 +129,7 @@ if set(targets) >= {"h100", "tpu-v5e"}:
 # After every shape stands its layout: `{1,0}` says that the last dimension is the one whose elements lie side by side in memory.
 # The compiler chooses it for every array that neither comes from you nor goes back to you.
 #
-# **Predict.** `turned` returns the transpose of a product.
+# **Predict.** `turned` returns the transpose of a matmul.
 # Transposing can mean moving every element, or only reading the same memory the other way round.
 # Which do the three compilers choose?
 
@@ -144,9 +144,9 @@ def turned(x, w):
 entries(capture_all(turned, shape(128, 64), shape(64, 256)))
 
 # %% [markdown]
-# Compare the layout of the product with that of the result.
-# The CPU's library writes the product as `{1,0}`, so the last kernel has to move the elements while it takes the hyperbolic tangent.
-# The H100 writes the product with the layout `{0,1}` at once, and a `bitcast` makes a transpose of it: another type for the same bytes, at no cost.
+# Compare the layout of the matmul with that of the result.
+# The CPU's library writes the matmul as `{1,0}`, so the last kernel has to move the elements while it takes the hyperbolic tangent.
+# The H100 writes the matmul with the layout `{0,1}` at once, and a `bitcast` makes a transpose of it: another type for the same bytes, at no cost.
 # The TPU's kernel writes the transpose itself; its layouts also carry tiles, `T(8,128)`.
 
 # %% check="The CPU transposes in its last kernel, the H100 by a bitcast; the TPU's only kernel writes the transpose, in tiles."
@@ -192,7 +192,7 @@ assert abs(1 / 127.5 - 0.00784313772) < 1e-9
 # With the instructions that it makes of an equation, JAX notes its primitive and the line of Python that asked for it, and the compiler keeps both where it can.
 # So what became of each equation of [the jaxpr](jaxpr.py) can be looked up.
 #
-# **Predict.** Subtraction, division, product, sum, maximum: which of them takes one instruction of HLO, and which takes several?
+# **Predict.** Subtraction, division, matmul, addition, maximum: which of them takes one instruction of HLO, and which takes several?
 
 # %% open="Each equation, and what came of it"
 equations = Equations(classify, PARAMS, X)
@@ -216,7 +216,7 @@ table(["what it has", "jaxpr", "HLO before", "HLO after"], jaxpr_to_hlo.compare(
 # A jaxpr says what is computed, for any machine.
 # HLO has a layout for every array from the start, but which operations run together is known only at the end.
 
-# %% check="Each sum takes four instructions; a difference ends as a sum, a quotient as a product; no kernel before the end."
+# %% check="Each addition takes four instructions; a subtraction ends as an addition, a division as a multiplication; no kernel before the end."
 came = {row.equation: [each.opcode for each in row.before] for row in jaxpr_to_hlo.set_beside(found, equations)}
 sums = [opcodes for equation, opcodes in came.items() if " = add " in equation]
 assert sums == [["broadcast", "reshape", "broadcast", "add"]] * 2
@@ -252,7 +252,7 @@ table(
     [(name, row[0], row[2]) for name, each in rows.items() for row in each],
 )
 
-# %% check="The equations end up in two kernels of the H100, and in one of the TPU, where a product is a convolution."
+# %% check="The equations end up in two kernels of the H100, and in one of the TPU, where a matmul is a convolution."
 if set(targets) >= {"h100", "tpu-v5e"}:
     ended = {
         name: {text.rpartition(" in ")[2] for _, _, text in each[:-1]} - {"nothing"} for name, each in rows.items()

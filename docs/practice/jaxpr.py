@@ -25,7 +25,7 @@ import jax.numpy as jnp
 # `jax.make_jaxpr` traces a function and compiles nothing.
 # It needs shapes and no numbers.
 #
-# **Predict.** `mlp` has two products, two additions and a relu.
+# **Predict.** `mlp` has two matmuls, two additions and a relu.
 # How many lines will the jaxpr have?
 
 # %% open="The jaxpr of mlp" output="jaxpr"
@@ -48,9 +48,9 @@ assert compiled == []
 leaves = jax.tree.leaves((PARAMS, X))
 assert {type(leaf) for leaf in leaves} == {jax.ShapeDtypeStruct}
 assert [variable.aval.shape for variable in traced.jaxpr.invars] == [leaf.shape for leaf in leaves]
-stretched = [each.outvars[0].aval.shape for each in traced.eqns if each.primitive.name == "broadcast_in_dim"]
-assert stretched == [(1, 128), (1, 16)]
-assert len(traced.eqns) - len(stretched) == 5
+broadcasts = [each.outvars[0].aval.shape for each in traced.eqns if each.primitive.name == "broadcast_in_dim"]
+assert broadcasts == [(1, 128), (1, 16)]
+assert len(traced.eqns) - len(broadcasts) == 5
 
 # %% [markdown]
 # ## Name the primitives { #primitives }
@@ -65,7 +65,7 @@ table(
     [(name, count, explain(name)) for name, count in equations.primitives.items()],
 )
 
-# %% check="Two products along neighbouring dimensions, two broadcasts, two additions, and a maximum with a literal zero."
+# %% check="Two matmuls along neighbouring dimensions, two broadcasts, two additions, and a maximum with a literal zero."
 assert equations.primitives == {"dot_general": 2, "broadcast_in_dim": 2, "add": 2, "max": 1}
 found = {each.primitive.name: each for each in equations}
 assert found["dot_general"].params["dimension_numbers"] == (((1,), (0,)), ((), ()))
@@ -88,14 +88,14 @@ table(["line", "primitive", "reads", "makes", "shape"], equations.rows())
 # %% [markdown]
 # Start at the last line and go up: which lines does the result need?
 #
-# **Predict.** If nobody needed `params.b2`, which lines would go?
+# **Predict.** If nobody needed `params.b2`, which lines would be removed?
 
 # %% [markdown] fold="Lines that depend on b2"
 # Its `broadcast_in_dim` and the last `add`.
-# Everything above them is needed for the product that `add` takes.
+# Everything above them is needed for the matmul that `add` takes.
 # [An exercise below](#exercise-follow) asks you to write the program that finds out.
 
-# %% check="Without b2 a broadcast and an addition go, and the result needs every other line."
+# %% check="Without b2 a broadcast and an addition are removed, and the result needs every other line."
 without = Equations(lambda params, x: jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2, PARAMS, X)
 assert equations.primitives - without.primitives == {"broadcast_in_dim": 1, "add": 1}
 assert [row[2] for row in equations.rows()][-2:] == ["params.b2", "r5, r6"]

@@ -110,10 +110,10 @@ sentences(list_decisions(found))
 # Write down how many kernels each launches on the CPU *before* you open the answer; then say why.
 #
 # Three rules carry you far, and all the way with these programs.
-# What breaks the last two is a library that takes a product or a sum together with its neighbours: [the capstone](capstone.py) has one that does.
+# What breaks the last two is a library that takes a matmul or a reduction together with its neighbours: [the capstone](capstone.py) has one that does.
 #
 # * Operations on elements are fused, whatever their number.
-# * On the CPU a product of matrices is a kernel of its own.
+# * On the CPU a matmul is a kernel of its own.
 # * A reduction needs all its input before it has a result, so what needs that result comes in a later kernel.
 
 # %% [markdown]
@@ -144,7 +144,7 @@ table(["kernel", "kind", "what it computes"], describe_kernels(programs["center"
 # %% open="gated: the kernels on the CPU"
 table(["kernel", "kind", "what it computes"], describe_kernels(programs["gated"]["cpu"]))
 
-# %% check="One kernel, then two, then three; each product is one, and what needs a sum comes in the next."
+# %% check="One kernel, then two, then three; each matmul is one, and what needs a sum comes in the next."
 assert [len(list_kernels(each["cpu"])) for each in programs.values()] == [1, 2, 3]
 assert len(programs) == 3
 ran = {name: [text.split(", ") for _, _, text in describe_kernels(each["cpu"])] for name, each in programs.items()}

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 #     return jnp.mean((mlp(params, x) - y) ** 2)
 # ```
 #
-# **Predict.** The model has two matrix products.
+# **Predict.** The model has two matmuls.
 # How many has its gradient with respect to the parameters: two, four, five or six?
 
 # %% open="Primitives of the loss and of its gradient"
@@ -38,14 +38,14 @@ slope = Equations(jax.grad(loss), PARAMS, X, Y)
 table(["primitive", "loss", "gradient"], compare_counts(plain.primitives, slope.primitives))
 
 # %% [markdown]
-# Going backwards, each product needs two more: one for the gradient of its weights, one to pass on to the layer below.
+# Going backwards, each matmul needs two more: one for the gradient of its weights, one to pass on to the layer below.
 # The first layer has no layer below that anybody asked for, so one of them is missing.
 #
 # The rest is bookkeeping you can read off:
 # `gt`, `eq` and `select_n` are the derivative of the relu, which is zero, one, or one half where the input is exactly zero;
-# `reduce_sum` is the derivative of a bias, which was added to every row; `transpose` is that of a product.
+# `reduce_sum` is the derivative of a bias, which was added to every row; `transpose` is that of a matmul.
 
-# %% check="Five products in the gradient, two in the loss; the derivative of relu is a choice: zero, one half or one."
+# %% check="Five matmuls in the gradient, two in the loss; the derivative of relu is a choice: zero, one half or one."
 assert (plain.primitives["dot_general"], slope.primitives["dot_general"]) == (2, 5)
 assert slope.primitives["select_n"] == 2
 assert plain.primitives["select_n"] == plain.primitives["transpose"] == 0
@@ -76,13 +76,13 @@ across(backward, lambda one: len(list_kernels(one)), "kernels")
 table(["kernel", "kind", "what it computes"], describe_kernels(backward["cpu"]))
 
 # %% [markdown]
-# Count the products first: each is a kernel of its own.
-# For the rest fusion earns its keep: comparisons, choices and products of elements share kernels with one another and with a sum.
+# Count the matmuls first: each is a kernel of its own.
+# For the rest fusion earns its keep: comparisons, choices and multiplications share kernels with one another and with a reduction.
 #
 # Does the gradient compute the loss itself?
 # Its mean is in the jaxpr, and nobody asked for the value: JAX drops it when it lowers the jaxpr, and no kernel computes it.
 
-# %% check="More than twice the kernels: one for each of five products, few for the rest, and none for the mean, which JAX does not hand on."
+# %% check="More than twice the kernels: one for each of five matmuls, few for the rest, and none for the mean, which JAX does not hand on."
 work = [computes for _, _, computes in describe_kernels(backward["cpu"])]
 assert [computes for computes in work if "dot" in computes] == ["dot"] * 5
 small = [computes for computes in work if "compare" in computes or "select" in computes]
@@ -118,7 +118,7 @@ table(
 
 # %% [markdown]
 # There is no loop, and no line for each example.
-# A product of a vector and a matrix became a product of two matrices: the same primitive, wider.
+# A vector times a matrix became a matmul of two matrices: the same primitive, wider.
 # Two lines more, for the biases, which have to learn about rows.
 #
 # **Predict.** Is that the program you would have written for a batch by hand?
@@ -152,7 +152,7 @@ assert texts[0] == texts[1]
 # A gradient for each example, which frameworks without `vmap` find hard.
 #
 # **Predict.** `jax.grad` of the mean loss sums over the examples.
-# Which products have to change when the sum goes away?
+# Which matmuls have to change when the sum goes away?
 
 # %% open="Primitives of the gradient, and of a gradient for each example"
 each = jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))
@@ -162,11 +162,11 @@ table(
 )
 
 # %% [markdown]
-# The number of products stays.
-# Those that made the gradients of the weights were summing over examples; now the examples are a *batch dimension* of the product, and the sum over them (`reduce_sum`, for the biases) is gone.
+# The number of matmuls stays.
+# Those that made the gradients of the weights were summing over examples; now the examples are a *batch dimension* of the matmul, and the sum over them (`reduce_sum`, for the biases) is gone.
 # What grows is memory: one gradient for each example.
 
-# %% check="As many products, two of which sum over examples or have them as a batch; fewer sums; results larger by the number of examples."
+# %% check="As many matmuls, two of which sum over examples or have them as a batch; fewer sums; results larger by the number of examples."
 mapped = Equations(each, PARAMS, X, Y)
 assert mapped.primitives["dot_general"] == slope.primitives["dot_general"]
 assert mapped.primitives["reduce_sum"] < slope.primitives["reduce_sum"]

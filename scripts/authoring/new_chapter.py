@@ -26,7 +26,7 @@ from livepage.run import backing
 
 PARTS = Path(__file__).with_name("chapter")
 LONGEST = 60
-SECTIONS = ("Follow a program", "What the compiler does", "Around the compiler", "Use it well")
+SECTIONS = ("Understand", "Beyond the compiler", "Use it well")
 """The sections of the navigation that hold chapters."""
 
 _LETTERS = re.compile(r"[A-Za-z0-9 ',()?-]+")

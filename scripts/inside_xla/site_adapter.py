@@ -11,8 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from inside_xla import term_list
+from inside_xla.makers import describe_makers
 from livepage.notebooks import fold
-from livepage.read import Adapter, project
+from livepage.read import Adapter, Term, project
 from xla_inspect.closure import find_files, list_imports, list_places
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ class SiteAdapter(Adapter):
     packages = ("xla_inspect",)
     stopwatches = ("snippets/claims/evidence.py",)
     functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")
-    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*"}
+    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*", "predict-choice": ""}
     settings: ClassVar = {"jax.config": (_read_config, _set_config)}
 
     def list_missing(self) -> Mapping[str, str]:
@@ -82,6 +84,10 @@ class SiteAdapter(Adapter):
         from xla_inspect import available
 
         return {target: reason for target, reason in available().items() if reason}
+
+    def list_makers(self, values: Iterable[object]) -> Iterable[str]:
+        """Return which packages made the captures of a page, target by target."""
+        return describe_makers(values)
 
     def find_gap(self, error: BaseException) -> tuple[str, str] | None:
         """Return target and reason of a `TargetUnavailableError`, known by name since the package may be reloaded."""
@@ -92,6 +98,22 @@ class SiteAdapter(Adapter):
     def find_gaps(self, markdown: str) -> Mapping[str, str]:
         """Return the targets that the tables of a notebook mark as missing."""
         return {unescape(target): unescape(reason) for target, reason in _GAP.findall(markdown)}
+
+    def tell(self, text: str) -> str:
+        """Return what a block printed with each question as its choices and its answer."""
+        if 'class="predict"' not in text:
+            return text
+        from chapters import prediction
+
+        return prediction.tell(text)
+
+    def list_terms(self) -> Iterable[Term]:
+        """Return the terms of the glossary, and the opcodes."""
+        return term_list.read(project.root / project.docs)
+
+    def choose_terms(self, page: str) -> Iterable[Term]:
+        """Return those that mean on a page what their entries say."""
+        return term_list.choose(self.list_terms(), page)
 
     def find_anchor(self, link: str) -> str:
         """Return the id of the explorer that a link sets to a state."""

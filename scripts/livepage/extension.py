@@ -173,6 +173,7 @@ class _LastTree(Treeprocessor):
             # markdown-exec leaves a line break beside output that holds headings, and a `<p>` would stay around it.
             if not len(paragraph) and HTML_PLACEHOLDER_RE.fullmatch((paragraph.text or "").strip()):
                 paragraph.text = (paragraph.text or "").strip()
+        self.page.place_marks(root)
 
 
 class _Finish(Postprocessor):

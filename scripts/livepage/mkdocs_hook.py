@@ -17,7 +17,7 @@ from mkdocs.utils import CountHandler
 from livepage import build_progress, workers
 from livepage.keep import Templates, page_store, rendered
 from livepage.notebooks import notebook_pages
-from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, text_outputs
+from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, term_links, text_outputs
 from livepage.read import GARBAGE, load_adapter, log, project
 from livepage.render import LineOfLink
 from livepage.run import supervisor
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
     from livepage.read import Failure, SearchEntry
 
+ASKED = "data/search.toml"
+"""What readers type, by the section that answers, in the folder of the pages."""
+
+_asked: dict[str, dict[str, list[str]]] = {}
 _commands: list[str] = []
 _workers: list[workers.Workers] = []
 _nav: list[Navigation] = []
@@ -63,6 +67,8 @@ def on_config(config: MkDocsConfig) -> None:
         # With --quiet MkDocs neither tells warnings nor counts them, and would call a failed page a success.
         _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
     project.clear()
+    _asked.clear()
+    _asked.update(search.read_asked(Path(config.docs_dir) / ASKED))
     page_store.begin()
     if _commands[:1] == ["serve"]:
         last.begin(config)
@@ -74,6 +80,7 @@ def on_config(config: MkDocsConfig) -> None:
         # What takes seconds is named in the build's log.
         slow = logging.getLogger(project.adapter.slow_work)
         slow.parent, slow.level = log, logging.INFO
+    term_links.begin()
     project.started = time.perf_counter()
     if os.environ.get("SITE_VERSIONS"):
         # Set by scripts/ci/publish: other versions of the site lie beside this one, and the header offers them.
@@ -136,10 +143,15 @@ def on_post_page(output: str, **_: object) -> str:
     return output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>') if _arrivals else output
 
 
-def on_page_content(html: str, **_: object) -> str:
-    """Say that the page is over and how long it takes to read."""
+def on_page_content(html: str, page: Page, files: Files, **_: object) -> str:
+    """Say that the page is over and how long it takes to read, and link its terms."""
     project.current = None
-    return reading_time.add_time(html)
+
+    def find(name: str) -> str:
+        other = files.get_file_from_path(name)
+        return other.url_relative_to(page.file) if other and other is not page.file else ""
+
+    return term_links.link(reading_time.add_time(html), project.adapter.choose_terms(page.file.src_uri), find)
 
 
 @event_priority(-100)
@@ -152,7 +164,9 @@ def on_pre_page(page: Page, **_: object) -> Page:
 @event_priority(100)
 def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
     page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
-    page.content = search.to_index(page.content or "", _list_entries(page), whole="feed" not in page.meta)
+    page.content = search.to_index(
+        page.content or "", _list_entries(page), whole=not (page.meta.get("search") or {}).get("begins")
+    )
     return context
 
 
@@ -160,7 +174,9 @@ def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[
 def _show_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
     _pages[page.file.src_uri] = page
     if plugin := config.plugins.get("material/search"):
-        search.rank(plugin.search_index.entries, page.url, _list_entries(page))
+        asked = _asked.get(page.file.src_uri, {})
+        for section in search.rank(plugin.search_index.entries, page.url, _list_entries(page), asked):
+            log.warning("%s: %s has no section '%s' to find", project.docs / ASKED, page.file.src_uri, section)
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
     return context
 
@@ -178,6 +194,8 @@ on_page_context = CombinedEvent(_hide_listings, _show_listings)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
     """Publish what reads no HTML, sum up the build in the log, and say last that the site is finished."""
     text_outputs.publish(_nav[0], list(_pages.values()), config)
+    addresses = {name: page.file.url for name, page in _pages.items()}
+    term_links.publish(Path(config.site_dir), lambda name: addresses.get(name, ""))
     if config.extra["cards"]:
         social_cards.publish(list(_pages.values()), config)
     totals = project.totals

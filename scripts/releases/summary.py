@@ -56,12 +56,13 @@ def describe(step: Drift) -> str:
 def tell(step: Drift) -> list[str]:
     """Return the step in a few lines."""
     lines = [
-        f"{title(target)}: {len(step.changed_programs(target))} of {step.count(target)} programs launch something else"
+        f"{title(target)}: {len(step.changed_programs(target))} of {step.count(target)} programs have changed launches"
         for target in step.targets
     ]
     gone = [f"`{module}.{name}`" for module, change in step.names.items() for name in change.gone]
     if gone:
-        lines.append(f"{len(gone)} public names are gone: {', '.join(gone[:12])}{', ...' if len(gone) > 12 else ''}")  # noqa: PLR2004 - as many as a line holds
+        named = f"{', '.join(gone[:12])}{', ...' if len(gone) > 12 else ''}"  # noqa: PLR2004 - as many as a line holds
+        lines.append(f"{len(gone)} public names were removed: {named}")
     return lines
 
 

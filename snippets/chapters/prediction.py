@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"#[\w.-]+")
 
+_QUESTION = re.compile(
+    r'^(?P<lead>[ \t]*)<div class="predict" .*?<p class="predict-question"[^>]*>'
+    r"(?P<question>.*?)</p>(?P<folds>.*?)</div>$",
+    re.MULTILINE,
+)
+_FOLD = re.compile(
+    r"<details[^>]*><summary>(?P<says>.*?)</summary>"
+    r'<p class="(?P<verdict>right|wrong)"><b>.*?</b> (?P<told>.*?)</p></details>'
+)
+
 type Value = str | int | float
 
 
@@ -112,7 +122,7 @@ def ask_value(  # noqa: PLR0913 - a question has that many parts, by name
     if not owners:
         _refuse(question, f"all others have the value {right} as well: compare with a variant in which it differs")
     rest = "; ".join(f"{', '.join(labels)}: {shown}" for shown, labels in owners.items())
-    too = f"So it is for {_list(same)}." if same else ""
+    too = f"The same for {_list(same)}." if same else ""
     found: dict[str, tuple[Value, _Choice]] = {
         right: (key, _Choice(right, right=True, told=_join(too, f"{rest}.", because)))
     }
@@ -179,10 +189,28 @@ def ask_reason(question: str, reasons: Mapping[str, bool], *, see: str) -> str:
             question, f"of {len(reasons)} reasons exactly one must hold, and {found} do: ask for what tells them apart"
         )
     choices = (
-        _Choice(reason, holds, "" if holds else f"That does not hold here. What does: {right[0]}")
+        _Choice(reason, holds, "" if holds else f"That does not hold here. What does: {_end(right[0])}")
         for reason, holds in reasons.items()
     )
     return _write("reason", question, sorted(choices, key=lambda choice: _order(choice.says)), see)
+
+
+def tell(text: str) -> str:
+    """Return what a block printed with each question as plain Markdown: the choices as a list, then the answer."""
+    return _QUESTION.sub(_tell_question, text)
+
+
+def _tell_question(match: re.Match[str]) -> str:
+    folds = list(_FOLD.finditer(match["folds"]))
+    answer = next(fold for fold in folds if fold["verdict"] == "right")
+    lines = [
+        match["question"],
+        "",
+        *(f"- {fold['says']}" for fold in folds),
+        "",
+        f"Answer: {_end(answer['says'])} {answer['told']}",
+    ]
+    return "\n".join(match["lead"] + line if line else "" for line in lines)
 
 
 def _write(kind: str, question: str, choices: Iterable[_Choice], see: str) -> str:
@@ -254,6 +282,10 @@ def _list(names: list[str]) -> str:
 
 def _join(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
+
+
+def _end(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _inline(text: str) -> str:

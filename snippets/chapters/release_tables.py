@@ -46,7 +46,7 @@ def name_update(drift: Drift) -> str:
 
 
 def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
-    """Return how many programs launch something else after each step, by target, as an HTML table.
+    """Return how many programs have changed launches after each step, by target, as an HTML table.
 
     Args:
         drifts: The steps, in the order of the rows.
@@ -62,7 +62,7 @@ def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
         + "</tr>"
         for drift in drifts
     )
-    caption = "Programs of a hundred that launch something else after an update"
+    caption = "Programs of a hundred whose launches an update changed"
     return (
         f'<table class="matrix drift"><caption>{caption}</caption>'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>\n"
@@ -92,7 +92,7 @@ def fold_rows(rows: Sequence[Sequence[str]], head: Sequence[str], tabulate: Tabu
 
 
 def tabulate_launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return which programs launch something else, targets where the same changed together, as a table."""
+    """Return which programs have changed launches, targets where the same changed together, as a table."""
     joined: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
     for (program, target), changed in drift.launches.items():
         joined.setdefault((program, tuple(changed.items())), []).append(target)
@@ -102,7 +102,7 @@ def tabulate_launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
         for (program, changed), targets in ordered
     ]
     if not rows:
-        return "No program launches anything else.\n"
+        return "The launches of no program changed.\n"
     return fold_rows(rows, ["program", "targets", "launches"], tabulate, fold)
 
 
@@ -119,7 +119,7 @@ def say_counts(changed: Mapping[str, int]) -> str:
 
 
 def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
-    """Return which passes were renamed, came and went for each kind of target, as a table."""
+    """Return which passes were renamed, new and removed for each kind of target, as a table."""
     rows = []
     for kind, name in KINDS.items():
         if kind not in drift.old.passes or kind not in drift.new.passes:
@@ -129,7 +129,7 @@ def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
             rows.append([name, *_say_passes(passes)])
     if not rows:
         return "The same passes run.\n"
-    return tabulate(["target", "renamed", "new", "gone"], rows)
+    return tabulate(["target", "renamed", "new", "removed"], rows)
 
 
 def _say_passes(passes: PassDrift) -> tuple[str, str, str]:
@@ -178,7 +178,7 @@ def tabulate_forms(drift: Drift, tabulate: Tabulate) -> str:
         ["StableHLO", str(len(modules)), _say_set(drift.operations), _say_sets(drift.attributes), _counted(lowered)],
     ]
     return tabulate(
-        ["form", "programs that print otherwise", "names", "parameters, attributes", "counts, all programs"], rows
+        ["form", "programs whose text changed", "names", "parameters, attributes", "counts, all programs"], rows
     )
 
 
@@ -188,7 +188,7 @@ def _counted(changed: Counter[str]) -> str:
 
 def _say_set(change: SetChange) -> str:
     parts = [f"new: {say_names(change.added)}"] if change.added else []
-    parts += [f"gone: {say_names(change.gone)}"] if change.gone else []
+    parts += [f"removed: {say_names(change.gone)}"] if change.gone else []
     return "; ".join(parts) or "none"
 
 
@@ -202,12 +202,12 @@ def _say_sets(changes: Mapping[str, SetChange]) -> str:
 
 
 def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return the public names that are gone, and folded those that are new, by module."""
+    """Return the public names that were removed, and folded those that are new, by module."""
     gone = [[breakable_code(module), say_names(change.gone)] for module, change in drift.names.items() if change.gone]
     added = [
         [breakable_code(module), say_names(change.added)] for module, change in drift.names.items() if change.added
     ]
-    table = tabulate(["module", "gone"], gone) if gone else "No public name is gone.\n"
+    table = tabulate(["module", "removed"], gone) if gone else "No public name was removed.\n"
     number = sum(len(change.added) for change in drift.names.values())
     return table + ("\n" + fold(f"{number} new names", tabulate(["module", "new"], added)) if added else "")
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.experimental.layout import Layout, with_layout_constraint
 
 
 def convolve_nchw(x: jax.Array, kernel: jax.Array) -> jax.Array:
@@ -27,6 +28,17 @@ def transpose(x: jax.Array) -> jax.Array:
     return x.T
 
 
+def sum_transposed(x: jax.Array) -> jax.Array:
+    """Return the sum of all elements, read through a transpose."""
+    return x.T.sum()
+
+
+def sum_after_transposing(x: jax.Array) -> jax.Array:
+    """Return the sum of all elements, after the transpose lies in memory row by row."""
+    rows: jax.Array = with_layout_constraint(x.T, Layout((0, 1)))
+    return rows.sum()
+
+
 def high_product(a: jax.Array, b: jax.Array) -> jax.Array:
     """Return the product, asking for more than the default."""
     return jnp.matmul(a, b, precision="high")
@@ -46,6 +58,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "NHWC": (convolve_nhwc, _arrays((8, 32, 32, 64), (3, 3, 64, 64))),
     "a.T @ b": (transposed_product, _arrays((100, 200), (100, 300))),
     "x.T": (transpose, _arrays((100, 200))),
+    "x.T.sum()": (sum_transposed, _arrays((4096, 2048))),
+    "x.T in rows, then sum": (sum_after_transposing, _arrays((4096, 2048))),
     "high": (high_product, _arrays((1024, 1024), (1024, 1024))),
     "highest": (highest_product, _arrays((1024, 1024), (1024, 1024))),
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import math
+import re
 import sys
 import tomllib
 from typing import TYPE_CHECKING
 
-from xla_inspect.practice import PHASES, Prompt, command, start_jax
+from xla_inspect.practice import PHASES, Forecast, Prompt, command, start_jax
 
 if TYPE_CHECKING:
     import argparse
@@ -86,10 +88,11 @@ def show(paper: Paper, _: argparse.Namespace) -> int:
     """Print the phase."""
     command.open_phase(paper, PHASE)
     start_jax()
-    prompt = begin()
-    show_functions(paper, prompt)
+    prompt, forecast = begin(), Forecast(paper)
+    show_functions(paper, prompt, forecast)
     show_pairs(paper, prompt)
     show_model(paper, prompt)
+    forecast.close()
     command.close_phase(paper, PHASE)
     return command.DONE
 
@@ -104,7 +107,7 @@ def begin() -> Prompt:
     return Prompt(jax=jax, jnp=jnp, init=models.init, mlp=models.mlp, loss=models.loss)
 
 
-def show_functions(paper: Paper, prompt: Prompt) -> None:
+def show_functions(paper: Paper, prompt: Prompt, forecast: Forecast) -> None:
     """Print what arrays are, and what jit, grad and vmap do to simple functions."""
     paper.heading("1.1 Arrays: jax.numpy")
     paper.say("`jnp` follows NumPy's names and rules, with one difference that matters: an array never changes.")
@@ -112,19 +115,31 @@ def show_functions(paper: Paper, prompt: Prompt) -> None:
     paper.heading("1.2 jit: compile a function")
     paper.say(
         "The first call runs the Python once, with tracers in place of arrays, and compiles what they record. Later "
-        "calls with the same shapes and types run what was compiled, and no Python: watch which calls print."
+        "calls with the same shapes and types run what was compiled, and no Python."
     )
-    paper.show(prompt.type(JIT), "pycon")
-    paper.say("Another shape is another program, so the third call traces and compiles again.")
+    said = forecast.commit("`f` is called three times. How often does it print?", listing=JIT.strip())
+    shown = prompt.type(JIT)
+    paper.show(shown, "pycon")
+    traced = sum(line.startswith("tracing f") for line in shown.splitlines())
+    forecast.reveal(said, traced, "another shape is another program, so the third call traces and compiles again.")
     paper.heading("1.3 grad: the derivative as a function")
     paper.say("`jax.grad` returns a function, which can be differentiated, jitted or mapped like any other.")
     paper.show(prompt.type(GRAD), "pycon")
     paper.heading("1.4 vmap: one example becomes a batch")
     paper.say(
         "The function is written for one example. `vmap` pushes the batch dimension through every operation; there is "
-        "no loop. What the function prints shows that it still sees one row."
+        "no loop."
     )
-    paper.show(prompt.type(VMAP), "pycon")
+    said = forecast.commit("`rows` is f32[4,3]. How many numbers does `a` hold inside `dot`?", listing=VMAP.strip())
+    shown = prompt.type(VMAP)
+    paper.show(shown, "pycon")
+    forecast.reveal(said, _count_seen(shown), "what the function prints shows that it still sees one row.")
+
+
+def _count_seen(shown: str) -> int:
+    """Return how many numbers the first argument holds, by the type that is printed of it."""
+    (dimensions,) = re.findall(r"^dot sees [^[]*\[([\d,]*)\]", shown, re.MULTILINE)
+    return math.prod(map(int, dimensions.split(",")))
 
 
 def show_pairs(paper: Paper, prompt: Prompt) -> None:

@@ -9,10 +9,24 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import list_fusions
+from xla_inspect.analysis import list_fusions, list_kernels
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import run_line
-from xla_inspect.practice import PHASES, command, compile_for, dump, dump_folder, flags, require, start_jax, tables
+from xla_inspect.plural import plural
+from xla_inspect.practice import (
+    NO,
+    PHASES,
+    YES,
+    Forecast,
+    command,
+    compile_for,
+    dump,
+    dump_folder,
+    flags,
+    require,
+    start_jax,
+    tables,
+)
 from xla_inspect.report import format_bytes, print_computation, title
 
 if TYPE_CHECKING:
@@ -57,11 +71,13 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 
     capture = compile_for(options.target, models.classify, models.PARAMS, models.X)
     show_files(paper, options.target, folder)
-    show_text(paper, capture)
+    forecast = Forecast(paper)
+    show_text(paper, capture, forecast)
     show_fusions(paper, capture)
     show_layouts(paper, capture)
-    show_constants(paper, capture)
+    show_constants(paper, capture, forecast)
     show_beside(paper, capture)
+    forecast.close()
     command.close_phase(paper, PHASE)
     return command.DONE
 
@@ -144,7 +160,7 @@ def _show_group(paper: Paper, named: str, files: list[dump_folder.DumpFile], *, 
     paper.table((named, "size", "what it is"), rows, numbers=(1,))
 
 
-def show_text(paper: Paper, capture: Capture) -> None:
+def show_text(paper: Paper, capture: Capture, forecast: Forecast) -> None:
     """Print ENTRY before and after optimization."""
     before, after = capture.unoptimized_module, capture.module
     paper.heading("3.2 Read it: before")
@@ -158,9 +174,16 @@ def show_text(paper: Paper, capture: Capture) -> None:
     paper.say(
         f"{before.instruction_count()} instructions came in. After {len(capture.runs)} runs of passes "
         f"it has {after.instruction_count()}, {after.instruction_count(entry_only=True)} of them in ENTRY; the others "
-        "are inside computations that ENTRY calls. Predict first: how many of the lines of ENTRY are kernels?"
+        "are inside computations that ENTRY calls."
     )
+    said = forecast.commit(f"How many of these {after.instruction_count(entry_only=True)} lines are kernels?")
     paper.show(print_computation(after.entry), "hlo")
+    forecast.reveal(
+        said,
+        len(list_kernels(capture)),
+        "each is a fusion, a matmul, a copy or a call of a library; parameters, constants, tuples and "
+        "bitcasts run nothing.",
+    )
 
 
 def show_fusions(paper: Paper, capture: Capture) -> None:
@@ -187,7 +210,7 @@ def show_layouts(paper: Paper, capture: Capture) -> None:
     rows = tables.list_layouts(capture)
     paper.say(
         "What stands in braces after a shape is its layout: the dimensions from the one whose neighbours lie side by "
-        "side in memory to the one whose lie farthest apart. `{1,0}` is row after row. `T(8,128)` cuts an array into "
+        "side in memory to the one whose lie farthest apart. `{1,0}` is row after row. `T(8,128)` splits an array into "
         "tiles, as a TPU reads it, and `S(1)` says that it lies in on-chip memory."
     )
     paper.table(("instruction", "shape", "layout"), rows)
@@ -196,20 +219,25 @@ def show_layouts(paper: Paper, capture: Capture) -> None:
     paper.say(f"Counted: {listed}.")
 
 
-def show_constants(paper: Paper, capture: Capture) -> None:
+def show_constants(paper: Paper, capture: Capture, forecast: Forecast) -> None:
     """Print where constants stood, and where they stand."""
     paper.heading("3.6 Find the constants")
-    paper.say("The program divides by 127.5. Predict first: will the kernel divide?")
     before, after = capture.unoptimized_module, capture.module
+    said = forecast.commit("The program divides by 127.5. Will the kernel divide?", (YES, NO))
     paper.table(("before", "shape", "where"), tables.list_constants(before))
     paper.table(("after", "shape", "where"), tables.list_constants(after))
     counts = before.opcode_counts(), after.opcode_counts()
-    if counts[1]["divide"] < counts[0]["divide"]:
-        paper.say(
-            f"The division is gone: {counts[0]['divide']} before, {counts[1]['divide']} after. To divide by a constant "
-            "is to multiply by its reciprocal, which the compiler worked out. Constants moved into the fusions that "
-            "use them, where they cost no memory traffic."
-        )
+    forecast.reveal(
+        said,
+        YES if counts[1]["divide"] else NO,
+        f"{plural(counts[0]['divide'], 'division')} before, and {counts[1]['divide']} after. "
+        + (
+            "To divide by a constant is to multiply by its reciprocal, which the compiler worked out."
+            if counts[1]["divide"] < counts[0]["divide"]
+            else "This compiler keeps it."
+        ),
+    )
+    paper.say("Constants moved into the fusions that use them, where they cost no memory traffic.")
 
 
 def show_beside(paper: Paper, capture: Capture) -> None:

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_kernels
-from xla_inspect.practice import PHASES, command, compile_for, require, start_jax, tables
+from xla_inspect.plural import plural
+from xla_inspect.practice import PHASES, Forecast, command, compile_for, require, start_jax, tables
 from xla_inspect.report import format_amount, format_bytes, title
 
 if TYPE_CHECKING:
@@ -62,11 +63,20 @@ def show_jaxpr(paper: Paper) -> None:
     paper.show(inspect.getsource(models.mlp), "python")
     paper.say(
         "`jax.make_jaxpr` traces it. It needs no numbers, only shapes and element types: tracers stand in for arrays, "
-        "and each operation on a tracer is written down. Predict first: which operations, and how many?"
+        "and each operation on a tracer is written down."
     )
+    forecast = Forecast(paper)
+    said = forecast.commit("How many equations does the jaxpr have?")
     model = Equations(models.mlp, models.PARAMS, models.X)
     model.name_inputs("params", "x")
     paper.show(model.text, "jaxpr")
+    written = len(model) - model.primitives["broadcast_in_dim"]
+    forecast.reveal(
+        said,
+        len(model),
+        f"{written} stand in the Python, and {model.primitives['broadcast_in_dim']} broadcast what is smaller than "
+        "the other operand, which NumPy's rules do without a word.",
+    )
     paper.say(
         "Read it from top to bottom. Between `lambda ;` and the dot stand the inputs with their types, the leaves of "
         "`params` first; each line of `let` binds one result to a primitive applied to earlier ones; `in` names the "
@@ -80,11 +90,12 @@ def show_jaxpr(paper: Paper) -> None:
         f"The same {len(model)} equations, with the inputs called by their names, and each result by its equation."
     )
     paper.table(("", "primitive", "reads", "makes", "type"), model.rows(), numbers=(0,))
-    _show_absent(paper)
+    _show_absent(paper, forecast)
+    forecast.close()
     command.close_phase(paper, PHASE)
 
 
-def _show_absent(paper: Paper) -> None:
+def _show_absent(paper: Paper, forecast: Forecast) -> None:
     """Print what a jaxpr does not hold."""
     from xla_inspect.practice import Equations, models
 
@@ -92,10 +103,15 @@ def _show_absent(paper: Paper) -> None:
 
     paper.show(inspect.getsource(models.doubled), "python")
     unrolled = Equations(models.doubled, models.shape(4))
+    said = forecast.commit("How many equations are left of the loop?")
     paper.show(unrolled.text, "jaxpr")
+    forecast.reveal(
+        said,
+        len(unrolled),
+        "the loop and the branch ran in Python, while JAX traced, and neither `range` nor `if` is left of them.",
+    )
     paper.say(
-        f"The loop and the branch ran in Python, while JAX traced: {len(unrolled)} equations are left of them, and "
-        "neither `range` nor `if`. A loop of a thousand turns would leave its body a thousand times. There is no "
+        "A loop of a thousand turns would leave its body a thousand times. There is no "
         "memory layout, no fusion and no hardware in a jaxpr either: those are the compiler's to choose, in phase 3."
     )
 
@@ -104,12 +120,14 @@ def show_transforms(paper: Paper, target: Target) -> None:
     """Print phase 5."""
     command.open_phase(paper, TRANSFORMS)
     start_jax()
-    show_grad(paper, target)
-    show_vmap(paper, target)
+    forecast = Forecast(paper)
+    show_grad(paper, target, forecast)
+    show_vmap(paper, target, forecast)
+    forecast.close()
     command.close_phase(paper, TRANSFORMS)
 
 
-def show_grad(paper: Paper, target: Target) -> None:
+def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
     """Print what `jax.grad` adds."""
     import jax
 
@@ -119,26 +137,37 @@ def show_grad(paper: Paper, target: Target) -> None:
     forward, both = Equations(models.loss, *example), Equations(gradient, *example)
     paper.heading("5.1 grad: what it adds to the jaxpr")
     paper.show(inspect.getsource(models.loss), "python")
-    paper.say("Predict first: how many matrix products will the gradient take?")
+    matmuls = both.primitives["dot_general"], forward.primitives["dot_general"]
+    said = forecast.commit(f"The loss has {matmuls[1]} matmuls. How many has its gradient?")
     paper.say("This is the jaxpr of `jax.grad(loss)`: the forward pass first, then backwards through the same steps.")
     paper.show(both.text, "jaxpr")
     rows = [(name, old, new, new - old) for name, old, new in compare_counts(forward.primitives, both.primitives)]
     rows.append(("all", len(forward), len(both), len(both) - len(forward)))
     paper.table(("primitive", "loss", "grad(loss)", "more"), rows, numbers=(1, 2, 3))
-    products = both.primitives["dot_general"], forward.primitives["dot_general"]
+    forecast.reveal(
+        said,
+        matmuls[0],
+        "backwards, a matmul takes one more for each operand whose gradient is asked for, and nobody asked for that "
+        "of x.",
+    )
     paper.say(
-        f"{products[1]} matrix products became {products[0]}: backwards, a product takes one more product for each "
-        "operand whose gradient is asked for, and nobody asked for that of x. A bias was repeated over the batch, so "
-        "its gradient is a sum over it; a maximum passes the gradient of the operand that won, which is a selection."
+        "A bias was broadcast over the batch, so its gradient is a reduction over it; a maximum passes the gradient "
+        "of the operand that won, which is a `select_n`."
     )
     paper.say(
         f"{both.unused} of the equations make what no result depends on, the loss itself: JAX drops them as it lowers."
     )
     paper.heading(f"5.2 grad: what it adds to the kernels, {title(target.name)}")
     loss, grad = compile_for(target, models.loss, *example), compile_for(target, gradient, *example)
+    said = forecast.commit(f"The loss is {plural(len(list_kernels(loss)), 'kernel')}. How many is its gradient?")
     _compare(paper, {"loss": loss, "grad(loss)": grad})
     paper.say("The kernels of the gradient, in the order in which they are launched:")
     paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(grad))
+    forecast.reveal(
+        said,
+        len(list_kernels(grad)),
+        "the forward pass is run for its values, and the backward pass adds matmuls and reductions of its own.",
+    )
     shared = tables.list_shared(grad)
     if shared:
         paper.say(
@@ -148,7 +177,7 @@ def show_grad(paper: Paper, target: Target) -> None:
         paper.table(("result of", "shape", "read by"), shared)
 
 
-def show_vmap(paper: Paper, target: Target) -> None:
+def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
     """Print what `jax.vmap` adds."""
     import jax
 
@@ -161,10 +190,13 @@ def show_vmap(paper: Paper, target: Target) -> None:
     paper.heading("5.3 vmap: what it adds to the jaxpr")
     paper.say("The model for one example, f32[64], and mapped over a batch of 32:")
     paper.show(one.text, "jaxpr")
+    said = forecast.commit(f"It has {len(one)} equations. How many has the mapped one?")
     paper.show(many.text, "jaxpr")
-    paper.say(
-        f"{len(one)} equations became {len(many)}. There is no loop: every result that depends on x has one more "
-        "dimension, and the product of a vector with a matrix became the product of two matrices."
+    forecast.reveal(
+        said,
+        len(many),
+        "there is no loop: every result that depends on x has one more dimension, and a vector times a matrix became "
+        "a matmul of two matrices.",
     )
     paper.heading(f"5.4 vmap: what it adds to the kernels, {title(target.name)}")
     _compare(
@@ -179,7 +211,7 @@ def show_vmap(paper: Paper, target: Target) -> None:
     capture = compile_for(target, gradient_per_example, models.PARAMS, models.X, models.Y)
     paper.heading("5.5 Both: a gradient per example")
     paper.say(
-        "`jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))` gives each example its own gradient. What was summed over "
+        "`jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))` gives each example its own gradient. What was reduced over "
         f"the batch keeps it as a dimension instead, and {format_bytes(capture.memory.outputs)} come out."
     )
     paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(capture))

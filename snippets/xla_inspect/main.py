@@ -15,9 +15,13 @@ from xla_inspect.practice import (
     PHASES,
     command,
     flags,
+    list_exercises,
     name_file,
     require,
     run_marking,
+    show_hint,
+    show_solution,
+    watch,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +36,8 @@ is not here. Without --check it shows all phases in turn; each is also a command
 
 {commands}
 
-With --check it compiles what you wrote into the files of the exercises, and marks it by what the compiler says.
+With --check it compiles what you wrote into the files of the exercises, and marks it by what the compiler says;
+with --watch it does so each time you save a file. What is done is kept in .practice/ of the project.
 It ends with 0 where all is right, 1 where something is wrong, and 3 where something is not written yet."""
 
 COMMANDS = {
@@ -43,6 +48,14 @@ COMMANDS = {
     "transforms": "jaxpr_demo --phase 5",
 }
 """Which command shows each phase."""
+
+
+ASKED = {
+    "--watch": "mark the exercises each time you save one, and go on with the next; Ctrl-C ends",
+    "--hint": "show a hint for an exercise, and one more each time; without a name, for the next one to do",
+    "--solution": "show a solution of an exercise",
+}
+"""What may be asked of the exercises, and what each does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,11 +78,14 @@ def build_parser() -> argparse.ArgumentParser:
         help=f"mark your exercises: all of them, those of one of {', '.join(CHECKED)}, or one, such as "
         f"{EXERCISES[0].key} or its file",
     )
+    for option, said in ASKED.items():
+        parser.add_argument(option, nargs="?", const=ALL, metavar="NAME", help=said)
+    parser.add_argument("--list", action="store_true", help="list the exercises, and say which are right")
     parser.add_argument(
         "--exercises",
         type=Path,
         metavar="DIR",
-        help=f"the folder of the exercises, with --check (default: {name_file(FOLDER)})",
+        help=f"the folder of the exercises (default: {name_file(FOLDER)})",
     )
     parser.epilog = "\n\n".join(
         (
@@ -85,9 +101,19 @@ def build_parser() -> argparse.ArgumentParser:
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
     """Mark exercises where that was asked for, else print all phases in turn."""
+    folder = options.exercises
     if options.check:
         flags.check()
-        return run_marking((options.check,), options.exercises)
+        return run_marking((options.check,), folder)
+    if options.watch:
+        flags.check()
+        return watch(options.watch, folder, paper)
+    if options.list:
+        list_exercises(paper, folder)
+        return command.DONE
+    if asked := options.hint or options.solution:
+        (show_hint if options.hint else show_solution)(paper, asked, folder)
+        return command.DONE
     # Before the first phase, not after it.
     require(options.target)
     basics.show(paper, options)

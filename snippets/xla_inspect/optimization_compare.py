@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_kernels
-from xla_inspect.practice import PHASES, command, compile_for, require, start_jax, tables
+from xla_inspect.practice import PHASES, Forecast, command, compile_for, require, start_jax, tables
 from xla_inspect.report import title
 
 if TYPE_CHECKING:
@@ -70,13 +70,17 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
     from xla_inspect.practice import models
 
     paper.heading(f"4.1 The program, {title(options.target.name)}")
-    paper.say("It is written as nobody should write it. Predict first: what of it will the compiler keep?")
+    paper.say("It is written as nobody should write it.")
     paper.show(inspect.getsource(models.wasteful), "python")
+    forecast = Forecast(paper)
+    paper.say(f"It wastes {len(WASTE)} things: {'; '.join(written for written, _, _ in WASTE)}.")
+    said = forecast.commit("How many of them does the compiler leave in?")
     capture = compile_for(options.target, models.wasteful, models.PARAMS, models.X)
     show_counts(paper, capture)
-    show_passes(paper, capture)
+    show_passes(paper, capture, forecast, said)
     show_decisions(paper, capture)
-    show_predictions(paper, options.target, getattr(options, "predict", None))
+    show_predictions(paper, options.target, getattr(options, "predict", None), forecast)
+    forecast.close()
     command.close_phase(paper, PHASE)
     return command.DONE
 
@@ -96,7 +100,7 @@ def show_counts(paper: Paper, capture: Capture) -> None:
     paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(capture))
 
 
-def show_passes(paper: Paper, capture: Capture) -> None:
+def show_passes(paper: Paper, capture: Capture, forecast: Forecast, said: str) -> None:
     """Print which pass did what, and who removed each thing that was wasted."""
     paper.heading("4.4 Which pass did what")
     paper.say("Passes run in this order. Listed are those after which the text of the module differs.")
@@ -109,11 +113,14 @@ def show_passes(paper: Paper, capture: Capture) -> None:
         fates.append((written, ", ".join(opcodes), left, by))
         again += left > goal
     paper.table(("written", "opcode", "in the end", "removed by"), fates, numbers=(2,))
-    if again:
-        paper.say(
-            "Where more are left in the end than the program needs, a fusion computes again what another has: that "
-            "costs less than to write it to memory and read it back."
-        )
+    forecast.reveal(
+        said,
+        again,
+        "where more are left in the end than the program needs, a fusion computes again what another has: that costs "
+        "less than to write it to memory and read it back."
+        if again
+        else "what is undone, or does nothing, is removed.",
+    )
 
 
 def show_decisions(paper: Paper, capture: Capture) -> None:
@@ -124,7 +131,7 @@ def show_decisions(paper: Paper, capture: Capture) -> None:
     paper.say("")
 
 
-def show_predictions(paper: Paper, target: Target, guesses: tuple[int, int, int] | None) -> None:
+def show_predictions(paper: Paper, target: Target, guesses: tuple[int, int, int] | None, forecast: Forecast) -> None:
     """Print three new programs, take the reader's guesses, and print how many kernels they are."""
     from xla_inspect.practice import models
 
@@ -137,7 +144,7 @@ def show_predictions(paper: Paper, target: Target, guesses: tuple[int, int, int]
         shapes = ", ".join(str(list(argument.shape)) for argument in example)
         paper.say(f"{name}, for {shapes}:")
         paper.show(inspect.getsource(function), "python")
-        asked.append(str(guesses[number]) if guesses else command.ask(paper, f"Kernels of {name} (Enter to skip):"))
+        asked.append(str(guesses[number]) if guesses else forecast.commit(f"How many kernels does {name} launch?"))
     paper.say(f"The answers, {title(target.name)}:")
     rows, right = [], 0
     for guess, (name, (function, example)) in zip(asked, models.PREDICTED.items(), strict=True):

@@ -69,7 +69,9 @@ class Paper:
 
     def say(self, text: str) -> None:
         """Print a paragraph, wrapped; what stands between backticks is set off in colour, where there is colour."""
-        self._lines(self._inline(textwrap.fill(" ".join(text.split()), self.width, break_on_hyphens=False)), "")
+        # The path of a file that is cut is no path.
+        filled = textwrap.fill(" ".join(text.split()), self.width, break_long_words=False, break_on_hyphens=False)
+        self._lines(self._inline(filled), "")
 
     def item(self, text: str) -> None:
         """Print an item of a list, wrapped."""

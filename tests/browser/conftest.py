@@ -19,7 +19,7 @@ from programs import transformer_block as large
 from xla_inspect import capture_all
 from xla_inspect.report.explorer import write_report
 
-from . import node, visits
+from . import asking, node, visits
 from .host import Site, serve
 from .visits import POLICY, WIDE, Look, Looker, Visits
 from .waiting import wait_until
@@ -206,6 +206,44 @@ def open_page(site: Site, browser: Browser) -> Generator[Opener]:
     for context in contexts:
         context.close()
     assert blocked == []
+
+
+@pytest.fixture(scope="session")
+def asked_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small site with questions and terms, built: in it `site`, beside what it is built from."""
+    folder = tmp_path_factory.mktemp("asked")
+    asking.build(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def asked_address(asked_folder: Path) -> Generator[str]:
+    """The small site, served."""
+    with serve(asked_folder / "site") as served:
+        yield served.address
+
+
+@pytest.fixture
+def asked_context(browser: Browser, request: pytest.FixtureRequest) -> Generator[BrowserContext]:
+    """A browser that has kept nothing, with the options that a test gives."""
+    options = {"viewport": {"width": WIDE, "height": 900}, "reduced_motion": "reduce", **getattr(request, "param", {})}
+    context = browser.new_context(**options)
+    context.set_default_timeout(5000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def asked_page(asked_context: BrowserContext, asked_address: str) -> Generator[Page]:
+    """The page of the small site that asks; its policy blocks nothing, and no script of it fails."""
+    page = asked_context.new_page()
+    blocked: list[str] = []
+    faults: list[str] = []
+    page.on("console", lambda message: blocked.extend([message.text] * (POLICY in message.text)))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"{asked_address}/asked/index.html", wait_until="load")
+    yield page
+    assert blocked + faults == []
 
 
 @dataclass

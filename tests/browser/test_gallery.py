@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 def test_a_pointer_opens_the_explorer_at_the_pass_it_names(open_page: Opener) -> None:
     page: Page = open_page("gallery/index.html")
-    page.get_by_role("link", name="Split-K cuts a product").click()
+    page.get_by_role("link", name="Split-K splits a matmul").click()
     page.locator('[aria-selected="true"]', has_text="splitk-rewriter").wait_for()
     assert page.locator('#explorer-layer .choice.target input[value="h100"]').is_checked()
 

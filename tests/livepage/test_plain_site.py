@@ -91,7 +91,7 @@ def test_the_blocks_values_checks_and_notebooks_of_a_plain_site_run(folder: Path
     assert "<p>The last is 47</p>" in numbers
     assert '<span class="value">15</span>' in numbers
     assert '<span class="value">30,030</span>' in numbers
-    assert "<summary>Checked in this build: There are fifteen</summary>" in numbers
+    assert '<p class="claim">Checked in this build: There are fifteen</p>' in numbers
     assert "<li>one</li>" in read(folder, "words")
     assert "<code>42\n" in read(folder, "lab")
     assert "There are 15 of them" in (folder / "site/numbers/index.md").read_text(encoding="utf-8")

@@ -233,7 +233,12 @@ def encode(outcomes: list[Outcome]) -> list[dict[str, Any]]:
 
 def decode(rows: list[dict[str, Any]]) -> list[Outcome]:
     """Return outcomes from what JSON holds."""
-    return [Outcome(**{**row, "failure": _decode(row["failure"]), "entries": _decode_entries(row)}) for row in rows]
+    return [
+        Outcome(
+            **{**row, "failure": _decode(row["failure"]), "entries": _decode_entries(row), "made": tuple(row["made"])}
+        )
+        for row in rows
+    ]
 
 
 def _decode(failure: dict[str, Any] | None) -> Failure | None:

@@ -105,7 +105,7 @@ def _enclose(text: str, language: str) -> str:
 
 def _describe(text: str) -> str:
     """Return what a block printed, without what is drawn: of a figure its caption, of another what the project says."""
-    text = _FIGURE.sub(_read_caption, text)
+    text = _FIGURE.sub(_read_caption, project.adapter.tell(text))
     for name, instead in project.adapter.replaced.items():
         text = re.sub(rf'<(?P<tag>\w+) class="{name}\b.*?</(?P=tag)>', instead, text, flags=re.DOTALL)
     return _NOT_HERE.sub("", text)

@@ -11,7 +11,7 @@ WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 30
 
 _VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "wbr"}
-_UNREAD = {"script", "style", "label"}
+_UNREAD = {"script", "style", "label", "button"}
 # Most of a page's tags are the colours of its listings, and most of the others draw; none of them parts two words.
 _INSIDE_WORDS = re.compile(r"</?(?:span|code|a|strong|em)\b[^>]*>|<svg\b.*?</svg>", re.DOTALL)
 
@@ -50,7 +50,8 @@ class _WordReader(HTMLParser):
         if tag in _VOID:
             return
         names = dict(attrs)
-        is_read = bool(self.stack[-1][1]) and tag not in _UNREAD and (tag != "details" or "open" in names)
+        is_hidden = "popover" in names or (tag == "details" and "open" not in names)
+        is_read = bool(self.stack[-1][1]) and tag not in _UNREAD and not is_hidden
         if "tabbed-block" in (names.get("class") or "").split():
             is_read = is_read and not self.stack[-1][2]
             self.stack[-1][2] = 1

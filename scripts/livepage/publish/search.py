@@ -2,28 +2,33 @@
 
 Nobody searches for the number of a line, and what blocks print as listings would be most of the index.
 A term with an id and an entry with a title are found by their name before every page that uses it. Of each section the
-search shows the first lines: of what follows them, each word is kept once.
+index has whole sentences, which the search shows: the first one, and those that say something new on the page; of the
+rest it has each word once, in an element that `assets/search.js` does not show.
 """
 
 from __future__ import annotations
 
 import html
 import re
+import tomllib
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from livepage.publish.answers import remember
-from livepage.read import project
+from livepage.read import SAYS, project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from livepage.read import SearchEntry
 
 # What is neither read nor searched for: listings, drawings, what versions made them, marks.
 _DROPPED = re.compile(
     r"<pre\b.*?</pre>|<svg\b.*?</svg>|<(?:script|style|template)\b.*?</(?:script|style|template)>"
-    r'|<a class="headerlink".*?</a>|<(?:p|small|span) class="(?:stamp|reading-time|filename)">.*?</(?:p|small|span)>'
-    r'|<div class="tabbed-labels">.*?</div>',
+    r'|<a class="headerlink".*?</a>'
+    r'|<(?:p|small|span) class="(?:stamp|made|reading-time|filename)">.*?</(?:p|small|span)>'
+    r'|<div class="tabbed-labels">.*?</div>|<button\b.*?</button>',
     re.DOTALL,
 )
 # What says the same names over and over: of these each word counts once a page.
@@ -43,8 +48,14 @@ _EVERYWHERE = frozenset(
         "too two was were what when where which while who why with would you your",
     )
 )
-_SHOWN = 160
-"""How much of a section is kept as it stands, in characters: a little more than the two lines that results show."""
+_WORDS = re.compile(r"<sub>(.*?)</sub>", re.DOTALL)
+_NEW = 4
+"""How many words that nothing above on the page said make a sentence worth keeping whole."""
+_SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[^a-z\s])")
+_BLOCK = re.compile(r"</(?:p|li|dd|dt|summary|td|th|tr|blockquote|figcaption)>")
+_FIRST = 2
+"""How many sentences of a section are kept of a page that is found by how its sections begin."""
+_BREAK = "\N{PARAGRAPH SEPARATOR}"
 _TERM = re.compile(r'<dt><strong id="(?P<id>[^"]+)">(?P<name>.*?)</strong></dt>\s*<dd>(?P<says>.*?)</dd>', re.DOTALL)
 
 
@@ -67,26 +78,51 @@ def to_index(content: str, entries: tuple[SearchEntry, ...] = (), *, whole: bool
     content = _put(entries, content)
     content = _TERM.sub(r'<h2 id="\g<id>">\g<name></h2><p>\g<says></p>', content)
     content = _REPEATING.sub(lambda match: _shorten(match[0], seen), content)
-    content = content.replace("<summary>Checked in this build: ", "<summary>")
-    sections, last = [], 0
+    content = content.replace(f'<p class="claim">{SAYS}', "<p>")
+    sections, last, said = [], 0, set[str]()
     for heading in _HEADING.finditer(content):
-        sections += [_condense(content[last : heading.start()], whole=whole), heading[0]]
+        sections += [_condense(content[last : heading.start()], said, whole=whole), heading[0]]
         last = heading.end()
-    return "".join([*sections, _condense(content[last:], whole=whole)])
+    return "".join([*sections, _condense(content[last:], said, whole=whole)])
 
 
-def rank(index: Iterable[dict[str, Any]], url: str, entries: Iterable[SearchEntry]) -> None:
-    """Put the entries of a page before what other pages say of them.
+def rank(
+    index: Iterable[dict[str, Any]],
+    url: str,
+    entries: Iterable[SearchEntry],
+    asked: Mapping[str, list[str]] = MappingProxyType({}),
+) -> set[str]:
+    """Put the entries of a page, and the sections that answer what readers ask, before what other pages say of it.
 
     Args:
         index: What the search plugin has of the pages so far; changed in place.
         url: The address of the page in the site.
         entries: Those of the page.
+        asked: What readers type, in their own words, by the id of the section that answers; an empty id for the page.
+
+    Returns:
+        The ids of `asked` that the page has not.
     """
     boosts = {f"{url}#{entry.id}": entry.boost for entry in entries if entry.title and entry.boost != 1}
+    words = {f"{url}#{section}" if section else url: words for section, words in asked.items()}
+    found = set[str]()
     for indexed in index:
         if indexed["location"] in boosts:
             indexed["boost"] = boosts[indexed["location"]]
+        if indexed["location"] in words:
+            indexed["tags"] = words[indexed["location"]]
+            found.add(indexed["location"])
+    return {address.partition("#")[2] for address in words.keys() - found}
+
+
+def read_asked(path: Path) -> dict[str, dict[str, list[str]]]:
+    """Return what readers type, by page and by the id of the section that answers; nothing where there is no file."""
+    told = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    asked: dict[str, dict[str, list[str]]] = {}
+    for place, words in told.items():
+        page, _, section = place.partition("#")
+        asked.setdefault(page, {})[section] = words
+    return asked
 
 
 def _put(entries: Iterable[SearchEntry], content: str) -> str:
@@ -104,15 +140,31 @@ def _show(entry: SearchEntry) -> str:
     return f"{title}<p>{entry.text}</p>"
 
 
-def _condense(section: str, *, whole: bool) -> str:
-    """Return the text of a section: how it begins, then, of the whole of it, each further word once."""
-    text = " ".join(_text(section).split())
-    cut = len(text) if len(text) <= _SHOWN else text.rfind(" ", 0, _SHOWN)
-    begins, rest = text[:cut], text[cut:] if whole else ""
-    known = {word.lower() for word in _list_words(begins)} | _EVERYWHERE
-    words = {word.lower(): word for word in reversed(_list_words(rest)) if word.lower() not in known}
-    further = " ".join(reversed(words.values()))
-    return f"<p>{html.escape(' '.join(filter(None, [begins, further])), quote=False)}</p>" if begins else ""
+def _condense(section: str, said: set[str], *, whole: bool) -> str:
+    """Return the text of a section: the sentences worth keeping, then each further word once.
+
+    Args:
+        section: Its HTML.
+        said: The words of the page so far; those of the section are added.
+        whole: Whether all of it counts, or its first sentences alone.
+    """
+    kept: list[str] = []
+    rest = [word for words in _WORDS.findall(section) for word in html.unescape(words).split()]
+    section = _WORDS.sub("", section)
+    for paragraph in _text(_BLOCK.sub(_BREAK, section)).split(_BREAK):
+        for sentence in _SENTENCE.split(" ".join(paragraph.split())):
+            new = {word.lower() for word in _list_words(sentence)} - said - _EVERYWHERE
+            if sentence and (not kept or len(new) >= _NEW):
+                kept.append(sentence)
+                said |= new
+            else:
+                rest += [word for word in _list_words(sentence) if word.lower() in new]
+    kept, rest = (kept, rest) if whole else (kept[:_FIRST], [])
+    said |= {word.lower() for word in rest}
+    further = " ".join({word.lower(): word for word in rest}.values())
+    return "".join(f"<p>{html.escape(sentence, quote=False)}</p>" for sentence in kept) + (
+        f"<sub>{html.escape(further, quote=False)}</sub>" if further else ""
+    )
 
 
 def _text(part: str) -> str:
@@ -125,10 +177,10 @@ def _list_words(text: str) -> list[str]:
 
 
 def _once(words: list[str], seen: set[str]) -> str:
-    """Return the words that nothing above on the page said, as a paragraph."""
+    """Return the words that nothing above on the page said, as a list of words."""
     new = [word for word in dict.fromkeys(words) if word not in seen]
     seen.update(new)
-    return f"<p>{html.escape(' '.join(new))}</p>" if new else ""
+    return f"<sub>{html.escape(' '.join(new))}</sub>" if new else ""
 
 
 def _shorten(part: str, seen: set[str]) -> str:

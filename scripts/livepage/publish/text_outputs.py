@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SECTION = re.compile(r'<h(?P<level>[23])\b[^>]*\bid="(?P<id>[^"]+)"[^>]*>(?P<title>.*?)</h(?P=level)>', re.DOTALL)
 _BLOCK = re.compile(r"<(h[3-6]|p|ul|ol|table)\b[^>]*>.*?</\1>", re.DOTALL)
-_UNSAID = re.compile(r'<(details|figure|pre|svg)\b.*?</\1>|<a class="headerlink".*?</a>', re.DOTALL)
+_UNSAID = re.compile(r'<(details|figure|pre|svg|section|button)\b.*?</\1>|<a class="headerlink".*?</a>', re.DOTALL)
 _KEPT = re.compile(r"<(/?(?:h[3-6]|p|ul|ol|li|table|thead|tbody|tr|th|td|code|strong|em))\b[^>]*>|<[^>]*>")
 _TAG = re.compile(r"<[^>]*>")
 _LONGEST = 6000

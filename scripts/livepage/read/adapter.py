@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term that has an entry on one of the pages, to which others link where they use it.
+
+    Attributes:
+        name: What it is called.
+        page: The page of its entry, relative to the folder of the pages.
+        anchor: The id of its entry.
+        says: What it is, in one sentence of plain text.
+        words: How prose writes it: linked where a page uses one of them first, at the start of a sentence too.
+        code: How it stands in code marks: linked where a paragraph uses it first.
+        is_verb: Whether its words are verbs as well, so that they are linked where they are nouns alone.
+    """
+
+    name: str
+    page: str
+    anchor: str
+    says: str
+    words: tuple[str, ...] = ()
+    code: str = ""
+    is_verb: bool = False
 
 
 class Adapter:
@@ -38,6 +62,11 @@ class Adapter:
         """Return the targets that this machine lacks, each with the reason."""
         return {}
 
+    def list_makers(self, values: Iterable[object]) -> Iterable[str]:
+        """Return what made that which the names of a page stand for, each in words, for the foot of the page."""
+        del values
+        return ()
+
     def find_gap(self, error: BaseException) -> tuple[str, str] | None:
         """Return the missing target and the reason of an error that is no fault of the page, or None."""
         del error
@@ -47,6 +76,19 @@ class Adapter:
         """Return the missing targets that the Markdown of a notebook tells of, each with the reason."""
         del markdown
         return {}
+
+    def tell(self, text: str) -> str:
+        """Return what a block printed as plain Markdown says it, where the page shows it in a way of its own."""
+        return text
+
+    def list_terms(self) -> Iterable[Term]:
+        """Return the terms that have entries."""
+        return ()
+
+    def choose_terms(self, page: str) -> Iterable[Term]:
+        """Return the terms that are linked on a page, by its file: all of them, unless the project says otherwise."""
+        del page
+        return self.list_terms()
 
     def find_anchor(self, link: str) -> str:
         """Return the id that a link needs which is read by a script of the page, or an empty string for any other."""

@@ -37,6 +37,9 @@ VALUE_MARK = "livepage-value-"
 FENCE_MARK = "livepage"
 """The option of a fence that holds the number of its block."""
 
+SAYS = "Checked in this build: "
+"""How the claim of a check begins where it is read out or searched."""
+
 
 class Kind(StrEnum):
     """What a piece of a page is."""
@@ -95,6 +98,7 @@ class Outcome:
         entries: What the search finds of what a block printed.
         waits: Whether it still runs in another process.
         exact: What a value stands for, where it shows less, or an empty string.
+        made: Of the last piece of a page, what made that which the page shows, each in words.
     """
 
     text: str = ""
@@ -105,6 +109,7 @@ class Outcome:
     entries: tuple[SearchEntry, ...] = ()
     waits: bool = False
     exact: str = ""
+    made: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

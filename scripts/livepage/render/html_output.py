@@ -13,6 +13,7 @@ from markupsafe import Markup
 from pymdownx.highlight import Highlight
 
 from livepage.read import WAITS
+from livepage.render import check_marks
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -52,17 +53,18 @@ def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
     return output + type(output)(note) if note else output
 
 
-def show_check(md: Markdown, piece: Piece, outcome: Outcome) -> str:
-    """Return the HTML of a check: one folded line that opens to its source."""
-    claim = html.escape(piece.options["check"])
-    kind, summary = "check", f"Checked in this build: {claim}"
+def show_check(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
+    """Return the HTML of a check: what its mark opens, or, where it was not checked, a folded line that says so."""
+    claim, code = html.escape(piece.options["check"]), _show_source(md, piece)
     if outcome.gap:
-        kind, summary = "check gap", f"{claim} (not run here: {html.escape(outcome.gap)})"
+        kind, summary = "gap", f"{claim} (not run here: {html.escape(outcome.gap)})"
     elif outcome.waits:
-        kind, summary = "check waiting", f"{claim} (still runs)"
+        kind, summary = "waiting", f"{claim} (still runs)"
     elif outcome.failure:
-        kind, summary = "check failed", f"{claim} (not shown)"
-    return f'<details class="{kind}"><summary>{summary}</summary>{_show_source(md, piece)}</details>'
+        kind, summary = "failed", f"{claim} (not shown)"
+    else:
+        return check_marks.show_check(f"checked-{index + 1}", piece.options["check"], code)
+    return f'<details class="check {kind}"><summary>{summary}</summary>{code}</details>'
 
 
 def _show_source(md: Markdown, piece: Piece) -> str:

@@ -8,13 +8,13 @@ import io
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
 
 from livepage.keep import outcomes
 from livepage.read import Failure, Kind, Origin, PageError, PageRanError, project, read_pieces, read_sentences
-from livepage.render import html_output
+from livepage.render import check_marks, html_output
 from livepage.run import agreement, remember
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Page:
         piece, outcome = self.source.pieces[index], self._outcomes[index]
         try:
             if piece.kind is Kind.CHECK:
-                return html_output.show_check(self.md, piece, outcome)
+                return html_output.show_check(self.md, piece, outcome, index)
             return html_output.show_block(self.md, piece, outcome, index)
         except Exception as error:  # noqa: BLE001 - superfences drops what a formatter raises without a word
             self.complain(f"{type(error).__name__}: {error}", piece.origin)
@@ -121,6 +121,15 @@ class Page:
             element.attrib = {"class": "failed"}
             element.text = AtomicString("(not shown)")
         return element
+
+    def place_marks(self, root: Element) -> None:
+        """Put the marks of the checks at the ends of the sentences that they back, and at its foot what made a page."""
+        if self.inner:
+            return
+        check_marks.place_marks(self.md, root)
+        if self._outcomes and (made := self._outcomes[-1].made):
+            foot = SubElement(root, "p", {"class": "made"})
+            foot.text = AtomicString(f"Made when this page was built: {'; '.join(made)}.")
 
     def note_links(self, links: Iterable[str]) -> None:
         """Remember the links that Markdown made, which MkDocs checks itself."""

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ def run_page(source: Source) -> list[Outcome]:
     with Guard() as guard:
         session = _Session(source, guard)
         outcomes = [session.run(piece, state) for piece in source.pieces]
-    return _end(source, outcomes, state, guard)
+    return _end(source, outcomes, state, guard, session.module)
 
 
 def run_held(source: Source, plan: Plan | None = None) -> HeldRun:
@@ -62,11 +63,11 @@ def run_held(source: Source, plan: Plan | None = None) -> HeldRun:
                 replay.note(run)
     if state.was_changed(guard.variables):
         held.doubt("it changes what belongs to the process")
-    held.amend(_end(source, held.list_outcomes(), state, guard))
+    held.amend(_end(source, held.list_outcomes(), state, guard, session.module))
     return held
 
 
-def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard) -> list[Outcome]:
+def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard, module: ModuleType) -> list[Outcome]:
     """Undo what a page changed for others, and return what its pieces came to with what is to be said of that."""
     if not source.pieces:
         return []
@@ -74,7 +75,8 @@ def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard) ->
         complaint = f"this page leaves {what} changed for the pages after it: put it back where it was"
         guard.complaints.append((origin, complaint))
         outcomes[source.pieces.index(piece)] = _add(outcomes[source.pieces.index(piece)], guard)
-    return outcomes
+    made = tuple(project.adapter.list_makers([*vars(module).values()]))
+    return [*(replace(outcome, made=()) for outcome in outcomes[:-1]), replace(outcomes[-1], made=made)]
 
 
 def _add(outcome: Outcome, guard: Guard) -> Outcome:

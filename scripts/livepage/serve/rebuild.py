@@ -20,6 +20,7 @@ from mkdocs.exceptions import Abort
 from mkdocs.utils import CountHandler
 
 from livepage.keep import rendered
+from livepage.publish import term_links
 from livepage.read import log, project
 from livepage.serve.browsers import Browsers
 from livepage.serve.last_build import last
@@ -154,7 +155,12 @@ class Rebuild:
         for name in wanted:
             rendered.drop(name)
         built, edited = last.built, last.take_edited()
-        if built is None or edited is None or not _KNOWN.issuperset(_list_plugins(built.config)):
+        if (
+            built is None
+            or edited is None
+            or not _KNOWN.issuperset(_list_plugins(built.config))
+            or term_links.are_stale()
+        ):
             self._build_whole()
             return
         reached = [*edited, *self._waiting, *wanted, *rendered.find_stale(built.pages)]

@@ -31,13 +31,3 @@ def update(weights: jax.Array, gradient: jax.Array, rate: jax.Array | float) -> 
 def train(weights: jax.Array, gradients: Sequence[jax.Array], rates: Sequence[float]) -> jax.Array:
     """Return the weights after all steps: f32[256], any number of f32[256] and as many rates -> f32[256]."""
     raise NotImplementedError  # TODO(human): call `update` for each step
-
-
-HINTS = """
-1. A static argument is part of the key of the compiled program: another value, another program. An argument that is
-   traced is an input of the program.
-
-2. So leave `static_argnames` out. Of a traced argument the type is part of the key, and `1` is an integer.
-
-3. Decorate `update` with `@jax.jit`, and call it with `float(rate)`, or with `np.float32(rate)`.
-"""

@@ -45,12 +45,3 @@ EXAMPLE = (PARAMS, shape(8, 6), shape(8, 4))
 def gradient(params: Params, x: jax.Array, y: jax.Array) -> Params:
     """Return the gradient of the loss, in the form of the parameters."""
     raise NotImplementedError  # TODO(human): one line
-
-
-HINTS = """
-1. `jax.grad` takes a function that returns one number, and returns the function of its gradient.
-
-2. By default it differentiates with respect to the first argument, and that may be a pytree, as `Params` is.
-
-3. Call what it returns at once: `jax.grad(loss)(params, x, y)`.
-"""

@@ -7,7 +7,7 @@ out.
 * **Jitted**: a call compiles one program, which the compiler sees whole. Without `jit` each operation is a program of
   its own, and nothing can be fused.
 
-The check counts the matrix products in what is compiled, and the programs that one call compiles.
+The check counts the matmuls in what is compiled, and the programs that one call compiles.
 """
 
 from typing import NamedTuple
@@ -36,13 +36,4 @@ EXAMPLE = (PARAMS, shape(32, 64))
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
     """Return what the network makes of a batch: f32[32,64] -> f32[32,16]."""
-    raise NotImplementedError  # TODO(human): two products, two sums and a relu; and a decorator above the function
-
-
-HINTS = """
-1. `@` multiplies a whole batch at once: `x @ params.w1` is f32[32,128], and a bias of f32[128] is added to each row.
-
-2. `jnp.maximum(..., 0.0)` is relu. The decorator is `@jax.jit`, on the line above `def`.
-
-3. `hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)`, then return `hidden @ params.w2 + params.b2`.
-"""
+    raise NotImplementedError  # TODO(human): two matmuls, two additions and a relu; and a decorator above the function

@@ -21,12 +21,3 @@ def distance(a: jax.Array, b: jax.Array) -> jax.Array:
 def pairwise(xs: jax.Array, ys: jax.Array) -> jax.Array:
     """Return the distances of all pairs: f32[n,3], f32[m,3] -> f32[n,m]."""
     raise NotImplementedError  # TODO(human): jax.vmap, twice
-
-
-HINTS = """
-1. `jax.vmap(f, in_axes=(None, 0))` maps `f` over the rows of its second argument and keeps the first as it is.
-
-2. That gives one row of the matrix. Map the result over the rows of `xs` in the same way, with `in_axes=(0, None)`.
-
-3. `one_row = jax.vmap(distance, in_axes=(None, 0))`, then return `jax.vmap(one_row, in_axes=(0, None))(xs, ys)`.
-"""

@@ -27,12 +27,3 @@ def baked(ids: jax.Array) -> jax.Array:
 def lookup(table: jax.Array, ids: jax.Array) -> jax.Array:
     """Return rows of a table, scaled: f32[512,64], s32[32] -> f32[32,64]."""
     raise NotImplementedError  # TODO(human): no name of this file in it
-
-
-HINTS = """
-1. What a traced function reads from outside is a constant of the program; what it gets as an argument is a parameter.
-
-2. The `8.0` may stay: a scalar is a constant inside the fusion and costs nothing.
-
-3. `return table[ids] * 8.0`
-"""

@@ -21,12 +21,3 @@ EXAMPLE = (jax.ShapeDtypeStruct((512, 64), jnp.float32),) * 3
 def update(params: jax.Array, momentum: jax.Array, gradient: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return the new parameters and the new momentum, each f32[512,64]."""
     raise NotImplementedError  # TODO(human): the two lines above; and a decorator that donates
-
-
-HINTS = """
-1. A buffer that the caller gives away is donated: `jax.jit` takes `donate_argnames` or `donate_argnums`.
-
-2. A decorator with arguments is written `@partial(jax.jit, ...)`, with `partial` from `functools`.
-
-3. `@partial(jax.jit, donate_argnames=("params", "momentum"))`, and return the two in the order `params, momentum`.
-"""

@@ -39,12 +39,3 @@ FUSIONS: int | None = None  # TODO(human): question 1
 LAYOUT: tuple[int, ...] | None = None  # TODO(human): question 2
 RELAYOUT: str | None = None  # TODO(human): question 3
 HALVES: int | None = None  # TODO(human): question 4
-
-HINTS = """
-1. Read `ENTRY`, at the end of the dump, first. A fusion is a line with `fusion(...)`, whatever its name.
-
-2. The transposed matrix is f32[256,128]: look for that shape in `ENTRY`. It is made once with each layout.
-
-3. A constant that is fused stands in the computation that the fusion `calls`, so search the whole dump for
-   `constant(0.5)`: one operation that two fusions need is computed in both.
-"""

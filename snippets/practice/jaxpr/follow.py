@@ -15,13 +15,3 @@ from jax.extend import core
 def follow(jaxpr: core.Jaxpr, argument: int) -> list[str]:
     """Return the primitives of the equations that depend on an argument, in order."""
     raise NotImplementedError  # TODO(human): keep a set of the variables that depend on it
-
-
-HINTS = """
-1. `jaxpr.invars` lists the arguments; an equation has `invars` that it takes and `outvars` that it makes.
-
-2. Start with a set that holds `jaxpr.invars[argument]`. An equation that takes one of the set adds what it makes.
-
-3. Among the `invars` of an equation are literals, such as `1.0`, which cannot be in a set: leave out those for which
-   `isinstance(variable, core.Literal)`.
-"""

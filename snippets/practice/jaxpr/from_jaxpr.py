@@ -26,14 +26,3 @@ EXAMPLE = (jax.ShapeDtypeStruct((16, 8), jnp.float32), jax.ShapeDtypeStruct((8, 
 def original(a: jax.Array, b: jax.Array) -> jax.Array:
     """Return what the jaxpr returns: f32[16,8], f32[8,4] -> f32[16,4]."""
     raise NotImplementedError  # TODO(human): read it from the last line up, or from the first line down
-
-
-HINTS = """
-1. Each line is one operation of `jax.numpy`, apart from `broadcast_in_dim`, which gives a sum back the dimension that
-   it lost: `keepdims=True`.
-
-2. `d` has three users: it is multiplied by itself, and it is divided. A call of `jnp.linalg.norm` would be an
-   equation `jit` that holds a jaxpr, and there is none here.
-
-3. With `d = jnp.tanh(a @ b)`, the rest is `d / jnp.sqrt(jnp.sum(d * d, axis=1, keepdims=True))`.
-"""

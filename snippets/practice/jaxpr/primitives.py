@@ -21,12 +21,3 @@ def count(jaxpr: core.Jaxpr) -> dict[str, int]:
 
 if __name__ == "__main__":
     print(count(jax.make_jaxpr(lambda x: jax.nn.relu(x @ x + 1.0))(jax.ShapeDtypeStruct((4, 4), jnp.float32))))
-
-
-HINTS = """
-1. `jaxpr.eqns` lists the equations, and `equation.primitive.name` names what each does.
-
-2. `core.jaxprs_in_params(equation.params)` gives the jaxprs that an equation holds, none for most of them.
-
-3. Use a `collections.Counter`: add one for each equation and `count(inner)` for each jaxpr that it holds.
-"""

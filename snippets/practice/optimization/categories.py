@@ -27,14 +27,3 @@ if __name__ == "__main__":
     print("before", count(found.unoptimized_module))
     print("after ", count(found.module))
     print("is", categorise("add"))
-
-
-HINTS = """
-1. A module has `computations`, and a computation can be iterated over; `instruction.opcode` is what `categorise`
-   takes.
-
-2. `module.entry` is one computation of several: what is fused stands in others. `module.walk()` yields all of it.
-
-3. `return dict(Counter(categorise(instruction.opcode) for instruction in module.walk()))`, with `Counter` from
-   `collections`.
-"""

@@ -16,13 +16,3 @@ from xla_inspect import Capture
 def find_pass(found: Capture, opcode: str) -> str | None:
     """Return the name of the pass after which an opcode is gone for good, or None."""
     raise NotImplementedError  # TODO(human): compare each module with the one before
-
-
-HINTS = """
-1. Make a list of how often the opcode occurs: before, and after each pass.
-
-2. The pass that is asked for comes after the last place of that list that is not zero.
-
-3. Go through the pairs of neighbours, `zip(counts, counts[1:])`, with the passes: where the first is not zero and the
-   second is, remember the name; where the second is not zero, forget it.
-"""

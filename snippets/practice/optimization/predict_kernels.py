@@ -1,7 +1,7 @@
 """Predict how many kernels three programs launch.
 
 Read the three functions, and write down how many kernels the CPU launches for each, before you look. What you know by
-now: operations on elements are fused, whatever their number; a product of matrices is a library's kernel, which takes
+now: operations on elements are fused, whatever their number; a matmul is a library's kernel, which takes
 in no element-wise operation before it; a sort returns nothing before it has seen everything.
 
 The check compiles them, and shows what each launches.
@@ -41,12 +41,3 @@ def ordered(x: jax.Array) -> jax.Array:
 JOINED: int | None = None  # TODO(human): kernels of `joined`
 NETWORK: int | None = None  # TODO(human): kernels of `network`
 ORDERED: int | None = None  # TODO(human): kernels of `ordered`
-
-HINTS = """
-1. A concatenation asks of each element of the result from which operand it comes; that is an operation on elements.
-
-2. Of `network` count the two products, and what stands between them. Of `ordered` count what stands before the sort,
-   the sort, and what stands after it.
-
-3. One of them launches one kernel, and the two others launch three each.
-"""

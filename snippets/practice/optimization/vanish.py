@@ -21,13 +21,3 @@ EXAMPLE = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
 def nothing(x: jax.Array) -> jax.Array:
     """Return x, after at least six operations: f32[64,128] -> f32[64,128]."""
     raise NotImplementedError  # TODO(human): operations that undo each other, or do nothing
-
-
-HINTS = """
-1. What can be undone exactly? A transposition, a reversal, a sign, a change of shape.
-
-2. What does nothing at all? Multiplying by one, dividing by one, taking the larger of a number and itself.
-
-3. For example `x.T`, its negative, that reshaped to one dimension and back, and then the same again backwards; and `*
-   1.0`.
-"""

@@ -1,4 +1,4 @@
-"""Predict how many matrix products `grad` and `vmap` add.
+"""Predict how many matmuls `grad` and `vmap` add.
 
 `loss` is a network of two layers and its mean square error. Write down how many `dot_general` its jaxpr holds, and how
 many those of three programs that are made from it:
@@ -8,7 +8,7 @@ many those of three programs that are made from it:
 3. `jax.grad(loss, argnums=(0, 1))`, with respect to the input too, as if it came from a layer before;
 4. `jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))`: a gradient for each example of a batch, `x` being f32[32,8,6].
 
-The check traces them and shows the products.
+The check traces them and shows the matmuls.
 """
 
 from typing import NamedTuple
@@ -36,13 +36,3 @@ LOSS: int | None = None  # TODO(human): program 1
 GRADIENT: int | None = None  # TODO(human): program 2
 WITH_INPUT: int | None = None  # TODO(human): program 3
 PER_EXAMPLE: int | None = None  # TODO(human): program 4
-
-HINTS = """
-1. The gradient needs the values of the layers, so the products of the loss are computed too.
-
-2. Backwards, a product `h @ w` becomes two: one for the gradient of `w` and one for that of `h`. The latter is left
-   out where nobody asks for it.
-
-3. `vmap` adds no equation where a primitive can take a batch: `dot_general` gets one more dimension. So the fourth
-   number is the second.
-"""

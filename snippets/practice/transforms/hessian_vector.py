@@ -23,13 +23,3 @@ def energy(x: jax.Array) -> jax.Array:
 def curve(x: jax.Array, v: jax.Array) -> jax.Array:
     """Return the Hessian at x times v: f32[64], f32[64] -> f32[64]."""
     raise NotImplementedError  # TODO(human): the derivative of a gradient in a direction
-
-
-HINTS = """
-1. The gradient is a function from vectors to vectors, `jax.grad(energy)`. How does it change when `x` moves along
-   `v`?
-
-2. `jax.jvp(f, (x,), (v,))` returns the value of `f` at `x`, and its derivative in the direction `v`.
-
-3. `return jax.jvp(jax.grad(energy), (x,), (v,))[1]`
-"""

@@ -33,14 +33,3 @@ def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
 def norms(params: Params, xs: jax.Array, ys: jax.Array) -> jax.Array:
     """Return the norm of each example's gradient: f32[n,6], f32[n,4] -> f32[n]."""
     raise NotImplementedError  # TODO(human): grad of the loss, mapped over the examples
-
-
-HINTS = """
-1. `jax.grad(loss)` is the gradient for one example. Map it over the examples, and keep the parameters as they are.
-
-2. `jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(params, xs, ys)` is a `Params` whose fields have one more
-   dimension, the first.
-
-3. Sum the squares of each field over all dimensions but the first, `jnp.sum(g.reshape(len(xs), -1) ** 2, axis=1)`,
-   add the four sums, and take the root. Or write a function for one example and map that.
-"""

@@ -7,7 +7,8 @@ What they share lies here:
 * `compiler` compiles, for the targets of `device`, under the reader's `flags`, and `progress` tells of it meanwhile;
 * `tables` says in rows what a capture holds, `equations` what a jaxpr holds, `jaxpr_to_hlo` what of the one came of
   the other, and `dump_folder` what such a folder holds;
-* `terminal` prints, `prompt` shows Python as it is typed, and `command` parses arguments and ends in order;
+* `forecast` asks before a listing answers, `prompt` shows Python as it is typed, and `command` parses arguments and
+  ends in order;
 * `marking` marks the reader's exercises, and in notebooks `notebook` shows all this and `cell_magic` marks a cell.
 """
 
@@ -16,8 +17,11 @@ from typing import TYPE_CHECKING
 from xla_inspect.lazy_names import lazy_names
 from xla_inspect.practice import command, dump_folder, flags, jaxpr_to_hlo, notebook, tables
 from xla_inspect.practice.compiler import compile_for, dump, require, start_jax
+from xla_inspect.practice.forecast import NO, YES, Forecast
 from xla_inspect.practice.marking.exercises import ALL, EXERCISES, FOLDER, LEVELS, find_exercises, name_file
+from xla_inspect.practice.marking.guide import list_exercises, show_hint, show_solution
 from xla_inspect.practice.marking.marker import run_marking
+from xla_inspect.practice.marking.watching import watch
 from xla_inspect.practice.notebook import (
     ORDINALS,
     across,
@@ -48,7 +52,9 @@ if TYPE_CHECKING:
     from xla_inspect.practice import models
     from xla_inspect.practice.equations import Equations, compare_counts, explain
     from xla_inspect.practice.marking.probes import bytes_moved, compiles, count_kernels, count_launches
+    from xla_inspect.practice.marking.puzzles import PUZZLES
     from xla_inspect.practice.models import PARAMS, PREDICTED, X, Y, classify, init, loss, mlp, shape, wasteful
+    from xla_inspect.practice.scores import list_scores, score_table
 
 
 __all__ = [
@@ -57,11 +63,15 @@ __all__ = [
     "EXERCISES",
     "FOLDER",
     "LEVELS",
+    "NO",
     "ORDINALS",
     "PARAMS",
     "PHASES",
     "PREDICTED",
+    "PUZZLES",
+    "YES",
     "Equations",
+    "Forecast",
     "Paper",
     "Prompt",
     "X",
@@ -90,8 +100,10 @@ __all__ = [
     "jaxpr_to_hlo",
     "list_constants",
     "list_decisions",
+    "list_exercises",
     "list_layouts",
     "list_passes",
+    "list_scores",
     "listing",
     "loss",
     "mlp",
@@ -102,20 +114,26 @@ __all__ = [
     "references",
     "require",
     "run_marking",
+    "score_table",
     "sentences",
     "shape",
+    "show_hint",
+    "show_solution",
     "start_jax",
     "table",
     "tables",
     "tell_references",
     "wasteful",
+    "watch",
 ]
 
 __getattr__ = lazy_names(
     __name__,
     {
         "equations": ("Equations", "compare_counts", "explain"),
+        "marking.puzzles": ("PUZZLES",),
         "marking.probes": ("bytes_moved", "compiles", "count_kernels", "count_launches"),
+        "scores": ("list_scores", "score_table"),
         "models": ("PARAMS", "PREDICTED", "X", "Y", "classify", "init", "loss", "mlp", "shape", "wasteful"),
     },
 )

@@ -248,11 +248,8 @@ def _fence_lines(remark: Remark) -> str:
 
 
 def starter(exercise: Exercise) -> str:
-    """Return the file of an exercise without its task and its hints, which stand beside it on the page."""
-    tree, lines = ast.parse(exercise.text), exercise.text.split("\n")
-    gone = [node for node in tree.body if _is_hints(node)]
-    dropped = {at for node in gone for at in range(node.lineno - 1, (node.end_lineno or node.lineno))}
-    return without_docstring("\n".join(line for at, line in enumerate(lines) if at not in dropped))
+    """Return the file of an exercise without its task, which stands beside it on the page."""
+    return without_docstring(exercise.text)
 
 
 def without_docstring(text: str) -> str:
@@ -261,10 +258,6 @@ def without_docstring(text: str) -> str:
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     lines = text.split("\n")[(first.end_lineno or 0) if is_docstring else 0 :]
     return "\n".join(_IGNORED.sub("", line) for line in lines).strip() + "\n"
-
-
-def _is_hints(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and any(isinstance(it, ast.Name) and it.id == "HINTS" for it in node.targets)
 
 
 def references(phase: str) -> CellMarkdown:

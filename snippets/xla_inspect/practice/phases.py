@@ -116,8 +116,8 @@ _ALL = (
 PHASES: dict[str, Phase] = {phase.name: phase for phase in _ALL}
 """The phases by name, in order."""
 
-CAPSTONE = "capstone"
-"""What `--check` calls the work after the phases: a slow model to mend."""
+PUZZLES, CAPSTONE = "puzzles", "capstone"
+"""What `--check` calls the work after the phases: programs to score, and slow models to mend."""
 
-CHECKED = (*PHASES, CAPSTONE)
+CHECKED = (*PHASES, PUZZLES, CAPSTONE)
 """What `main --check` can be asked for, in order."""

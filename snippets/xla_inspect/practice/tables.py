@@ -193,10 +193,10 @@ def list_decisions(capture: Capture) -> list[str]:
         emitted = ", ".join(f"{count} x {name}" for name, count in emitters.most_common())
         alone = len(launched) - emitters.total()
         decisions.append(f"Fusions by how they are emitted: {emitted}; {_number(alone, 'kernel')} without a fusion.")
-    products = [product.name for product in after.walk() if product.opcode in {"dot", "convolution"}]
-    if products:
-        opcodes = sorted({product.opcode for product in after.walk() if product.opcode in {"dot", "convolution"}})
-        decisions.append(f"Matrix products: {len(products)} left, written as {' and '.join(opcodes)}.")
+    matmuls = [matmul.name for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}]
+    if matmuls:
+        opcodes = sorted({matmul.opcode for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}})
+        decisions.append(f"Matmuls: {len(matmuls)} left, written as {' and '.join(opcodes)}.")
     copies = [launch.is_async for launch in list_launches(capture) if launch.role == "copy"]
     if copies:
         decisions.append(

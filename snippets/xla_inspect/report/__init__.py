@@ -8,7 +8,7 @@ from xla_inspect.report.graph_picture import draw_boxes, draw_computation, draw_
 from xla_inspect.report.hardware import explain_absence, find_hardware
 from xla_inspect.report.labels import lane, short, title
 from xla_inspect.report.launch_costs import MEMORY, STATEMENT, Launched, model_launches
-from xla_inspect.report.layers import arrange, place_nodes
+from xla_inspect.report.layers import Layers, arrange, place_nodes
 from xla_inspect.report.line_chart import chart_growth, chart_instructions, chart_releases, sparkline
 from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
@@ -22,6 +22,7 @@ __all__ = [
     "STATEMENT",
     "Box",
     "Launched",
+    "Layers",
     "Measured",
     "arrange",
     "chart_growth",

@@ -15,6 +15,7 @@ def test_words_and_lines_of_code_take_their_time() -> None:
 def test_what_is_folded_or_drawn_takes_none() -> None:
     inner = f"<details><summary>s</summary><p>{'word ' * 900}</p></details>"
     assert estimate(f"<p>short</p><details><summary>s</summary>{inner}<p>{'word ' * 900}</p></details>") == 1
+    assert estimate(f"<p>short</p><section popover><p>{'word ' * 900}</p></section>") == 1
     assert estimate(f"<p>short</p><svg>{'<text>word</text>' * 900}</svg>") == 1
 
 

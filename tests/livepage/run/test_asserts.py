@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from conftest import Site
 
 
-def test_a_check_folds_its_source_under_its_claim(site: Site) -> None:
-    """One line for the reader, the asserts for who opens it."""
+def test_a_check_hides_its_claim_and_its_source_behind_a_mark(site: Site) -> None:
+    """One tick for the reader, the asserts for who opens it."""
     site.write({"docs/a.md": '# A\n\n```python check="One < two & so on"\none = 1\nassert one < 2\n```\n\n`= one`\n'})
     assert site.build() == []
     html = site.html("a")
-    assert '<details class="check"><summary>Checked in this build: One &lt; two &amp; so on</summary>' in html
+    assert '<section class="check" id="checked-1" popover>' in html
+    assert '<p class="claim">Checked in this build: One &lt; two &amp; so on</p>' in html
     assert "assert" in html
     assert '<span class="value">1</span>' in html
 

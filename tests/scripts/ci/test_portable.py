@@ -99,7 +99,7 @@ def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None
     assert build(folder) == (0, [])
     home, other = folder / "site" / "index.html", folder / "site" / "deep" / "other" / "index.html"
     text = home.read_text(encoding="utf-8")
-    text = text.replace('<details class="check"', "<details", 1).replace('href="deep/other/"', 'href="deep/other.md"')
+    text = text.replace('<section class="check"', "<section", 1).replace('href="deep/other/"', 'href="deep/other.md"')
     home.write_text(text.replace('<span class="value">2</span>', "livepage-value-0"), encoding="utf-8")
     other.unlink()
     found = portable.check(folder)

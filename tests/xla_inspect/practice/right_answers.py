@@ -93,7 +93,7 @@ def read(layers, pieces):
 def mlp(params, x):
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return hidden @ params.w2 + params.b2
-    raise NotImplementedError  # TODO(human): two products
+    raise NotImplementedError  # TODO(human): two matmuls
 """,
     "basics/mlp: the placeholder is left above": """
 def mlp(params, x):

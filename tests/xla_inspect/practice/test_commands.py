@@ -157,6 +157,8 @@ def test_in_a_terminal_a_command_is_coloured_and_says_the_same() -> None:
     command = [sys.executable, "-m", "xla_inspect.jaxpr_demo"]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
+    # Of its two questions one is answered, at the second try, and the other skipped.
+    os.write(ours, b"abc\n9\n\n")
     shown = b""
     # Linux says EIO when the other end is closed.
     with contextlib.suppress(OSError):
@@ -169,4 +171,7 @@ def test_in_a_terminal_a_command_is_coloured_and_says_the_same() -> None:
     plain = re.sub(r"\x1b\[[\d;]*m", "", text)
     model = jax.make_jaxpr(models.mlp)(models.PARAMS, models.X).pretty_print(use_color=False)
     assert "".join(f"    {line}\n" for line in model.splitlines()) in plain
+    assert "You said 9, and it is 7: " in plain
+    assert "Your answer, a whole number, not 'abc' (Enter alone skips it): " in plain
+    assert "Of 1 prediction 0 came true." in plain
     assert "starting JAX ...\r\x1b[K" in text

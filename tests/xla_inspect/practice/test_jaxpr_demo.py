@@ -14,7 +14,7 @@ from xla_inspect.practice.equations import Equations
 
 def test_the_second_phase_gives_nothing_of_the_fifth_away(capsys: pytest.CaptureFixture[str]) -> None:
     assert jaxpr_demo.main([]) == 0
-    assert "matrix products became" not in capsys.readouterr().out
+    assert "It is 5: backwards" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("asked", "shown"), [([], ["2"]), (["--phase", "2"], ["2"]), (["--phase", "5"], ["5"])])
@@ -48,7 +48,9 @@ def test_what_the_gradient_does_not_need_is_gone_before_the_compiler_gets_it() -
 def test_grad_and_vmap_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert jaxpr_demo.main(["--phase", "5"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "2 matrix products became 5: " in out
+    assert "The loss has 2 matmuls. How many has its gradient?" in out
+    assert "It is 5: backwards, " in out
     assert "3 of the equations make what no result depends on, the loss itself: " in out
-    assert "5 equations became 7. There is no loop" in out
+    assert "It has 5 equations. How many has the mapped one?" in out
+    assert "It is 7: there is no loop" in out
     assert re.search(r"all 11 34 23", out)

@@ -69,15 +69,15 @@ def test_equations_of_one_line_and_one_primitive_are_told_together() -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-@pytest.mark.parametrize(("target", "product"), [("cpu", "dot"), ("h100", "dot"), ("tpu-v5e", "convolution")])
-def test_what_is_left_is_told_with_its_kernel(target: str, product: str) -> None:
+@pytest.mark.parametrize(("target", "matmul"), [("cpu", "dot"), ("h100", "dot"), ("tpu-v5e", "convolution")])
+def test_what_is_left_is_told_with_its_kernel(target: str, matmul: str) -> None:
     found = capture(*CLASSIFY, target=target)
     table = jaxpr_to_hlo.rows(found, Equations(*CLASSIFY))
     after = [text for _, _, text in table]
-    # The difference becomes a sum with a negative number, and the quotient a product with a reciprocal.
+    # The difference becomes a sum with a negative number, and the quotient a multiplication by a reciprocal.
     assert after[0].startswith("add in ")
     assert after[1].startswith("multiply in ")
-    assert after[2].startswith(f"{product} in ")
+    assert after[2].startswith(f"{matmul} in ")
     # One row of numbers is the same whether it is called a row or not.
     assert after[3] == "nothing"
 

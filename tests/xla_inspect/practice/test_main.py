@@ -9,6 +9,7 @@ import pytest
 
 from xla_inspect import main
 from xla_inspect.practice.phases import CHECKED, PHASES
+from xla_inspect.terminal import Paper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,39 @@ def test_check_of_what_does_not_exist_is_refused_with_a_list(capsys: pytest.Capt
     assert all(name in said for name in CHECKED)
     assert main.main(["--check", "donat"]) == 2
     assert "no phase and no exercise is called 'donat'; did you mean donate? The phases are" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "called", "expected"),
+    [
+        (["--hint"], "show_hint", ("all", None)),
+        (["--hint", "mlp", "--exercises", "mine"], "show_hint", ("mlp", Path("mine"))),
+        (["--solution", "hlo/donate"], "show_solution", ("hlo/donate", None)),
+        (["--watch", "hlo"], "watch", ("hlo", None)),
+        (["--watch"], "watch", ("all", None)),
+        (["--list"], "list_exercises", (None,)),
+    ],
+)
+def test_hints_solutions_the_list_and_the_watch_are_asked_for_by_name(
+    asked: list[str], called: str, expected: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[object, ...]] = []
+
+    def note(*arguments: object) -> int:
+        given.append(tuple(each for each in arguments if not isinstance(each, Paper)))
+        return 0
+
+    monkeypatch.setattr(main, called, note)
+    assert main.main(asked) == 0
+    assert given == [expected]
+
+
+def test_an_unknown_name_is_refused_in_one_line_with_what_is_near(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--hint", "--solution", "--watch"):
+        assert main.main([option, "donat"]) == 1
+        assert "xla_inspect.main: no phase and no exercise is called 'donat'; did you mean donate?" in (
+            capsys.readouterr().err
+        )
 
 
 def test_help_names_a_command_for_each_phase_and_tells_of_flags_and_gpus(capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,6 +68,8 @@ def test_one_exercise_is_marked_alone_and_the_next_is_named(tmp_path: Path) -> N
     solve(folder)
     status, said = run(folder, "jaxpr/from_jaxpr")
     assert (status, said.count("[1 of 1] jaxpr/from_jaxpr: "), "1 exercise: 1 right." in said) == (0, 1, True)
+    assert f"Learnt: {BY_KEY['jaxpr/from_jaxpr'].learnt}" in " ".join(said.split())
+    assert f"] 1 of {len(BY_KEY)} " in " ".join(said.split())
     end = f"Go on with {name_file(folder / 'hlo' / 'read_dump.py')}, and check it: "
     command = f"uv run python -m xla_inspect.main --check hlo/read_dump --exercises {folder}"
     assert " ".join(said.split()).endswith(end + command)
@@ -77,7 +79,8 @@ def test_something_wrong_outweighs_something_not_yet_written(tmp_path: Path) -> 
     folder = copy_all(tmp_path)
     file = folder / "transforms" / "count_products.py"
     file.write_text(file.read_text(encoding="utf-8").replace("= None", "= 1"), encoding="utf-8")
-    assert run(folder, "transforms")[0] == 1
+    status, said = run(folder, "transforms")
+    assert (status, "--hint transforms/count_products --exercises" in said, "Learnt" in said) == (1, True, False)
     assert run(folder, "basics")[0] == 3
 
 

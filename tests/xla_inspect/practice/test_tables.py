@@ -74,7 +74,7 @@ def test_decisions_are_counted(found: Capture) -> None:
     assert (
         said[1] == f"Of {len(found.runs)} runs of passes, {len(tables.list_passes(found))} changed what the text shows."
     )
-    assert "Matrix products: 2 left, written as dot." in said
+    assert "Matmuls: 2 left, written as dot." in said
 
 
 def test_a_library_call_is_named_by_what_it_calls() -> None:

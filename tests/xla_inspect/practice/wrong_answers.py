@@ -43,7 +43,7 @@ def mlp(params, x):
     rows = [jnp.maximum(row @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2 for row in x]
     return jnp.stack(rows)
 """,
-        "holds 64 matrix products, and two layers need two",
+        "holds 64 matmuls, and two layers need two",
         " dot(",
     ),
     Wrong(

@@ -123,7 +123,7 @@ GRADIENT = 4
 WITH_INPUT = 6
 PER_EXAMPLE = 5
 """,
-        "not 4. The jaxpr of `jax.grad(loss)` holds these products.",
+        "not 4. The jaxpr of `jax.grad(loss)` holds these matmuls.",
         "dot_general(f32[8,10], f32[10,4])",
     ),
     Wrong(
@@ -151,7 +151,7 @@ def curve(x, v):
     ),
     Wrong(
         "transforms/hessian_vector",
-        "a product for each column, written out",
+        "a derivative for each column, written out",
         """
 def curve(x, v):
     one = [jnp.zeros_like(x).at[at].set(1.0) for at in range(len(x))]
@@ -163,7 +163,7 @@ def curve(x, v):
     ),
     Wrong(
         "transforms/hessian_vector",
-        "a product for each column, one after the other",
+        "a derivative for each column, one after the other",
         """
 def curve(x, v):
     def column(at):

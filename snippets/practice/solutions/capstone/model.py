@@ -12,7 +12,7 @@ from practice.capstone.slow import LENGTH, LONGEST, WIDTH, Layer
 
 def apply(layer: Layer, tokens: jax.Array) -> jax.Array:
     """Return what a layer makes of some tokens: f32[64,128] -> f32[64,128]."""
-    # A row for each token: maximum and exponentials are fused with the product that makes the row.
+    # A row for each token: maximum and exponentials are fused with the matmul that makes the row.
     scores = tokens @ layer["topics"]
     shares = jnp.exp(scores - jnp.max(scores, axis=1, keepdims=True))
     shares = shares / jnp.sum(shares, axis=1, keepdims=True)

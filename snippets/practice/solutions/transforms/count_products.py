@@ -1,4 +1,4 @@
-"""Predict how many matrix products `grad` and `vmap` add: a solution."""
+"""Predict how many matmuls `grad` and `vmap` add: a solution."""
 
 from typing import NamedTuple
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _SHAPE = re.compile(r"\w+\[[\d,]*\]")
 
 LAYERS = 2
-"""Layers of the network, each with one product."""
+"""Layers of the network, each with one matmul."""
 
 DEARER = 5
 """How many times the operations of a loss its gradient in reverse may take; it takes about three."""
 
 
 def check_mlp(submission: Submission) -> Iterator[Remark]:
-    """Two products in one program, of which each call uses all parameters."""
+    """Two matmuls in one program, of which each call uses all parameters."""
     mlp, where = submission.function("mlp"), submission.locate("mlp")
     make = submission.function("Params")
     sizes = ((64, 128), (128,), (128, 16), (16,))
@@ -43,13 +43,13 @@ def check_mlp(submission: Submission) -> Iterator[Remark]:
         probes.expect_numbers(mlp(weights, x) if earlier is None else earlier, expected, where)
     yield good("the numbers are right, for two sets of parameters")
     taken = capture(mlp, *probes.shapes(params, x))
-    products = probes.find_all(taken.module, "dot")
+    matmuls = probes.find_all(taken.module, "dot")
     yield judge(
-        len(products) == LAYERS,
-        "the compiled program holds two matrix products, one for each layer",
-        f"{where}: the compiled program holds {len(products)} matrix products, and two layers need two; is a loop "
+        len(matmuls) == LAYERS,
+        "the compiled program holds two matmuls, one for each layer",
+        f"{where}: the compiled program holds {len(matmuls)} matmuls, and two layers need two; is a loop "
         "over the examples written out? `@` takes the whole batch",
-        probes.lines(products),
+        probes.lines(matmuls),
         "hlo",
     )
     yield judge(
@@ -77,13 +77,13 @@ def check_gradient(submission: Submission) -> Iterator[Remark]:
     example = probes.shapes(params, x, y)
     taken, alone = capture(gradient, *example), capture(loss, *example)
     times = taken.cost.flops / alone.cost.flops
-    products = probes.find_all(taken.module, "dot")
+    matmuls = probes.find_all(taken.module, "dot")
     yield judge(
         times <= DEARER,
-        f"the compiled program takes {times:.1f} times the operations of the loss, with {len(products)} products",
+        f"the compiled program takes {times:.1f} times the operations of the loss, with {len(matmuls)} matmuls",
         f"{where}: the compiled program takes {times:.0f} times the operations of the loss, and a gradient in reverse "
-        "about three times; is the loss computed once for each parameter? See how large its products are:",
-        probes.lines(sorted(products, key=lambda product: -product.shape.bytes)),
+        "about three times; is the loss computed once for each parameter? See how large its matmuls are:",
+        probes.lines(sorted(matmuls, key=lambda matmul: -matmul.shape.bytes)),
         "hlo",
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from xla_inspect import capture
 from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking.check_diagnose import check_diagnose
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
 from xla_inspect.report import print_instruction
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.practice.marking.submission import Submission
+
+__all__ = ["check_diagnose", "check_model"]
 
 FIRST, SECOND, FULL = (64, 48, 17, 64, 5), (50, 29, 64), (*(64,) * 63, 60, 4)
 """How many tokens the pieces of three texts have; the last fills the memory."""
@@ -156,29 +159,29 @@ def _judge_shapes(after: Reading, where: str) -> Iterator[Remark]:
 
 
 def _judge_transposition(before: Capture, after: Capture, where: str) -> Iterator[Remark]:
-    """Whether the exponentials are fused with the product before them, where this compiler does that at all."""
+    """Whether the exponentials are fused with the matmul before them, where this compiler does that at all."""
     exponentials = probes.find_all(after.module, "exponential")
     apart = [instruction for instruction in exponentials if not _has_product(after.module, instruction)]
-    products = [instruction for instruction in probes.find_all(after.module, "dot") if _is_turned(instruction)]
+    matmuls = [instruction for instruction in probes.find_all(after.module, "dot") if _is_turned(instruction)]
     lines = [
-        *probes.lines(products),
+        *probes.lines(matmuls),
         *(f"%{instruction.computation}: {print_instruction(instruction)}" for instruction in apart),
     ]
     yield judge(
-        not products and not (apart and _fuses_products(before)),
-        "transposition: no product takes a transposed operand, and the exponentials are fused with the one before them"
+        not matmuls and not (apart and _fuses_products(before)),
+        "transposition: no matmul takes a transposed operand, and the exponentials are fused with the one before them"
         if not apart
-        else "transposition: no product takes a transposed operand",
-        f"transposition, {where}: {len(products)} products contract the first dimension of what they take "
+        else "transposition: no matmul takes a transposed operand",
+        f"transposition, {where}: {len(matmuls)} matmuls contract the first dimension of what they take "
         "(`lhs_contracting_dims={0}`), which is a transposed matrix, and the exponentials are in a fusion without the "
-        "product; let a row belong to each token",
+        "matmul; let a row belong to each token",
         lines,
         "hlo",
     )
 
 
-def _is_turned(product: Instruction) -> bool:
-    return product.attributes.get("lhs_contracting_dims") == "{0}"
+def _is_turned(matmul: Instruction) -> bool:
+    return matmul.attributes.get("lhs_contracting_dims") == "{0}"
 
 
 def _has_product(module: Module, instruction: Instruction) -> bool:
@@ -186,7 +189,7 @@ def _has_product(module: Module, instruction: Instruction) -> bool:
 
 
 def _fuses_products(slow: Capture) -> bool:
-    """Return whether this machine's compiler has fusions of a library that takes products and sums alike."""
+    """Return whether this machine's compiler has fusions of a library that takes matmuls and sums alike."""
     return "ynn_fusion" in slow.after
 
 
@@ -218,13 +221,13 @@ def _holds(dimensions: tuple[int, ...], least: tuple[int, int]) -> bool:
 
 
 def _judge_loop(after: Capture, layers: int, where: str) -> Iterator[Remark]:
-    products = probes.find_all(after.module, "dot")
+    matmuls = probes.find_all(after.module, "dot")
     yield judge(
-        len(products) < layers,
-        f"loop: {len(products)} products stand in the program, for {layers} layers",
-        f"loop, {where}: {len(products)} products stand in the program, {len(products) // layers} for each of "
+        len(matmuls) < layers,
+        f"loop: {len(matmuls)} matmuls stand in the program, for {layers} layers",
+        f"loop, {where}: {len(matmuls)} matmuls stand in the program, {len(matmuls) // layers} for each of "
         f"{layers} layers: the Python loop is written out, and so is every kernel",
-        probes.lines(products),
+        probes.lines(matmuls),
         "hlo",
     )
 

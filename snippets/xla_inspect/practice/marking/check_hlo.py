@@ -66,7 +66,7 @@ def check_read_dump(submission: Submission) -> Iterator[Remark]:
     yield submission.judge(
         "HALVES",
         len(places),
-        f"`constant(0.5)` stands in {len(places)} computations: both fusions that need the product compute it",
+        f"`constant(0.5)` stands in {len(places)} computations: both fusions that need the matmul compute it",
         f"These are all lines of the dump with `constant(0.5)`, each after its computation.{changed}",
         [f"%{instruction.computation}: {line}" for instruction, line in zip(halves, probes.lines(halves), strict=True)],
     )

@@ -36,7 +36,7 @@ def _shape(*dimensions: int) -> jax.ShapeDtypeStruct:
 
 
 def check_count_products(submission: Submission) -> Iterator[Remark]:
-    """The products that the jaxprs hold."""
+    """The matmuls that the jaxprs hold."""
     loss = submission.given.loss
     params, x, y = submission.given.Params(*(_shape(*size) for size in SIZES)), _shape(8, 6), _shape(8, 4)
     many = (_shape(32, 8, 6), _shape(32, 8, 4))
@@ -47,10 +47,10 @@ def check_count_products(submission: Submission) -> Iterator[Remark]:
         "PER_EXAMPLE": ("`vmap` of the gradient", jax.vmap(jax.grad(loss), in_axes=(None, 0, 0)), (params, *many)),
     }
     for name, (words, program, example) in programs.items():
-        products = probes.equations(jax.make_jaxpr(program)(*example), "dot_general")
-        explanation = f"The jaxpr of {words} holds these products.{submission.say_changed('loss')}"
+        matmuls = probes.equations(jax.make_jaxpr(program)(*example), "dot_general")
+        explanation = f"The jaxpr of {words} holds these matmuls.{submission.say_changed('loss')}"
         yield replace(
-            submission.judge(name, len(products), f"{words} holds {len(products)}", explanation, products),
+            submission.judge(name, len(matmuls), f"{words} holds {len(matmuls)}", explanation, matmuls),
             language="jaxpr",
         )
 
@@ -75,7 +75,7 @@ def check_per_example(submission: Submission) -> Iterator[Remark]:
 
 
 def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
-    """The right product, no value as large as the matrix, and not the work that the matrix takes."""
+    """The right result, no value as large as the matrix, and not the work that the matrix takes."""
     curve, where = submission.function("curve"), submission.locate("curve")
     jaxprs = {}
     for size in (LARGE, SMALL):

@@ -1,14 +1,15 @@
-"""The exercises as data: each a Python file with a place to write in, hints at its end, and a solution kept apart."""
+"""The exercises as data: each a Python file with a place to write in; its hints and its solution are kept apart."""
 
 from __future__ import annotations
 
 import ast
 import difflib
-import re
 import shlex
+import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from xla_inspect import folders
 from xla_inspect.errors import InspectError
@@ -21,8 +22,6 @@ MARK = "TODO(human)"
 FOLDER = CHECKOUT / "snippets" / "practice" if CHECKOUT else Path("practice")
 """Where the exercises lie unless the reader says: in the project's checkout, else below the working folder."""
 
-_NUMBERED = re.compile(r"^\d\. ", re.MULTILINE)
-
 LEVELS = 5
 """The level of the most difficult exercise; that of the easiest is 1."""
 
@@ -33,7 +32,19 @@ _LISTED = {
     "hlo": (("read_dump", 5, 3), ("one_fusion", 5, 3), ("constants", 1, 1), ("donate", 3, 2)),
     "optimization": (("categories", 2, 1), ("find_pass", 5, 3), ("vanish", 4, 3), ("predict_kernels", 2, 2)),
     "transforms": (("count_products", 2, 2), ("per_example", 3, 2), ("hessian_vector", 3, 2)),
-    "capstone": (("model", 25, LEVELS),),
+    "puzzles": (
+        ("softmax", 10, 4),
+        ("history", 8, 4),
+        ("attention", 12, 4),
+        ("layer_norm", 10, 4),
+        ("embedding", 6, 4),
+        ("narrow", 8, 4),
+        ("cache", 6, 4),
+        ("sharded", 12, 4),
+        ("hoist", 8, 4),
+        ("remat", 12, 4),
+    ),
+    "capstone": (("model", 25, LEVELS), ("diagnose", 25, LEVELS)),
 }
 
 
@@ -119,16 +130,35 @@ class Exercise:
         return (ast.get_docstring(self.tree) or self.name).splitlines()[0]
 
     @property
+    def safe_title(self) -> str:
+        """The same, or nothing where the file is no Python, or is gone."""
+        try:
+            return self.title
+        except (SyntaxError, ValueError, InspectError):
+            return ""
+
+    @property
     def task(self) -> str:
         """The task in Markdown: the rest of what the file says of itself."""
         return (ast.get_docstring(self.tree) or "").partition("\n")[2].strip("\n")
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """The hints at the end of the file in Markdown, each of which says more than the one before."""
-        values = [node.value for node in self.tree.body if isinstance(node, ast.Assign) and _names(node) == ["HINTS"]]
-        text = str(ast.literal_eval(values[0])) if values else ""
-        return tuple(" ".join(hint.split()) for hint in _NUMBERED.split(text)[1:])
+        """Hints in Markdown, each of which says more than the one before."""
+        return tuple(" ".join(hint.split()) for hint in self._guidance.get("hints", ()))
+
+    @property
+    def learnt(self) -> str:
+        """What somebody knows who has done it, in one sentence of Markdown."""
+        return str(self._guidance.get("learnt", ""))
+
+    @property
+    def _guidance(self) -> dict[str, Any]:
+        """What is kept beside the exercises of its phase; that of the project where a folder has none."""
+        files = [folder / "hints" / f"{self.phase}.toml" for folder in (self.originals or self.folder, FOLDER)]
+        file = next((file for file in files if file.is_file()), None)
+        held: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
+        return dict(held.get(self.name, {}))
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -214,10 +244,19 @@ def _names(node: ast.Assign | ast.AnnAssign) -> list[str]:
 
 def check_line(*names: str, folder: Path = FOLDER) -> str:
     """Return what marks exercises of a folder, a line for each name of one or of a phase."""
+    return "\n".join(_write_line("--check", name, folder) for name in names)
+
+
+def option_line(option: str, exercise: Exercise) -> str:
+    """Return what asks the command something of an exercise, such as `--hint`."""
+    return _write_line(option, exercise.key, exercise.folder)
+
+
+def _write_line(option: str, name: str, folder: Path) -> str:
     here = folder.absolute()
     typed = here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here
     where = "" if folder == FOLDER else f" --exercises {shlex.quote(typed.as_posix())}"
-    return "\n".join(run_line(f"python -m xla_inspect.main --check {name}{where}") for name in names)
+    return run_line(f"python -m xla_inspect.main {option} {name}{where}")
 
 
 def name_file(file: Path) -> str:

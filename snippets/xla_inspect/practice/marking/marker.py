@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
-from xla_inspect.installation import run_line
 from xla_inspect.plural import plural
-from xla_inspect.practice.marking.exercises import ALL, EXERCISES, MARK, check_line, find_exercises, name_file
+from xla_inspect.practice.marking import guide
+from xla_inspect.practice.marking.exercises import (
+    ALL,
+    EXERCISES,
+    MARK,
+    check_line,
+    find_exercises,
+    name_file,
+    option_line,
+)
+from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.marking.sandbox import Sandbox
 from xla_inspect.practice.marking.submission import describe
 from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, ExerciseVerdict, good
@@ -65,22 +73,21 @@ def run_marking(
         )
         return USAGE
     verdicts = []
-    with ExitStack() as stack:
-        sandbox = stack.enter_context(Sandbox(limit))
+    logbook = Logbook(folder)
+    with Sandbox(limit) as sandbox:
         for number, exercise in enumerate(exercises, 1):
-            paper.heading(f"[{number} of {len(exercises)}] {exercise.key}: {_title(exercise)}")
-            verdict = mark(exercise, sandbox)
-            report(exercise, verdict, paper)
-            verdicts.append((exercise, verdict))
+            paper.heading(f"[{number} of {len(exercises)}] {exercise.key}: {exercise.safe_title}")
+            verdicts.append((exercise, mark_and_report(exercise, sandbox, paper, logbook)))
     summarise(verdicts, paper)
     return max((STATUS[verdict.verdict] for _, verdict in verdicts), key=[0, 3, 1].index, default=0)
 
 
-def _title(exercise: Exercise) -> str:
-    try:
-        return exercise.title
-    except (SyntaxError, InspectError):
-        return ""
+def mark_and_report(exercise: Exercise, sandbox: Sandbox, paper: Paper, logbook: Logbook) -> ExerciseVerdict:
+    """Mark an exercise, print what was found, note whether it is right, and return what is said of it."""
+    verdict = mark(exercise, sandbox)
+    logbook.note(exercise, verdict.verdict)
+    report(exercise, verdict, paper)
+    return verdict
 
 
 def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
@@ -135,9 +142,13 @@ def report(exercise: Exercise, verdict: ExerciseVerdict, paper: Paper, *, cell: 
     if not (items and items[-1][1]):
         # A list ends without an empty line, and a listing with one.
         paper.show("")
-    if verdict.verdict == WRONG:
-        where = "stand below it" if cell else "stand at its end"
-        paper.say(f"Mend {'the cell' if cell else file} and check again; three hints {where}.")
+    if verdict.verdict == RIGHT and exercise.learnt:
+        paper.say(f"Learnt: {exercise.learnt}")
+    if verdict.verdict == WRONG and cell:
+        paper.say("Mend the cell and check again; three hints stand below it.")
+    elif verdict.verdict == WRONG:
+        paper.say(f"Mend {file} and check again. A hint, and one more each time:")
+        paper.show(option_line("--hint", exercise))
 
 
 def summarise(verdicts: Sequence[tuple[Exercise, ExerciseVerdict]], paper: Paper) -> None:
@@ -149,19 +160,23 @@ def summarise(verdicts: Sequence[tuple[Exercise, ExerciseVerdict]], paper: Paper
     paper.verdict(f"{plural(len(verdicts), 'exercise')}: {text}.", good=counts[RIGHT] == len(verdicts))
     if counts[UNWRITTEN]:
         paper.say(
-            f"In each file the task stands at the top, `{MARK}` marks the place, and three hints stand at the end."
+            f"In each file the task stands at the top, and `{MARK}` marks the place; `--hint` with the name of an "
+            "exercise shows a hint, and one more each time."
         )
+    folder = verdicts[-1][0].folder
+    guide.show_progress(paper, folder)
     order = [exercise for kind in (WRONG, UNWRITTEN) for exercise, verdict in verdicts if verdict.verdict == kind]
     if order:
         paper.say(f"Go on with {name_file(order[0].file)}, and check it:")
         paper.show(check_line(order[0].key, folder=order[0].folder))
         return
-    folder = verdicts[-1][0].folder
     keys = [exercise.key for exercise in EXERCISES]
-    following = EXERCISES[keys.index(verdicts[-1][0].key) + 1 :]
-    if following and len(verdicts) < len(EXERCISES):
-        paper.say(f"Go on with {name_file(replace(following[0], folder=folder).file)}, and check it:")
-        paper.show(check_line(following[0].key, folder=folder))
-    else:
-        paper.say("That is the whole practice. Go on with a program of your own: this steps through its passes.")
-        paper.show(run_line("xla-inspect report FILE.py:FUNCTION"))
+    later = EXERCISES[keys.index(verdicts[-1][0].key) + 1 :]
+    logbook = Logbook(folder)
+    # What comes next; after the last, what was left out before.
+    following = next((each for each in (*later, *EXERCISES) if not logbook.is_right(each)), None)
+    if following is None:
+        guide.tell_where_to_go(paper)
+        return
+    paper.say(f"Go on with {name_file(replace(following, folder=folder).file)}, and check it:")
+    paper.show(check_line(following.key, folder=folder))

@@ -1,4 +1,4 @@
-"""What checks measure: compiles, products, kernels, bytes, and the shapes of what functions return."""
+"""What checks measure: compiles, matmuls, kernels, bytes, and the shapes of what functions return."""
 
 from __future__ import annotations
 
@@ -69,6 +69,11 @@ class _Compiles(logging.Handler):
 def random(*shape: int, seed: int = 0, scale: float = 1.0) -> Any:  # noqa: ANN401 - NumPy's array, of float32
     """Return an array of random numbers, the same each time."""
     return (np.random.default_rng(seed).normal(size=shape) * scale).astype(np.float32)
+
+
+def random_places(*shape: int, seed: int, below: int) -> Any:  # noqa: ANN401 - NumPy's array, of int32
+    """Return an array of random whole numbers from 0, the same each time."""
+    return np.random.default_rng(seed).integers(0, below, shape).astype(np.int32)
 
 
 def shapes(*arguments: Any) -> Any:  # noqa: ANN401 - any pytrees

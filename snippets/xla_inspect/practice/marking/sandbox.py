@@ -59,6 +59,15 @@ class Sandbox:
         self._end()
         self._folder.cleanup()
 
+    def warm(self) -> None:
+        """Start the process now, so that the first exercise need not wait for it.
+
+        Raises:
+            InspectError: It does not start.
+        """
+        if self._process is None:
+            self._start()
+
     def run(self, exercise: Exercise) -> ExerciseVerdict:
         """Return what is to be said of an exercise, whatever its file does.
 

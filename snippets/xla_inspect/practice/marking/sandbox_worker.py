@@ -9,6 +9,7 @@ import faulthandler
 import importlib
 import io
 import json
+import linecache
 import logging
 import os
 import sys
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.practice.marking.exercises import Exercise, name_file
 from xla_inspect.practice.marking.submission import Submission, describe
 from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, Remark, WrongError
+from xla_inspect.practice.phases import PUZZLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,6 +114,8 @@ def examine(exercise: Exercise) -> dict[str, Any]:
     import jax
 
     jax.clear_caches()
+    # The file may be another than when this process saw it last.
+    linecache.checkcache()
     settings, names = _read_settings(), _read_names()
     noise = Noise(exercise.file)
     streams = sys.stdout, sys.stdin
@@ -147,7 +151,9 @@ def _read_names() -> dict[tuple[str, str], object]:
 def _check(exercise: Exercise, remarks: list[Remark]) -> str:
     """Collect the remarks, and return the verdict."""
     module = importlib.import_module(f"{__package__}.check_{exercise.phase}")
-    check: Callable[[Submission], Iterator[Remark]] = getattr(module, f"check_{exercise.name}")
+    # The puzzles have one check in common.
+    name = "check" if exercise.phase == PUZZLES else f"check_{exercise.name}"
+    check: Callable[[Submission], Iterator[Remark]] = getattr(module, name)
     try:
         for remark in check(Submission(exercise)):
             remarks.append(remark)  # noqa: PERF402 - those before an exception are kept

@@ -1,0 +1,187 @@
+"""Terms as links to their entries: of each word the first use on a page, of each code the first in a paragraph.
+
+The sentence that a link shows on hover stands in one file for all pages, which `terms.js` fetches once. Prose is what
+Markdown itself writes: paragraphs and lists. What has a class of its own is drawn by somebody, and stays as it is.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import TYPE_CHECKING
+
+from livepage.read import project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from livepage.read import Term
+
+FILE = "assets/terms.json"
+"""Where the sentences lie in the site, by the address of the entry below its root."""
+
+_OPAQUE = re.compile(
+    r"<(?P<tag>pre|svg|table|figure|h[1-6]|summary|script|style|template|button|label|select)\b.*?</(?P=tag)>",
+    re.DOTALL,
+)
+_TAG = re.compile(r"""(<(?:[^>"']|"[^"]*"|'[^']*')*>)""")
+_NAME = re.compile(r"</?([a-z][a-z0-9]*)")
+_CLASS = re.compile(r'\sclass="([^"]*)"')
+_HREF = re.compile(r'\shref="([^"]*)"')
+_WORD = re.compile(r"(?<![\w&#.-])[A-Za-z][\w-]*")
+_FIRST = re.compile(r"[^\w-]")
+# A word that is a verb as well is a noun behind one of these.
+_BEFORE_NOUN = re.compile(
+    r"\b(?:an?|the|each|every|this|that|these|those|its|their|one|no|which|what|another|same|of|by|between|with|more)\s+$",
+    re.IGNORECASE,
+)
+_BEGIN_PROSE = {"p", "li", "dd"}
+_FOLLOWED = {*_BEGIN_PROSE, "ul", "ol", "dl", "div", "a", "span", "section", "aside", "nav", "details", "blockquote"}
+# The classes of what Markdown writes around prose, and of a sentence that the theme sets off.
+_OPEN = {"admonition", "tabbed-set", "tabbed-content", "tabbed-block", "answer", "footnote"}
+
+# A paragraph with more names than this lists them.
+_MOST_CODES = 8
+
+_used: list[tuple[Term, ...]] = []
+
+
+def begin() -> None:
+    """Note the terms of this build, as the project has them now."""
+    _used[:] = [tuple(project.adapter.list_terms())]
+
+
+def are_stale() -> bool:
+    """Return whether pages would have other links now; what the entries say is not on the pages."""
+    return bool(_used) and _strip(_used[0]) != _strip(project.adapter.list_terms())
+
+
+def link(content: str, terms: Iterable[Term], find: Callable[[str], str]) -> str:
+    """Return a page's HTML with its terms as links.
+
+    Args:
+        content: The HTML.
+        terms: Those of the page.
+        find: Returns the address of a page from this one, by its file; an empty one where there is none or it is this.
+    """
+    linked = list(terms)
+    addresses = {name: find(name) for name in {term.page for term in linked}}
+    linked = [term for term in linked if addresses[term.page]]
+    return _Linker(linked, addresses, content).link(content) if linked else content
+
+
+def publish(folder: Path, find: Callable[[str], str]) -> None:
+    """Write the sentences of the terms into a built site.
+
+    Args:
+        folder: That of the site.
+        find: Returns the address of a page from the site's root, by its file; an empty one where there is none.
+    """
+    says = {
+        f"{find(term.page)}#{term.anchor}": [term.name, term.says]
+        for term in project.adapter.list_terms()
+        if find(term.page)
+    }
+    if says:
+        (folder / FILE).parent.mkdir(parents=True, exist_ok=True)
+        (folder / FILE).write_text(json.dumps(says, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+
+
+def _strip(terms: Iterable[Term]) -> list[tuple[object, ...]]:
+    return [(term.page, term.anchor, term.words, term.code, term.is_verb) for term in terms]
+
+
+class _Linker:
+    """Goes through one page."""
+
+    def __init__(self, terms: Iterable[Term], addresses: dict[str, str], content: str) -> None:
+        self.addresses = addresses
+        self.codes = {term.code: term for term in terms if term.code}
+        self.words: dict[str, list[tuple[str, Term]]] = {}
+        # What the author has linked already needs no second link.
+        linked = set(_HREF.findall(content))
+        for term in terms:
+            if self._address(term) not in linked:
+                for word in term.words:
+                    for form in {word, word[:1].upper() + word[1:]}:
+                        self.words.setdefault(_FIRST.split(form)[0], []).append((form, term))
+        for forms in self.words.values():
+            forms.sort(key=lambda pair: -len(pair[0]))
+        self.seen: set[Term] = set()
+        self.coded: set[str] = set()
+        self.lists = False
+        # The open elements: name, and whether what they hold is prose; None where it is to be left alone.
+        self.stack: list[tuple[str, bool | None]] = [("", False)]
+
+    def link(self, content: str) -> str:
+        parts, last = [], 0
+        for opaque in _OPAQUE.finditer(content):
+            parts += [self._link_prose(content[last : opaque.start()]), opaque[0]]
+            last = opaque.end()
+        return "".join([*parts, self._link_prose(content[last:])])
+
+    def _link_prose(self, segment: str) -> str:
+        parts = _TAG.split(segment)
+        for at, part in enumerate(parts):
+            if at % 2:
+                if self._follow(part):
+                    self._begin_prose(parts, at)
+            elif self.stack[-1][1] and part:
+                if at and parts[at - 1] == "<code>":
+                    self._link_code(parts, at)
+                else:
+                    parts[at] = self._link_words(part)
+        return "".join(parts)
+
+    def _begin_prose(self, parts: list[str], at: int) -> None:
+        """Forget the codes of the paragraph before, and see whether this one only lists some."""
+        end = parts.index("</p>", at) if parts[at] == "<p>" and "</p>" in parts[at:] else at
+        self.coded.clear()
+        self.lists = parts[at:end].count("<code>") > _MOST_CODES
+
+    def _follow(self, tag: str) -> bool:
+        """Note an element that begins or ends, and return whether prose begins."""
+        found = _NAME.match(tag)
+        if not found or found[1] not in _FOLLOWED:
+            return False
+        name = found[1]
+        if tag.startswith("</"):
+            if any(other == name for other, _ in self.stack):
+                while self.stack.pop()[0] != name:
+                    pass
+            return False
+        classes = _CLASS.search(tag)
+        own = set(classes[1].split()) if classes and name != "details" else set()
+        is_left = self.stack[-1][1] is None or name in {"a", "blockquote"} or (own and not own & _OPEN)
+        self.stack.append((name, None if is_left else self.stack[-1][1] or name in _BEGIN_PROSE))
+        return name in _BEGIN_PROSE
+
+    def _link_code(self, parts: list[str], at: int) -> None:
+        term = self.codes.get(parts[at])
+        if term and not self.lists and term.code not in self.coded and parts[at + 1 : at + 2] == ["</code>"]:
+            self.coded.add(term.code)
+            parts[at - 1 : at + 2] = [f"{self._begin(term)}<code>", parts[at], "</code></a>"]
+
+    def _link_words(self, text: str) -> str:
+        parts, last = [], 0
+        for word in _WORD.finditer(text):
+            at = word.start()
+            if at < last:
+                continue
+            for form, term in self.words.get(word[0], ()):
+                end = at + len(form)
+                if text.startswith(form, at) and not re.match(r"[\w-]", text[end : end + 1]):
+                    if term not in self.seen and not (term.is_verb and not _BEFORE_NOUN.search(text[:at])):
+                        self.seen.add(term)
+                        parts += [text[last:at], self._begin(term), form, "</a>"]
+                        last = end
+                    break
+        return "".join([*parts, text[last:]])
+
+    def _begin(self, term: Term) -> str:
+        return f'<a class="term" href="{html.escape(self._address(term))}">'
+
+    def _address(self, term: Term) -> str:
+        return f"{self.addresses[term.page]}#{term.anchor}"

@@ -1,0 +1,102 @@
+"""What each compiler runs for the programs that all of them were given: one table for the pages that compare them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from peers import given
+from programs import classify, gelu, layer, mlp_block
+from xla_inspect import capture_all
+from xla_inspect.analysis import list_kernels
+from xla_inspect.report import markdown, title
+from xla_inspect.targets import FAMILIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from peers.records import Record
+    from xla_inspect import Capture, Captures
+
+_MODULES = {"layer": layer, "gelu": gelu, "classify": classify, "mlp_block": mlp_block}
+_MATMULS = {"dot", "convolution"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to run the programs.
+
+    Attributes:
+        runs: Program to the names of what runs for one call of it, in order.
+        untuned: The programs whose kernels autotuning could change.
+    """
+
+    runs: Mapping[str, Sequence[str]]
+    untuned: frozenset[str] = frozenset()
+
+
+def compile_programs() -> dict[str, Captures]:
+    """Return the programs that every compiler was given, by name, compiled by XLA for the usual targets."""
+    return {name: capture_all(getattr(module, name), *module.EXAMPLE) for name, module in _MODULES.items()}
+
+
+def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -> dict[str, Way]:
+    """Return each way to run the programs, by what is said of it.
+
+    Args:
+        captures: What `compile_programs` returned; a target that lacks a program is left out.
+        records: The records of `tensorflow`, `torch`, `pytorch_xla`, `tvm`, `iree` and `onnxruntime`, by these names.
+    """
+    targets = [
+        target for target in next(iter(captures.values())) if all(target in found for found in captures.values())
+    ]
+    ways = {f"XLA, {title(target)}": _find_way(target, captures) for target in targets}
+    tensorflow = records["tensorflow"]
+    jit = tensorflow.facts["jit"]
+    return ways | {
+        "XLA, by torchax": Way(records["pytorch_xla"].kernels),
+        "XLA, by jit_compile=True": Way({name: jit[name]["launches"] for name in given.SHAPES}),
+        "tf.function": Way(tensorflow.kernels),
+        "TensorFlow, eagerly": Way(tensorflow.facts["eager"]),
+        "torch.compile": Way(records["torch"].kernels),
+        "TVM": Way(records["tvm"].kernels),
+        "IREE": Way(records["iree"].kernels),
+        "ONNX Runtime": Way(records["onnxruntime"].kernels),
+    }
+
+
+def show_ways(ways: Mapping[str, Way], untuned: str) -> str:
+    """Return how many kernels each way runs for each program, as a table, and their names in a fold below it.
+
+    Args:
+        ways: What `list_ways` returned, or a part of it.
+        untuned: What stands behind a number that autotuning could change, HTML.
+    """
+    counts = markdown.table(
+        ["kernels", *(markdown.code(given.TITLES[name]) for name in given.SHAPES)],
+        [(label, *(_count(way, name, untuned) for name in given.SHAPES)) for label, way in ways.items()],
+        numbers=range(1, 1 + len(given.SHAPES)),
+    )
+    names = markdown.cards(
+        ["compiler", *given.TITLES.values()],
+        [(f"<b>{label}</b>", *(_list(way.runs[name]) for name in given.SHAPES)) for label, way in ways.items()],
+    )
+    return f"{counts}\n{markdown.fold('The same by name', names)}"
+
+
+def _find_way(target: str, captures: Mapping[str, Captures]) -> Way:
+    kernels = {name: [kernel.name for kernel in list_kernels(found[target])] for name, found in captures.items()}
+    gpus, _ = FAMILIES
+    return Way(kernels, frozenset(name for name in captures if target in gpus and _has_matmul(captures[name][target])))
+
+
+def _has_matmul(capture: Capture) -> bool:
+    return not _MATMULS.isdisjoint(capture.unoptimized_module.opcode_counts())
+
+
+def _count(way: Way, program: str, untuned: str) -> str:
+    return f"{len(way.runs[program])}{f' {untuned}' if program in way.untuned else ''}"
+
+
+def _list(names: Iterable[str]) -> str:
+    return "<br>".join(map(markdown.code, names))

@@ -1,0 +1,26 @@
+"""Compute attention without its matrix of scores in memory: a solution."""
+
+import jax
+import jax.numpy as jnp
+
+
+def shape(*dimensions: int) -> jax.ShapeDtypeStruct:
+    """Return the shape of an array of float32 numbers."""
+    return jax.ShapeDtypeStruct(dimensions, jnp.float32)
+
+
+EXAMPLE = (shape(2048, 64),) * 3
+
+
+def start(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    """Return attention with one head: f32[2048,64] three times -> f32[2048,64]."""
+    return jax.nn.softmax(q @ k.T / 8.0, axis=-1) @ v
+
+
+def better(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    """Return the same."""
+
+    def attend(rows: jax.Array) -> jax.Array:
+        return jax.nn.softmax(rows @ k.T / 8.0, axis=-1) @ v
+
+    return jax.lax.map(attend, q.reshape(-1, 32, 64)).reshape(q.shape)

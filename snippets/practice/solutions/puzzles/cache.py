@@ -1,0 +1,26 @@
+"""Write one row of a cache, and touch nothing else: a solution."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+def shape(*dimensions: int) -> jax.ShapeDtypeStruct:
+    """Return the shape of an array of float32 numbers."""
+    return jax.ShapeDtypeStruct(dimensions, jnp.float32)
+
+
+EXAMPLE = (shape(4096, 128), shape(128), jax.ShapeDtypeStruct((), jnp.int32))
+
+
+def start(cache: jax.Array, row: jax.Array, position: jax.Array) -> jax.Array:
+    """Return a cache with one row replaced: -> f32[4096,128]."""
+    here = jnp.arange(len(cache))[:, None] == position
+    return jnp.where(here, row, cache)
+
+
+@partial(jax.jit, donate_argnames="cache")
+def better(cache: jax.Array, row: jax.Array, position: jax.Array) -> jax.Array:
+    """Return the same."""
+    return jax.lax.dynamic_update_slice(cache, row[None], (position, 0))

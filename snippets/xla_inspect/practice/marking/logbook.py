@@ -1,0 +1,78 @@
+"""What a reader has done: which exercises were right, and how many hints were shown.
+
+It lies in `.practice/` of the project that the exercises belong to, which git ignores, else in their own folder. A file
+that cannot be read counts as empty, and one that cannot be written is given up in silence: nothing depends on it.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from xla_inspect import folders, store
+from xla_inspect.practice.marking.exercises import FOLDER
+from xla_inspect.practice.marking.verdict import RIGHT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xla_inspect.practice.marking.exercises import Exercise
+
+RIGHT_ONCE, HINTS = "right", "hints"
+
+
+class Logbook:
+    """What is done of the exercises of a folder.
+
+    Args:
+        folder: The folder of the exercises, by default `FOLDER`.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Read what there is."""
+        folder = (folder or FOLDER).absolute()
+        home = folders.find_project(folder) or folder
+        self.file = home / ".practice" / "progress.json"
+        self._place = folder.relative_to(home).as_posix()
+
+    def is_right(self, exercise: Exercise) -> bool:
+        """Return whether an exercise was right when it was marked last."""
+        return self._read().get(exercise.key, {}).get(RIGHT_ONCE) == 1
+
+    def note(self, exercise: Exercise, verdict: str) -> None:
+        """Keep how an exercise was marked."""
+        self._write(exercise, RIGHT_ONCE, int(verdict == RIGHT))
+
+    def count_hints(self, exercise: Exercise) -> int:
+        """Return how many hints were shown."""
+        return self._read().get(exercise.key, {}).get(HINTS, 0)
+
+    def note_hints(self, exercise: Exercise, number: int) -> None:
+        """Keep how many hints were shown."""
+        self._write(exercise, HINTS, number)
+
+    def _read(self) -> dict[str, dict[str, int]]:
+        """Return what is kept of this folder, by exercise; what is not of that form is left out."""
+        kept = _read_json(self.file).get(self._place)
+        entries = kept.items() if isinstance(kept, dict) else ()
+        return {
+            key: {name: number for name, number in entry.items() if type(number) is int and number >= 0}
+            for key, entry in entries
+            if isinstance(entry, dict)
+        }
+
+    def _write(self, exercise: Exercise, name: str, number: int) -> None:
+        entries = self._read()
+        entries.setdefault(exercise.key, {})[name] = number
+        whole = _read_json(self.file) | {self._place: entries}
+        with suppress(OSError):
+            store.write(self.file, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _read_json(file: Path) -> dict[str, object]:
+    """Return the object that a file holds, or an empty one."""
+    with suppress(OSError, ValueError, RecursionError):
+        held = json.loads(file.read_bytes())
+        return held if isinstance(held, dict) else {}
+    return {}

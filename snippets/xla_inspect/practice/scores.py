@@ -1,0 +1,68 @@
+"""The scores of the puzzles on each target, as their page shows them."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+
+from xla_inspect import TARGETS, targets
+from xla_inspect.practice.marking.puzzles import PUZZLES, compile_puzzle
+from xla_inspect.practice.notebook import CellMarkdown
+from xla_inspect.report import markdown, title
+
+SHOWN = tuple(name for name in TARGETS if name in {"cpu", "h100", "tpu-v5e"})
+"""The targets that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a puzzle's programs score on a target.
+
+    Attributes:
+        name: The puzzle.
+        target: The target, with as many devices as the puzzle needs.
+        start: The score of the program that is given.
+        best: The score of the stored solution.
+        bound: What nobody can go below, where that is known.
+    """
+
+    name: str
+    target: str
+    start: int
+    best: int
+    bound: int | None
+
+
+def list_scores() -> list[Score]:
+    """Return the scores of all puzzles on the targets that this machine can compile for."""
+    rows = []
+    for name, puzzle in PUZZLES.items():
+        module = importlib.import_module(f"practice.solutions.puzzles.{name}")
+        for target in map(puzzle.place, SHOWN):
+            if targets.find(target).obstacle:
+                continue
+            captures = [compile_puzzle(module, each, target) for each in ("start", "better")]
+            start, best = map(puzzle.measure.take, captures)
+            bound = puzzle.bound.score(captures[0]) if puzzle.bound else None
+            rows.append(Score(name, target, start, best, bound))
+    return rows
+
+
+def score_table(scores: list[Score]) -> CellMarkdown:
+    """Return a table with a row for each puzzle and target; the target that a puzzle is marked on is in bold."""
+    rows = []
+    for score in scores:
+        puzzle = PUZZLES[score.name]
+        named = title(score.target.partition(":")[0])
+        rows.append(
+            (
+                f"[{markdown.code(score.name)}](#exercise-{score.name.replace('_', '-')})",
+                f"**{named}**" if score.target == puzzle.choose_target() else named,
+                f"{score.start:,}",
+                f"{score.best:,}",
+                "" if score.bound is None else f"{score.bound:,}",
+                f"bytes {puzzle.measure.words}" if puzzle.measure.in_bytes else puzzle.measure.words,
+            )
+        )
+    header = ["puzzle", "target", "start", "best known", "bound", "scored by"]
+    return CellMarkdown(markdown.table(header, rows, numbers=[2, 3, 4]))

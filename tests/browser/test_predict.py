@@ -1,0 +1,186 @@
+"""A question is guessed before it is answered, by pointer or keyboard, and with JavaScript the guess is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from .test_access import judge
+from .visits import PHONE, WIDE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import BrowserContext, Locator, Page
+
+ASKED, HOME = "asked/index.html", "index.html"
+
+
+def question(page: Page, place: int = 0) -> Locator:
+    """Return one of the questions."""
+    return page.locator(".predict").nth(place)
+
+
+def guess(page: Page, place: int, choice: str) -> None:
+    """Press a choice of a question."""
+    question(page, place).get_by_role("button", name=choice).click()
+
+
+def count(page: Page, place: int = 0) -> str:
+    """Return what a question says of how many were predicted."""
+    return question(page, place).locator(".predict-count").inner_text()
+
+
+def test_choices_are_buttons_and_nothing_is_told_before_a_guess(asked_page: Page) -> None:
+    assert question(asked_page).get_by_role("button").all_inner_texts() == ["CPU", "NVIDIA H100", "TPU v5e"]
+    assert [fold.is_visible() for fold in asked_page.locator(".predict details").all()] == [False] * 8
+    assert question(asked_page).get_by_role("status").inner_text() == ""
+    assert asked_page.get_by_role("group", name="Which launches the most <kernels>?").count() == 1
+
+
+def test_a_guess_is_answered_with_the_listing_whether_right_or_wrong(asked_page: Page) -> None:
+    for choice, verdict in (("CPU", "Wrong. It is TPU v5e."), ("TPU v5e", "Right.")):
+        guess(asked_page, 0, choice)
+        told = question(asked_page).get_by_role("status")
+        assert told.inner_text().startswith(verdict)
+        assert told.get_by_role("link").get_attribute("href") == "#listing"
+        pressed = question(asked_page).locator("[aria-pressed=true]")
+        assert pressed.count() == 1
+        assert choice in pressed.inner_text()
+    assert count(asked_page) == "1 of 3 predicted, 0 right"
+
+
+def test_the_keyboard_alone_suffices(asked_page: Page) -> None:
+    question(asked_page, 1).get_by_role("button").first.focus()
+    asked_page.keyboard.press("Tab")
+    asked_page.keyboard.press("Space")
+    assert (
+        question(asked_page, 1).get_by_role("status").inner_text().startswith("Wrong. 3 is the value for NVIDIA H100")
+    )
+    asked_page.keyboard.press("Shift+Tab")
+    asked_page.keyboard.press("Enter")
+    assert question(asked_page, 1).get_by_role("status").inner_text().startswith("Right.")
+    for _ in range(3):
+        asked_page.keyboard.press("Tab")
+    asked_page.keyboard.press("Enter")
+    assert asked_page.evaluate("location.hash") == "#listing"
+
+
+def test_the_first_guess_is_kept_and_others_only_read(asked_page: Page) -> None:
+    guess(asked_page, 0, "TPU v5e")
+    guess(asked_page, 0, "CPU")
+    guess(asked_page, 2, "large")
+    asked_page.reload()
+    assert question(asked_page).locator(".guess").inner_text() == "TPU v5e"
+    assert question(asked_page).get_by_role("status").inner_text().startswith("Right.")
+    assert question(asked_page, 2).get_by_role("status").inner_text().startswith("Wrong.")
+    assert count(asked_page, 1) == "2 of 3 predicted, 1 right"
+
+
+def test_a_guess_is_forgotten_once_the_question_or_its_key_is_another(asked_page: Page) -> None:
+    guess(asked_page, 0, "TPU v5e")
+    guess(asked_page, 1, "2")
+    digest = question(asked_page).get_attribute("data-digest")
+    asked_page.route(
+        f"**/{ASKED}",
+        lambda route: route.fulfill(response=(answer := route.fetch()), body=answer.text().replace(str(digest), "new")),
+    )
+    asked_page.reload()
+    assert question(asked_page).locator(".guess").count() == 0
+    assert count(asked_page) == "1 of 3 predicted, 1 right"
+
+
+def test_home_offers_to_read_on_where_one_was_and_forgets_when_asked(asked_page: Page, asked_address: str) -> None:
+    asked_page.goto(f"{asked_address}/{HOME}")
+    place = asked_page.locator("#continue")
+    assert "Asked & answered" in place.inner_text()
+    asked_page.goto(f"{asked_address}/{ASKED}")
+    guess(asked_page, 0, "CPU")
+    asked_page.locator("#listing").scroll_into_view_if_needed()
+    asked_page.mouse.wheel(0, 400)
+    asked_page.wait_for_timeout(500)
+    asked_page.goto(f"{asked_address}/{HOME}")
+    assert place.locator("p").first.inner_text() == (
+        "Continue where you were: Asked & answered, at “What came out”; 1 of 3 questions predicted."
+    )
+    place.get_by_role("link").first.click()
+    assert asked_page.url == f"{asked_address}/asked/#listing"
+    asked_page.wait_for_load_state()
+    asked_page.mouse.wheel(0, 99999)
+    asked_page.wait_for_timeout(500)
+    asked_page.goto(f"{asked_address}/{HOME}")
+    assert "Read to the end: Asked & answered." in place.inner_text()
+    assert judge(asked_page) == []
+    place.get_by_role("button").click()
+    assert place.is_hidden()
+    asked_page.reload()
+    assert place.is_hidden()
+
+
+def test_who_comes_first_to_home_is_offered_nothing(asked_context: BrowserContext, asked_address: str) -> None:
+    page = asked_context.new_page()
+    page.goto(f"{asked_address}/{HOME}")
+    assert page.locator("#continue").is_hidden()
+    assert page.evaluate("Object.keys(localStorage).filter(key => key.includes('reading'))") == []
+
+
+STRANGE = {
+    "pages": {"asked/": {"title": "<img src=x onerror=alert(1)>"}, "https://evil.example/": {"title": "E"}},
+    "last": {"page": "https://evil.example/"},
+}
+
+
+@pytest.mark.parametrize("kept", ["<b>", [], STRANGE], ids=["text", "list", "strange"])
+def test_what_is_kept_is_text_and_leads_nowhere_else(asked_page: Page, asked_address: str, kept: object) -> None:
+    asked_page.evaluate("kept => localStorage.setItem('/.reading', JSON.stringify(kept))", kept)
+    asked_page.goto(f"{asked_address}/{HOME}")
+    assert asked_page.locator("#continue img").count() == 0
+    links = asked_page.eval_on_selector_all("#continue a", "links => links.map(link => link.origin)")
+    assert set(links) <= {asked_address}
+
+
+@pytest.mark.parametrize("asked_context", [{"java_script_enabled": False}], indirect=True)
+def test_without_javascript_each_choice_is_a_fold(asked_page: Page) -> None:
+    folds = question(asked_page).locator("details")
+    assert folds.locator("summary").all_inner_texts() == ["CPU", "NVIDIA H100", "TPU v5e"]
+    folds.nth(2).locator("summary").click()
+    assert folds.nth(2).locator("p").inner_text().startswith("Right.")
+    assert folds.nth(2).get_by_role("link").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("asked_context", "guessed"),
+    [
+        ({"viewport": {"width": width, "height": 800}, "color_scheme": scheme}, guessed)
+        for width, scheme in ((WIDE, "light"), (PHONE, "dark"))
+        for guessed in (False, True)
+    ],
+    indirect=["asked_context"],
+    ids=["wide", "wide, guessed", "phone", "phone, guessed"],
+)
+def test_everyone_can_use_it_and_it_fits(asked_page: Page, guessed: Literal[True, False]) -> None:
+    if guessed:
+        for place in range(3):
+            question(asked_page, place).get_by_role("button").first.click()
+    assert judge(asked_page) == []
+    assert asked_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    heights = asked_page.eval_on_selector_all(
+        ".predict button", "all => all.map(one => one.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 24
+
+
+@pytest.mark.parametrize("asked_context", [{"java_script_enabled": False}], indirect=True)
+def test_the_page_beside_it_in_markdown_has_question_choices_and_answer(asked_page: Page, asked_folder: Path) -> None:
+    assert asked_page.url
+    text = (asked_folder / "site" / "asked" / "index.md").read_text(encoding="utf-8")
+    assert "- 2\n- 3\n- 4\n\nAnswer: 2. The same for CPU." in text
+
+
+def test_the_search_and_the_reading_time_leave_the_answers_out(asked_page: Page, asked_folder: Path) -> None:
+    found = (asked_folder / "site" / "search" / "search_index.json").read_text(encoding="utf-8")
+    assert "How many kernels has the CPU?" in found
+    assert "two users" not in found
+    assert "It is so" not in found
+    assert asked_page.locator(".reading-time").inner_text() == "About 2 minutes to read"

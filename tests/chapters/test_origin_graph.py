@@ -1,0 +1,86 @@
+"""A graph has a box for each launch, in it its operations by the Python they came from, and bytes on its arrows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from chapters.operation_marks import find_marks
+from chapters.origin_graph import WIDTH, draw_origins
+from programs import layernorm, softmax
+from xla_inspect import capture_all
+from xla_inspect.analysis import list_launches
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Captures
+
+
+@pytest.fixture(scope="module")
+def one() -> Captures:
+    return capture_all(softmax.softmax, *softmax.EXAMPLE)
+
+
+def draw(captures: Captures, target: str) -> ET.Element:
+    """Return the drawing of a target."""
+    drawn = draw_origins(captures[target], find_marks(captures), "all of it")
+    return ET.fromstring(re.sub(r"^.*?(<svg.*</svg>).*$", r"\1", drawn, flags=re.DOTALL))  # noqa: S314 - our own
+
+
+def boxes(picture: ET.Element) -> dict[str, list[tuple[str, str]]]:
+    """Return the boxes by name, each with its opcodes and the numbers of the operations they came from."""
+    found = {}
+    for box in picture.iter("g"):
+        if box.get("class") == "launch":
+            [name] = [text.text or "" for text in box.findall("text") if text.get("class") != "made"]
+            found[name] = [(chip.findtext("text") or "", chip.get("data-of") or "") for chip in box.findall("g")]
+    return found
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_each_launch_is_a_box_with_its_operations(one: Captures) -> None:
+    assert boxes(draw(one, "cpu")) == {
+        "ynn_fusion.1": [("reduce", "3"), ("subtract", "2"), ("exponential", "1")],
+        "ynn_fusion": [("reduce", "5")],
+        "broadcast_divide_fusion": [("divide", "4")],
+        "broadcast_multiply_fusion": [("multiply", "4")],
+    }
+    for target, capture in one.items():
+        assert len(boxes(draw(one, target))) == len(list_launches(capture))
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_what_the_compiler_brought_in_has_no_operation(one: Captures) -> None:
+    assert boxes(draw(one, "tpu-v5e"))["copy-start"] == []
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_bytes_stand_below_each_box(one: Captures) -> None:
+    made = [text.text for text in draw(one, "cpu").iter("text") if text.get("class") == "made"]
+    assert made == ["512 KiB", "512 B", "512 B", "512 KiB"]
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("module", [softmax, layernorm])
+def test_nothing_leaves_the_picture_and_no_two_boxes_lie_on_each_other(module: object) -> None:
+    function = getattr(module, module.__name__.rpartition(".")[2])  # type: ignore[attr-defined]
+    captures = capture_all(function, *module.EXAMPLE)  # type: ignore[attr-defined]
+    for target in captures:
+        drawn = [
+            tuple(float(rect.get(name) or 0) for name in ("x", "y", "width", "height"))
+            for box in draw(captures, target).iter("g")
+            if box.get("class") == "launch" and (rect := box.find("rect")) is not None
+        ]
+        assert all(x >= 0 and x + width <= WIDTH for x, _, width, _ in drawn)
+        for number, (x, y, width, height) in enumerate(drawn):
+            for other, above, wide, high in drawn[number + 1 :]:
+                apart = x + width <= other or other + wide <= x or y + height <= above or above + high <= y
+                assert apart, target
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_those_who_do_not_see_it_are_told_what_a_box_holds(one: Captures) -> None:
+    labels = [box.get("aria-label") for box in draw(one, "h100").iter("g") if box.get("class") == "launch"]
+    assert labels == ["triton_softmax.2: reduce, subtract, exponential, reduce, divide; makes 512 KiB"]

@@ -1,0 +1,33 @@
+"""Captures say which packages made them, in words."""
+
+from __future__ import annotations
+
+from inside_xla.makers import describe_makers
+
+VERSIONS = {"jaxlib": "2", "jax": "1"}
+
+
+class Capture:
+    """What has the name and the parts of a capture."""
+
+    def __init__(self, target: str, options: dict[str, int] | None = None) -> None:
+        self.target, self.options, self.versions = target, options or {}, VERSIONS
+
+
+def test_captures_are_found_in_what_holds_them() -> None:
+    capture = Capture("cpu")
+    for held in (capture, [capture], {"a": {"b": (capture,)}}):
+        assert describe_makers([held]) == ["CPU with jax 1 and jaxlib 2"]
+
+
+def test_targets_that_the_same_versions_made_are_named_together() -> None:
+    found = [Capture("tpu-v5e:2x4"), Capture("cpu"), Capture("tpu-v5e"), Capture("cpu:8")]
+    assert describe_makers(found) == ["CPU and TPU v5e with jax 1 and jaxlib 2"]
+
+
+def test_a_gpu_says_that_nothing_was_tuned() -> None:
+    found = [Capture("h100", {"xla_gpu_autotune_level": 0}), Capture("cpu")]
+    assert describe_makers(found) == [
+        "CPU with jax 1 and jaxlib 2",
+        "NVIDIA H100 with jax 1 and jaxlib 2, without a GPU and so with autotuning off",
+    ]

@@ -1,0 +1,145 @@
+"""The first use of a term in prose leads to its entry, and so does a code; nothing else of a page changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livepage.publish import term_links
+from livepage.read import Adapter, Term, project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+FUSION = Term("fusion", "glossary.md", "fusion", "One <launch>.", ("fusion", "fusions"))
+KIND = Term("fusion kind", "glossary.md", "fusion-kind", "Its sort.", ("fusion kind", "fusion kinds"))
+PASS = Term("pass", "glossary.md", "pass", "One rewrite.", ("pass", "passes"), is_verb=True)
+HLO = Term("HLO", "glossary.md", "hlo", "A language.", ("HLO",))
+DOT = Term("dot", "operations.md", "op-dot", "Multiplies.", code="dot")
+TERMS = (FUSION, KIND, PASS, HLO, DOT)
+PAGES = {"glossary.md": "../glossary/", "operations.md": "../operations/"}
+
+
+def link(content: str, terms: Iterable[Term] = TERMS) -> str:
+    """Return a page with its links, each in brackets before its address."""
+    linked = term_links.link(content, terms, lambda name: PAGES.get(name, ""))
+    assert re.sub(r'<a class="term"[^>]*>(.*?)</a>', r"\1", linked) == content, "more changed than links"
+    return re.sub(r'<a class="term" href="\.\./(.*?)">(.*?)</a>', r"[\2](\1)", linked)
+
+
+def test_the_first_use_in_prose_is_linked_and_no_other() -> None:
+    assert link("<p>A fusion and a fusion.</p><p>Two fusions.</p>") == (
+        "<p>A [fusion](glossary/#fusion) and a fusion.</p><p>Two fusions.</p>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "linked"),
+    [
+        ("Fusions are made.", "[Fusions](glossary/#fusion) are made."),
+        ("The fusion kind says it.", "The [fusion kind](glossary/#fusion-kind) says it."),
+        ("Multi-fusion, fusion-like, confusion, jax.fusion and hlo.", None),
+        ("HLO, not hlo.", "[HLO](glossary/#hlo), not hlo."),
+        (
+            "It passes the value on. Then each pass runs.",
+            "It passes the value on. Then each [pass](glossary/#pass) runs.",
+        ),
+        ("<em>fusion</em>", "<em>[fusion](glossary/#fusion)</em>"),
+        ("5 &fusion; 6", None),
+    ],
+)
+def test_plurals_capitals_and_longer_terms_are_known_and_verbs_and_parts_of_words_are_not(
+    text: str, linked: str | None
+) -> None:
+    assert link(f"<p>{text}</p>") == f"<p>{linked or text}</p>"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<h2 id='x'>A fusion</h2>",
+        "<p><a href='#x'>A fusion of <code>dot</code></a></p>",
+        "<pre><code>fusion dot</code></pre>",
+        "<details><summary>A fusion of <code>dot</code></summary></details>",
+        "<figure><p>A fusion</p></figure>",
+        "<table><tr><td><p>A fusion</p></td></tr></table>",
+        '<div class="predict"><p>A fusion</p></div>',
+        '<p class="stamp">A fusion</p>',
+        '<ul class="bars"><li>A fusion</li></ul>',
+        '<p><span class="value">fusion</span></p>',
+        "<blockquote><p>A fusion</p></blockquote>",
+        "<button>A fusion</button>",
+        "<svg><title>A fusion</title></svg>",
+        '<p title="a fusion > <p>">none</p>',
+        "<p><code>dots</code> <code>dot()</code></p>",
+        "A fusion outside of any paragraph",
+    ],
+)
+def test_headings_links_listings_summaries_and_what_is_drawn_stay_as_they_are(content: str) -> None:
+    assert link(content) == content
+
+
+@pytest.mark.parametrize(
+    "around", ["<p>{}</p>", "<ul><li>{}</li></ul>", "<dl><dd>{}</dd></dl>", '<p class="answer">{}</p>']
+)
+@pytest.mark.parametrize("outside", ["{}", "<details class='question'><summary>Answer</summary>{}</details>"])
+def test_prose_is_what_markdown_writes(around: str, outside: str) -> None:
+    content = outside.format(around.format("A fusion"))
+    assert link(content) == content.replace("fusion", "[fusion](glossary/#fusion)")
+
+
+def test_a_code_is_linked_once_a_paragraph_and_not_where_many_are_listed() -> None:
+    linked = "[<code>dot</code>](operations/#op-dot)"
+    content = "<p><code>dot</code> and <code>dot</code></p><p><code>dot</code></p>"
+    assert link(content) == f"<p>{linked} and <code>dot</code></p><p>{linked}</p>"
+    many = f"<p>{'<code>add</code>, ' * 8}<code>dot</code></p>"
+    assert link(many) == many
+
+
+def test_what_the_author_has_linked_is_linked_no_second_time() -> None:
+    content = '<p>See <a href="../glossary/#fusion">what that is</a>: a fusion.</p>'
+    assert link(content) == content
+
+
+def test_an_address_and_a_name_are_escaped() -> None:
+    term = Term("a", "glossary.md", 'x"><script>', "", ("thing",))
+    linked = term_links.link("<p>A thing</p>", [term], lambda _: "../?a&b")
+    assert linked == '<p>A <a class="term" href="../?a&amp;b#x&quot;&gt;&lt;script&gt;">thing</a></p>'
+
+
+class _Terms(Adapter):
+    terms: tuple[Term, ...] = TERMS
+
+    def list_terms(self) -> Iterable[Term]:
+        return self.terms
+
+
+@pytest.fixture
+def adapter(monkeypatch: pytest.MonkeyPatch) -> _Terms:
+    """A project with terms."""
+    monkeypatch.setattr(project, "adapter", _Terms())
+    term_links.begin()
+    return project.adapter  # type: ignore[return-value]  # set above
+
+
+def test_the_sentences_stand_in_one_file_by_address(adapter: _Terms, tmp_path: Path) -> None:
+    assert adapter.terms == TERMS
+    term_links.publish(tmp_path, {"glossary.md": "glossary/"}.get)  # type: ignore[arg-type]  # it has them all
+    assert json.loads((tmp_path / term_links.FILE).read_text(encoding="utf-8")) == {
+        "glossary/#fusion": ["fusion", "One <launch>."],
+        "glossary/#fusion-kind": ["fusion kind", "Its sort."],
+        "glossary/#pass": ["pass", "One rewrite."],
+        "glossary/#hlo": ["HLO", "A language."],
+    }
+
+
+def test_pages_are_stale_once_there_is_another_term_and_not_when_one_says_something_else(adapter: _Terms) -> None:
+    assert not term_links.are_stale()
+    adapter.terms = (Term("fusion", "glossary.md", "fusion", "Another.", FUSION.words), *TERMS[1:])
+    assert not term_links.are_stale()
+    adapter.terms = TERMS[1:]
+    assert term_links.are_stale()

@@ -1,0 +1,36 @@
+"""At its foot a page says what made that which it shows, once, as the project's adapter says it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conftest import Site
+
+PAGE = """
+    # A
+
+    ```python exec="on"
+    class Capture:
+        target, options, versions = "cpu", {}, {"jax": "1"}
+    found = {"one": [Capture()]}
+    ```
+
+    It is so.
+    """
+
+
+def test_a_page_says_at_its_foot_what_made_its_captures(site: Site) -> None:
+    site.write({"docs/a.md": PAGE, "docs/b.md": "# B\n\n`= 1`\n"})
+    assert site.build() == []
+    assert site.html("a").count('<p class="made">Made when this page was built: CPU with jax 1.</p>') == 1
+    assert 'class="made"' not in site.html("b")
+
+
+def test_a_kept_page_says_it_too(site: Site) -> None:
+    site.write({"docs/a.md": PAGE})
+    site.build()
+    site.write({"docs/a.md": textwrap.dedent(PAGE).replace("It is so.", "It is not.")})
+    assert site.build() == []
+    assert "CPU with jax 1." in site.html("a")

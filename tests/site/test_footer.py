@@ -1,0 +1,43 @@
+"""The foot of a page leads to its source and to a report where the repository is known, and nowhere else otherwise."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader
+
+PARTIALS = Path(__file__).resolve().parents[2] / "docs" / "overrides" / "partials"
+REPOSITORY = "https://repository.example/inside-xla"
+
+
+def link_texts(repository: str, *, feed: bool = True) -> dict[str, str]:
+    """Return the links of a page's foot, by what they say."""
+    environment = Environment(loader=FileSystemLoader(PARTIALS), autoescape=False)  # noqa: S701 - as MkDocs does
+    environment.filters.update(url=lambda address: address, urlencode=quote)
+    page = SimpleNamespace(
+        title="Fusion",
+        file=SimpleNamespace(src_uri="fusion.md"),
+        previous_page=None,
+        next_page=None,
+    )
+    shown = environment.get_template("footer.html").render(
+        page=page, config=SimpleNamespace(repo_url=repository, extra={"feed": feed}), lang=SimpleNamespace(t=str)
+    )
+    return {text: address for address, text in re.findall(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', shown)}
+
+
+def test_without_a_repository_a_page_names_none() -> None:
+    assert list(link_texts("")) == ["Cite", "Feed", "llms.txt", "Apache-2.0"]
+
+
+def test_with_one_a_page_can_be_edited_and_reported() -> None:
+    found = link_texts(REPOSITORY + "/")
+    assert found["Edit this page"] == f"{REPOSITORY}/edit/main/docs/fusion.md"
+    assert found["Report an issue"] == f"{REPOSITORY}/issues/new?title=Fusion"
+
+
+def test_where_there_is_no_feed_none_is_named() -> None:
+    assert "Feed" not in link_texts("", feed=False)

@@ -1,0 +1,69 @@
+"""What is done is kept, by folder, and a file that is broken does no harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from planting import BY_KEY
+
+from xla_inspect.practice.marking.logbook import Logbook
+from xla_inspect.practice.marking.verdict import RIGHT, WRONG
+
+MLP, DONATE = BY_KEY["basics/mlp"], BY_KEY["hlo/donate"]
+
+
+def test_what_is_right_stays_right_until_it_is_marked_otherwise(tmp_path: Path) -> None:
+    Logbook(tmp_path).note(MLP, RIGHT)
+    assert (Logbook(tmp_path).is_right(MLP), Logbook(tmp_path).is_right(DONATE)) == (True, False)
+    Logbook(tmp_path).note(MLP, WRONG)
+    assert not Logbook(tmp_path).is_right(MLP)
+
+
+def test_hints_and_marks_of_an_exercise_do_not_disturb_each_other(tmp_path: Path) -> None:
+    logbook = Logbook(tmp_path)
+    logbook.note_hints(DONATE, 2)
+    logbook.note(DONATE, RIGHT)
+    assert (logbook.count_hints(DONATE), logbook.is_right(DONATE)) == (2, True)
+
+
+def test_in_a_project_it_lies_in_a_folder_that_git_ignores_and_folders_are_kept_apart(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    mine, yours = Logbook(tmp_path / "mine"), Logbook(tmp_path / "yours")
+    mine.note(MLP, RIGHT)
+    assert mine.file == yours.file == tmp_path / ".practice" / "progress.json"
+    assert (mine.is_right(MLP), yours.is_right(MLP)) == (True, False)
+    yours.note(DONATE, RIGHT)
+    assert mine.is_right(MLP)
+    ignored = (Path(__file__).parents[3] / ".gitignore").read_text(encoding="utf-8").split()
+    assert f"/{mine.file.parent.name}/" in ignored
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[]",
+        b"{",
+        b"[" * 100_000,
+        b'{".": []}',
+        b'{".": {"basics/mlp": 3}}',
+        b'{".": {"basics/mlp": {"right": "yes", "hints": -1}}}',
+        b'{".": {"basics/mlp": {"right": null, "hints": {}}}}',
+    ],
+)
+def test_a_file_that_is_broken_counts_as_empty_and_is_written_anew(broken: bytes, tmp_path: Path) -> None:
+    logbook = Logbook(tmp_path)
+    logbook.file.parent.mkdir()
+    logbook.file.write_bytes(broken)
+    assert (logbook.is_right(MLP), logbook.count_hints(MLP)) == (False, 0)
+    logbook.note(MLP, RIGHT)
+    assert Logbook(tmp_path).is_right(MLP)
+
+
+def test_where_nothing_can_be_written_nothing_is_kept_and_nothing_fails(tmp_path: Path) -> None:
+    logbook = Logbook(tmp_path)
+    logbook.file.parent.write_text("in the way", encoding="utf-8")
+    logbook.note(MLP, RIGHT)
+    assert not logbook.is_right(MLP)

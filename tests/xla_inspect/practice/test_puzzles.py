@@ -1,0 +1,270 @@
+"""A puzzle is marked by its score: what is slow, wrong or hidden fails, and the best known is what compilers say."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+import pytest
+from planting import BY_KEY, plant
+
+from xla_inspect import TARGETS, targets
+from xla_inspect.practice.marking import check_puzzles
+from xla_inspect.practice.marking.exercises import find_exercises
+from xla_inspect.practice.marking.marker import mark
+from xla_inspect.practice.marking.puzzles import PUZZLES, compile_puzzle
+from xla_inspect.practice.marking.sandbox import Sandbox
+from xla_inspect.practice.marking.submission import Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+NAMES = [each.name for each in find_exercises("puzzles")]
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One process for all answers."""
+    with Sandbox(limit=120) as sandbox:
+        yield sandbox
+
+
+def solution_of(name: str) -> ModuleType:
+    return importlib.import_module(f"practice.solutions.puzzles.{name}")
+
+
+def test_every_puzzle_is_scored_and_has_a_file() -> None:
+    assert list(PUZZLES) == NAMES
+    assert {BY_KEY[f"puzzles/{name}"].level for name in NAMES} == {4}
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_best_known_is_better_than_the_start_and_no_better_than_the_bound(name: str) -> None:
+    puzzle, module = PUZZLES[name], solution_of(name)
+    start, best = (compile_puzzle(module, each, puzzle.target) for each in ("start", "better"))
+    score = puzzle.measure.take(best)
+    assert score < puzzle.measure.take(start)
+    if puzzle.bound:
+        assert puzzle.bound.score(start) <= score
+    assert [limit.words for limit in puzzle.limits if limit.take(best) > limit.most(start)] == []
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("name", [name for name in NAMES if PUZZLES[name].target != "cpu"])
+def test_a_puzzle_for_an_accelerator_is_one_for_the_cpu_too(name: str) -> None:
+    puzzle, module = PUZZLES[name], solution_of(name)
+    scores = [puzzle.measure.take(compile_puzzle(module, each, puzzle.instead)) for each in ("start", "better")]
+    assert puzzle.target.partition(":")[0] in TARGETS[1:]
+    if name == "softmax":
+        # Two reductions and two results: the CPU gains nothing, and says so.
+        assert scores[1] <= scores[0]
+    else:
+        assert scores[1] < scores[0]
+
+
+START = "\nbetter = start\n"
+
+WRONG = {
+    "softmax, as given": ("softmax", START, "`start` has 4; the best known is 2"),
+    "softmax, not stable": (
+        "softmax",
+        (
+            "def better(x):\n    p = jnp.exp(x * 3) / jnp.sum(jnp.exp(x * 3), axis=-1, keepdims=True)\n"
+            "    return p, -jnp.sum(p * jnp.log(p), axis=-1)\n"
+        ),
+        "the numbers are wrong",
+    ),
+    "softmax, overflowing": (
+        "softmax",
+        (
+            "def better(x):\n    p = jnp.exp(x + 70) / jnp.sum(jnp.exp(x + 70), axis=-1, keepdims=True)\n"
+            "    return p, -jnp.sum(p * jnp.log(jnp.maximum(p, 1e-30)), axis=-1)\n"
+        ),
+        "the numbers are wrong",
+    ),
+    "history, as given": ("history", START, "`start` has 33,818,709; the best known is"),
+    "history, written out": (
+        "history",
+        (
+            "def better(x):\n    states = [jnp.tanh(x[0])]\n    for row in x[1:]:\n"
+            "        states.append(jnp.tanh(row + 0.5 * states[-1]))\n    return jnp.stack(states)\n"
+        ),
+        "kernels in the program, and 8 are allowed",
+    ),
+    "attention, row by row": (
+        "attention",
+        "def better(q, k, v):\n    return jax.lax.map(lambda row: jax.nn.softmax(row @ k.T / 8.0) @ v, q)\n",
+        "launches, and 1,000 are allowed",
+    ),
+    "attention, large blocks": (
+        "attention",
+        (
+            "def better(q, k, v):\n    blocks = q.reshape(-1, 256, 64)\n"
+            "    return jax.lax.map(lambda rows: jax.nn.softmax(rows @ k.T / 8.0) @ v, blocks).reshape(q.shape)\n"
+        ),
+        "the best known is 270,504",
+    ),
+    "layer_norm, two sums": (
+        "layer_norm",
+        (
+            "def better(x, scale, shift):\n    m = x.mean(-1, keepdims=True)\n"
+            "    v = (x * x).mean(-1, keepdims=True) - m * m\n"
+            "    return (x - m) / jnp.sqrt(v + 1e-5) * scale + shift\n"
+        ),
+        "the best known is 6,313,984",
+    ),
+    "embedding, checked indices": (
+        "embedding",
+        "def better(table, ids):\n    return table[ids]\n",
+        "`start` has 17,039,360; the best known is 0",
+    ),
+    "embedding, one id for all": (
+        "embedding",
+        "def better(table, ids):\n    return jnp.broadcast_to(table[3], (32, 64))\n",
+        "the numbers are wrong",
+    ),
+    "narrow, too narrow": (
+        "narrow",
+        (
+            "def better(x, w, v):\n"
+            "    x, w, v = (each.astype(jnp.float8_e5m2).astype(jnp.bfloat16) for each in (x, w, v))\n"
+            "    return jnp.dot(jax.nn.gelu(x @ w), v, preferred_element_type=jnp.float32)\n"
+        ),
+        "the numbers are wrong",
+    ),
+    "cache, not donated": (
+        "cache",
+        "def better(cache, row, position):\n    return jax.lax.dynamic_update_slice(cache, row[None], (position, 0))\n",
+        "the best known is 1,028",
+    ),
+    "cache, donated and selected": (
+        "cache",
+        "better = jax.jit(start, donate_argnums=0)\n",
+        "the best known is 1,028",
+    ),
+    "sharded, as given": ("sharded", START + "SPECS = START\n", "the best known is"),
+    "sharded, held whole": (
+        "sharded",
+        START + "SPECS = (P(), P(), P())\n",
+        "bytes of arguments on each device, and 4,325,376 are allowed",
+    ),
+    "sharded, no specs": (
+        "sharded",
+        START + "SPECS = 3\n",
+        "`SPECS` is 3, and a tuple of 3 PartitionSpecs is asked for",
+    ),
+    "hoist, in the other order": (
+        "hoist",
+        (
+            "def better(xs, w, v):\n"
+            "    return jax.lax.scan(lambda s, r: (jnp.tanh(s + r), None), jnp.zeros(256), xs @ (w @ v))[0]\n"
+        ),
+        "the best known is 2,105,408",
+    ),
+    "remat, all of it": (
+        "remat",
+        "def better(weights, x):\n    return list(jax.grad(jax.checkpoint(loss))(weights, x))\n",
+        "the best known is 8,388,608",
+    ),
+    "a callback": (
+        "embedding",
+        (
+            "import numpy as np\ndef better(table, ids):\n"
+            "    return jax.pure_callback(lambda t, i: np.asarray(t)[np.asarray(i)], "
+            "jax.ShapeDtypeStruct((32, 64), jnp.float32), table, ids)\n"
+        ),
+        "a callback takes the work back to Python",
+    ),
+    "another shape": (
+        "hoist",
+        "def better(xs, w, v):\n    return xs\n",
+        "it returns f32[32,256], and f32[256] is asked for",
+    ),
+    "examples that were changed": (
+        "cache",
+        "EXAMPLE = (shape(1, 1),) * 3\nbetter = start\n",
+        "the best known is 1,028",
+    ),
+    "a start that was changed": (
+        "hoist",
+        "def start(xs, w, v):\n    return xs[0] * 0\ndef better(xs, w, v):\n    return xs[0] * 0\n",
+        "the numbers are wrong",
+    ),
+}
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("what", WRONG)
+def test_an_answer_that_is_slower_or_wrong_fails_and_is_told_what_it_runs(
+    what: str, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    name, answer, said = WRONG[what]
+    verdict = mark(plant(f"puzzles/{name}", tmp_path, answer), sandbox)
+    bad = [remark for remark in verdict.remarks if not remark.good]
+    assert (verdict.verdict, len(bad)) == ("wrong", 1)
+    assert said in bad[0].text
+    assert bad[0].text.startswith(str(tmp_path))
+    if "the best known" in said:
+        assert bad[0].lines != ()
+
+
+RIGHT = {
+    "embedding": "def better(table, ids):\n    return table.at[ids].get(mode='clip', wrap_negative_indices=False)\n",
+    "narrow": (
+        "@jax.jit\ndef better(x, w, v):\n    h = jax.nn.gelu(x.astype('bfloat16') @ w.astype('bfloat16'))\n"
+        "    return jax.lax.dot(h, v.astype('bfloat16'), preferred_element_type='float32')\n"
+    ),
+    "hoist": (
+        "def better(xs, w, v):\n    rows = jax.vmap(lambda row: (row @ w) @ v)(xs)\n"
+        "    return jax.lax.fori_loop(0, 32, lambda at, state: jnp.tanh(state + rows[at]), jnp.zeros(256))\n"
+    ),
+}
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("name", RIGHT)
+def test_another_program_with_the_same_score_is_right(name: str, sandbox: Sandbox, tmp_path: Path) -> None:
+    verdict = mark(plant(f"puzzles/{name}", tmp_path, RIGHT[name]), sandbox)
+    assert [remark.text for remark in verdict.remarks if not remark.good] == []
+    assert verdict.verdict == "right"
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_who_is_better_than_the_best_known_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
+    pieces = """
+def better(weights, x):
+    gradients = [jax.grad(loss)(weights, rows) for rows in jnp.split(x, 2)]
+    gradients[1:] = [jax.lax.optimization_barrier(gradients[1])]
+    return jax.tree.map(jnp.add, *gradients)
+"""
+    loop = """
+def better(weights, x):
+    def turn(total, rows):
+        return jax.tree.map(jnp.add, total, jax.grad(loss)(weights, rows)), None
+    return jax.lax.scan(turn, [jnp.zeros_like(w) for w in weights], x.reshape(2, -1, 64))[0]
+"""
+    verdicts = [
+        mark(plant("puzzles/remat", tmp_path / str(at), each), sandbox) for at, each in enumerate((pieces, loop))
+    ]
+    for verdict in verdicts:
+        for remark in verdict.remarks:
+            assert remark.good == ("better than the best" in remark.text or "score" not in remark.text), remark.text
+
+
+def test_without_the_compiler_a_puzzle_is_scored_on_the_cpu_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved = BY_KEY["puzzles/narrow"]
+    folder = solved.folder / "solutions"
+    find = targets.find
+    monkeypatch.setattr(targets, "find", lambda name: find(name) if name == "cpu" else _Missing())
+    submission = Submission(type(solved)(solved.phase, solved.name, folder, solved.folder))
+    remarks = [*check_puzzles.check(submission)]
+    assert all(remark.good for remark in remarks)
+    assert any(r.text == "scored on the CPU, since the TPU v5e compiler is missing here: no plugin" for r in remarks)
+    assert ", CPU. " in remarks[-1].text
+
+
+class _Missing:
+    obstacle = "no plugin"

@@ -1,0 +1,151 @@
+"""A file is marked as it is saved, in a terminal and in a pipe, and a warm process sees the file as it is now."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from planting import BY_KEY, copy_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pty = pytest.importorskip("pty")
+
+PATIENCE = 120.0
+
+
+class Learner:
+    """Somebody in front of a terminal that watches.
+
+    Args:
+        folder: The folder of the exercises.
+        asked: What is watched.
+        environment: Variables that differ.
+    """
+
+    def __init__(self, folder: Path, asked: str, **environment: str) -> None:
+        self._ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "xla_inspect.main", "--watch", asked, "--exercises", str(folder)]
+        self.process = subprocess.Popen(
+            command,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": "1", **environment},
+        )
+        os.close(theirs)
+        os.set_blocking(self._ours, False)
+        self.seen = ""
+
+    def wait_for(self, *texts: str) -> str:
+        """Return what the screen showed since the last time, once all of these texts stand in it."""
+        end = time.monotonic() + PATIENCE
+        shown = ""
+        while time.monotonic() < end:
+            shown += self._read()
+            words = " ".join(shown.split())
+            if all(text in words for text in texts):
+                self.seen += shown
+                return shown
+            time.sleep(0.1)
+        raise AssertionError(shown)
+
+    def type(self, text: str) -> None:
+        """Type a line."""
+        os.write(self._ours, f"{text}\n".encode())
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C: all processes of the session get the signal, as from a terminal."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+    def _read(self) -> str:
+        try:
+            return os.read(self._ours, 100_000).decode(errors="replace")
+        except (BlockingIOError, OSError):
+            return ""
+
+
+@pytest.fixture(name="folder")
+def copied(tmp_path: Path) -> Path:
+    return copy_all(tmp_path)
+
+
+@pytest.fixture(name="learner")
+def watching(folder: Path) -> Iterator[Learner]:
+    learner = Learner(folder, "jaxpr")
+    yield learner
+    learner.close()
+
+
+def test_a_file_is_marked_as_it_is_saved_and_the_next_one_is_gone_on_with(folder: Path, learner: Learner) -> None:
+    primitives, follow = (BY_KEY[f"jaxpr/{name}"] for name in ("primitives", "follow"))
+    file = folder / "jaxpr" / "primitives.py"
+    shown = learner.wait_for("not yet written: ", "waits for count", "0 of ", "to end, and Enter.")
+    assert "\x1b[2J" in shown
+    assert str(file) in shown.replace("\r\n", " ").replace(" ", "") or "primitives.py" in shown
+    file.write_text(f"{file.read_text(encoding='utf-8')}\ndef count(jaxpr):\n    return {{}}\n", encoding="utf-8")
+    learner.wait_for("wrong", "WRONG: ", "--hint jaxpr/primitives", "to end, and Enter.")
+    # The line that is shown is that of the file as it is now, not as the process saw it first.
+    broken = "\n\n\n\ndef count(jaxpr):\n    return jaxpr.nothing\n"
+    file.write_text(file.read_text(encoding="utf-8") + broken, encoding="utf-8")
+    learner.wait_for("AttributeError", "return jaxpr.nothing", "to end, and Enter.")
+    learner.type("h")
+    learner.wait_for("jaxpr/primitives: hint 1 of 3", " ".join(primitives.hints[0].split())[:40])
+    # As an editor does that puts a new file in the place of the old one.
+    beside = file.with_suffix(".new")
+    shutil.copy(primitives.solution, beside)
+    beside.replace(file)
+    learner.wait_for("right", "Learnt: ", "1 of ", f"follow.py: {follow.title}", "to end, and Enter.")
+    learner.type("n")
+    learner.wait_for("from_jaxpr", "not yet written", "to end, and Enter.")
+    learner.type("q")
+    assert learner.process.wait(30) == 0
+
+
+def test_when_all_are_right_it_ends_and_says_where_to_go_on(folder: Path, learner: Learner) -> None:
+    learner.wait_for("to end, and Enter.")
+    for name, following in (("primitives", "follow"), ("follow", "from_jaxpr"), ("from_jaxpr", "")):
+        shutil.copy(BY_KEY[f"jaxpr/{name}"].solution, folder / "jaxpr" / f"{name}.py")
+        learner.wait_for("right", f"{following}.py" if following else "xla-inspect report FILE.py:FUNCTION")
+    assert learner.process.wait(30) == 0
+
+
+def test_an_interrupt_ends_it_with_its_status_and_no_traceback(learner: Learner) -> None:
+    learner.wait_for("to end, and Enter.")
+    learner.interrupt()
+    shown = learner.wait_for("0 of ")
+    assert learner.process.wait(30) == 130
+    assert "Traceback" not in learner.seen + shown
+
+
+def test_a_terminal_without_escapes_gets_none(folder: Path) -> None:
+    learner = Learner(folder, "basics/mlp", TERM="dumb")
+    try:
+        assert "\x1b" not in learner.wait_for("basics/mlp: Write a two-layer", "to end, and Enter.")
+    finally:
+        learner.close()
+
+
+def test_a_file_that_is_gone_and_comes_back_is_marked_again(folder: Path, learner: Learner) -> None:
+    learner.wait_for("to end, and Enter.")
+    file = folder / "jaxpr" / "primitives.py"
+    text = file.read_text(encoding="utf-8")
+    file.unlink()
+    time.sleep(1)
+    file.write_text(text + "\n\ndef broken(:\n", encoding="utf-8")
+    learner.wait_for("Python cannot read this", "to end, and Enter.")
