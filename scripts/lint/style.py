@@ -10,6 +10,7 @@ no notebook; so they are here. Spelling is checked by `typos`, numbers by `typed
 * A line of a paragraph or of a list holds one sentence, whole. A bold title with its full stop may stand in front.
 * A word of speed has a figure beside it, in the same sentence or the one before or after: a number, a computed value.
 * A term has the form of its entry in `docs/glossary.md`; `style.toml` lists what else is said for some, which is wrong.
+* The field's own words: `style.toml` lists plain ones that no compiler's text has, each with what is said instead.
 
 What is right all the same stands in `style.toml`: the words around it, and the reason.
 """
@@ -223,6 +224,10 @@ def _find_terms(line: _Line, allowed: tuple[str, ...]) -> Iterator[tuple[int, st
         for word in pattern.finditer(line.prose):
             if word[0] != right and not _is_allowed(line, word, allowed):
                 yield line.number, f"{word[0]!r}: the glossary says {right!r}"
+    for pattern, right in _read_words():
+        for word in pattern.finditer(line.prose):
+            if not _is_allowed(line, word, allowed):
+                yield line.number, f"{word[0]!r}: say {right}"
 
 
 def _is_allowed(line: _Line, word: re.Match[str], allowed: tuple[str, ...]) -> bool:
@@ -253,6 +258,13 @@ def _read_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
     for wrong, right in _read_rules()["terms"].items():
         patterns.append((re.compile(rf"\b{wrong}\b", re.IGNORECASE), right))
     return tuple(patterns)
+
+
+@cache
+def _read_words() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return what finds words that nobody says of a program, with what is said."""
+    words: dict[str, str] = _read_rules()["words"]
+    return tuple((re.compile(rf"\b(?:{wrong})\b", re.IGNORECASE), right) for wrong, right in words.items())
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chapters import capture_text
 from xla_inspect.analysis import list_kernels
 from xla_inspect.plural import plural
-from xla_inspect.report import figure, sparkline, title
+from xla_inspect.report import figure, markdown, sparkline, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -84,7 +84,9 @@ def _optimized(capture: Capture) -> str:
 
 def _memory(capture: Capture) -> str:
     memory = capture.memory
-    return f"{memory.arguments + memory.outputs - memory.aliased:,} bytes in and out, {memory.temporaries:,} between"
+    kept = markdown.size(memory.arguments + memory.outputs - memory.aliased)
+    between = markdown.size(memory.temporaries) if memory.temporaries else "none"
+    return f"{kept} in and out, {between} between"
 
 
 def _code(capture: Capture) -> str:

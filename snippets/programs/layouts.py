@@ -35,7 +35,7 @@ def sum_transposed(x: jax.Array) -> jax.Array:
 
 def sum_after_transposing(x: jax.Array) -> jax.Array:
     """Return the sum of all elements, after the transpose lies in memory row by row."""
-    rows = with_layout_constraint(x.T, Layout((0, 1)))
+    rows: jax.Array = with_layout_constraint(x.T, Layout((0, 1)))
     return rows.sum()
 
 

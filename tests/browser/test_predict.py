@@ -126,8 +126,8 @@ def test_who_comes_first_to_home_is_offered_nothing(asked_context: BrowserContex
 
 
 STRANGE = {
-    "pages": {"asked/": {"title": "<img src=x onerror=alert(1)>"}, "//evil.example/": {"title": "E"}},
-    "last": {"page": "//evil.example/"},
+    "pages": {"asked/": {"title": "<img src=x onerror=alert(1)>"}, "https://evil.example/": {"title": "E"}},
+    "last": {"page": "https://evil.example/"},
 }
 
 

@@ -79,7 +79,7 @@ TASKS = [
     ),
     Task(
         "What does each pass do to a program?",
-        ("#explorer-", "explorer/#explorer-", "pipeline/#explorer-"),
+        ("#explorer-", "explorer/#explorer-attention", "pipeline/#explorer-"),
         (
             (Click("Step through the passes"),),
             (Click("Explorer"),),
@@ -128,7 +128,7 @@ TASKS = [
     ),
     Task(
         "What becomes of attention on an H100, pass by pass?",
-        ("explorer/#explorer-", "gallery/#explorer-attention"),
+        ("explorer/#explorer-attention", "gallery/#explorer-attention"),
         ((Click("Explorer"),), (Click("Gallery"), Click("Attention|[Aa]ttention"), Click("Open the explorer"))),
         needs="[data-explorer='attention'] [role=listbox], [data-explorer] [role=listbox]:has-text('priority-fusion')",
     ),
@@ -151,7 +151,7 @@ def find(page: Page, says: str) -> Locator:
     Raises:
         AssertionError: There is none.
     """
-    exactly = re.compile(rf"^\s*(?:{says})\s*$")
+    exactly = re.compile(rf"^\s*(?:{says})\s*$", re.IGNORECASE)
     for kind in ("link", "button"):
         shown = page.get_by_role(kind, name=exactly)
         for each in shown.all():

@@ -38,6 +38,11 @@ def test_the_first_use_of_each_term_and_each_opcode_is_a_link_to_its_entry(asked
     ]
 
 
+def test_a_term_can_be_told_from_the_text_around_it_without_colour(asked_page: Page) -> None:
+    lines = asked_page.eval_on_selector_all("a.term", "all => all.map(one => getComputedStyle(one).textDecorationLine)")
+    assert set(lines) == {"underline"}
+
+
 def test_hovering_shows_one_sentence_that_the_pointer_can_reach_and_that_stays(asked_page: Page) -> None:
     term(asked_page).hover()
     tip(asked_page).wait_for()

@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = ("Understand", "Beyond the compiler", "Use it well")
 HELD_BACK = {"questions.md"}  # a list of answers, each with its own listing
 LEAST_EXERCISES = 2
+LEAST_QUESTIONS = 3
+QUESTION = re.compile(r'id="(predict-[^"]+)"')
 
 
 class _Nav(yaml.SafeLoader):
@@ -77,10 +79,9 @@ def test_a_chapter_has_exercises_whose_answers_are_executed(page: Path) -> None:
     assert [answer for answer in answers if not re.search(r"exec=|check=|`= ", answer)] == []
 
 
-def test_a_chapter_that_shows_a_gpu_says_what_autotuning_would_change(page: Path) -> None:
-    html = render(page)
-    prose = re.sub(r"<pre\b.*?</pre>|<p class=\"stamp\">.*?</p>|<[^>]*>", " ", html, flags=re.DOTALL)
-    assert "H100" not in prose or re.search(r"autotun", prose, re.IGNORECASE)
+def test_a_chapter_that_shows_a_gpu_says_at_its_foot_that_nothing_was_tuned(page: Path) -> None:
+    text, _, foot = render(page).partition('<p class="made">')
+    assert "H100" not in re.sub(r"<[^>]*>", " ", text) or not foot or "autotuning off" in foot
 
 
 def test_every_section_of_a_chapter_has_an_address_that_its_title_may_outlive(page: Path) -> None:
@@ -92,3 +93,25 @@ def test_every_section_of_a_chapter_has_an_address_that_its_title_may_outlive(pa
 
 def test_a_chapter_ends_with_what_to_read_next(page: Path) -> None:
     assert re.findall(r"^## (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)[-1] == "Next"
+
+
+def test_a_chapter_asks_before_it_shows(page: Path) -> None:
+    """What a question leads to stands below it, or in the section that the question stands in."""
+    html = render(page)
+    questions = [*QUESTION.finditer(html)]
+    assert len({found[1] for found in questions}) >= LEAST_QUESTIONS
+    late = []
+    for found in questions:
+        see = re.search(r'<a href="#([^"]+)">See what the compiler did</a>', html[found.end() :])
+        section = max([0, *(head.start() for head in re.finditer(r"<h[23]\b", html[: found.start()]))])
+        if see is None or html.find(f'id="{see[1]}"') < section:
+            late.append(f"{found[1]} leads up to #{see[1] if see else ''}")
+    assert late == []
+
+
+def test_a_chapter_ends_with_the_command_for_the_readers_own_code(page: Path) -> None:
+    sections = re.findall(r'<h2 id="([^"]+)"', render(page))
+    assert sections[-2:-1] == ["own-code"]
+    ending = render(page).partition('<h2 id="own-code"')[2]
+    assert "xla-inspect" in re.sub(r"<[^>]*>", "", ending)
+    assert re.search(r'href="[^"]*your-code', ending)

@@ -13,7 +13,6 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -248,13 +247,13 @@ def swap_targets(*arguments: Any, **named: Any) -> Captures:  # noqa: ANN401 - t
 
 
 def list_others(run: Run, statement: ast.stmt) -> Iterator[dict[str, object]]:
-    """Yield other values for what a statement uses of a page, one name at a time."""
-    used = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    """Yield other values for what decides about the answers of a statement, one name at a time."""
+    deciding = [expression for call in list_calls(statement) for _, expression in list_deciding(call)]
+    used = {node.id for expression in deciding for node in ast.walk(expression) if isinstance(node, ast.Name)}
     for name in sorted(used & run.names.keys()):
-        value = run.names[name]
-        if not callable(value) and not isinstance(value, ModuleType):
-            yield {name: alter(value)}
-            yield {name: None}
+        yield {name: alter(run.names[name])}
+        # Without it, as where a package has something no longer.
+        yield {name: None}
 
 
 def alter(value: object) -> object:
@@ -329,7 +328,8 @@ print(prediction.ask_which("Which?", %s, see="#x"))
     [
         ("{target: len(found.runs) for target, found in one.items()}", 0, 0),
         ("{'a': 1, 'b': 2}", 1, 1),
-        ("{'a': 1, 'b': len(layer.__doc__)}", 1, 1),
+        ("{'a': 1, 'b': len(layer.__doc__)}", 1, 0),
+        ("{'a': 1, 'b': len('layer')}", 1, 1),
     ],
 )
 def test_a_key_that_nothing_decides_is_found(

@@ -15,8 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from livepage.publish.answers import remember
-from livepage.read import project
-from livepage.render import SAYS
+from livepage.read import SAYS, project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

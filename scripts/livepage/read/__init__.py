@@ -1,7 +1,7 @@
 """Read a page: what runs on it, what it says, where each line stands, and what its project adds."""
 
 from livepage.read.adapter import Adapter, Term, load_adapter
-from livepage.read.blocks import FENCE_MARK, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
+from livepage.read.blocks import FENCE_MARK, SAYS, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
 from livepage.read.sentences import (
     FENCE,
     LABELS,
@@ -23,6 +23,7 @@ __all__ = [
     "GARBAGE",
     "LABELS",
     "ONCE",
+    "SAYS",
     "VALUE",
     "VALUE_MARK",
     "WAITS",

@@ -37,6 +37,9 @@ VALUE_MARK = "livepage-value-"
 FENCE_MARK = "livepage"
 """The option of a fence that holds the number of its block."""
 
+SAYS = "Checked in this build: "
+"""How the claim of a check begins where it is read out or searched."""
+
 
 class Kind(StrEnum):
     """What a piece of a page is."""

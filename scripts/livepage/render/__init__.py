@@ -1,8 +1,7 @@
 """Render a page: each piece as HTML, its ids and links checked, and each dead link told with its line."""
 
 from livepage.render import html_output
-from livepage.render.check_marks import SAYS
 from livepage.render.link_lines import LineOfLink
 from livepage.render.live_page import Page
 
-__all__ = ["SAYS", "LineOfLink", "Page", "html_output"]
+__all__ = ["LineOfLink", "Page", "html_output"]

@@ -9,13 +9,12 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markdown.util import HTML_PLACEHOLDER_RE
 
+from livepage.read import SAYS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from markdown import Markdown
-
-SAYS = "Checked in this build: "
-"""How the claim of a check begins where it is read out or searched."""
 
 _CLAIM = re.compile(r'<section class="check" id="(?P<id>[^"]+)" popover><p class="claim">(?P<claim>.*?)</p>', re.DOTALL)
 # Output that ends with the caption of a picture which stands open.

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _UNTUNED = "Compiled without a GPU, so with autotuning off"
+# So many columns of so few characters beside the first stand next to each other on a phone.
+_FEW, _SHORT = 4, 9
+_TAG = re.compile(r"<[^>]*>")
 _CELL_BREAKS = str.maketrans({"|": "&#124;", "\n": " "})
 
 
@@ -61,13 +64,17 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: I
 def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bool = False) -> str:
     """Return a table as HTML that narrow screens show as one card a row, each cell under its column's title.
 
+    A table of few columns, all short but for the first, as numbers are, stays a table there.
+
     Args:
         header: Column titles, plain text.
         rows: Cells, HTML.
         formatted: Whether cells are Markdown, one line each, so that their links are checked and rewritten.
     """
     # The roles keep it a table for those who listen when CSS makes blocks of its parts.
-    titles = [escape(name) for name in header]
+    titles, rows = [escape(name) for name in header], [[*cells] for cells in rows]
+    short = len(header) <= _FEW and all(len(_TAG.sub("", cell)) <= _SHORT for cells in rows for cell in cells[1:])
+    kind = "cards few" if short else "cards"
     inside, cell_inside = (' markdown="block"', ' markdown="span"') if formatted else ("", "")
     head = "".join(f'<th role="columnheader"{cell_inside}>{name}</th>' for name in titles)
     body = "".join(
@@ -83,7 +90,7 @@ def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bo
         f'<thead role="rowgroup"{inside}><tr role="row"{inside}>{head}</tr></thead>'
         f'<tbody role="rowgroup"{inside}>{body}</tbody>'
     )
-    return f'<div class="cards"{inside}><table role="table"{inside}>{parts}</table></div>\n'
+    return f'<div class="{kind}"{inside}><table role="table"{inside}>{parts}</table></div>\n'
 
 
 def size(number: int) -> str:

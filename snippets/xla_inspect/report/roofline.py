@@ -92,10 +92,10 @@ def _picture(drawn: Sequence[Launched], hardware: Hardware, target: str) -> str:
     )
     start = 10.0**across.low
     up = Scale.over([*map(_rate, drawn), *tops, hardware.bandwidth * start], HEIGHT - BOTTOM, TOP)
-    lines = [*_axes(across, up), *_roofs(list(roofs.values()), hardware, across, up)]
+    lines = [*_axes(across, up), *_dots(drawn, across, up), *_roofs(list(roofs.values()), hardware, across, up)]
     names = ", ".join(f"{roof.name} {format_amount(roof.rate)} operations a second" for roof in roofs.values())
     label = f"Roofline: memory {size_rate(hardware.bandwidth)}{', ' if names else ''}{names}. {len(drawn)} launches."
-    return svg("".join([*lines, *_dots(drawn, across, up)]), label, (WIDTH, HEIGHT), kind=lane(target))
+    return svg("".join(lines), label, (WIDTH, HEIGHT), kind=lane(target))
 
 
 def size_rate(bandwidth: float) -> str:

@@ -107,3 +107,11 @@ def test_numbers_and_text_are_shown_for_reading(site: Site) -> None:
     site.write({"docs/shown.md": "# A\n\n`= 1234567` `= True` `= 0.5` `= 'plain'` `= (1, 2)`\n"})
     assert site.build() == []
     assert re.findall(r'"value">(.*?)<', site.html("shown")) == ["1,234,567", "True", "0.5", "plain", "(1, 2)"]
+
+
+def test_a_value_that_stands_for_more_says_it_on_hover_and_focus(site: Site) -> None:
+    shown = 'class Size(str):\n    exact = "65,536 bytes & more"'
+    site.write({"docs/a.md": f'# A\n\n```python exec="on"\n{shown}\n```\n\nIt takes `= Size("64 KiB")`, `= 1`.\n'})
+    assert site.build() == []
+    said = '<span class="value" data-exact="65,536 bytes &amp; more" tabindex="0">64 KiB</span>, <span class="value">1<'
+    assert said in site.html("a")

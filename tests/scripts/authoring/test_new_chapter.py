@@ -101,9 +101,7 @@ def test_a_chapter_stands_at_the_end_of_its_section() -> None:
 
 
 def test_a_section_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(
-        new_chapter.ChapterError, match="no section 'Extras' in its navigation; there are Understand, "
-    ):
+    with pytest.raises(new_chapter.ChapterError, match="no section 'Extras' in its navigation; there are Understand, "):
         new_chapter.add_entry("nav:\n  - Home: index.md\n", new_chapter.describe("A title"), "Extras")
 
 

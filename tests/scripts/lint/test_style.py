@@ -192,6 +192,41 @@ def test_a_term_that_is_not_written_as_in_the_glossary_is_found(find: Find, text
     assert what.endswith(f"the glossary says {right!r}")
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("The array is cut along its rows.", "is cut"),
+        ("The H100 cuts the contracted dimension.", "cuts the"),
+        ("Each product has its own kernel.", "Each product"),
+        ("It broadcasts, and the bias is stretched.", "stretched"),
+        ("The next pass takes it apart.", "takes it apart"),
+        ("It launches something else now.", "launches something else"),
+        ("The copy is gone.", "is gone"),
+        ("So much for paper.", "So much for"),
+        ("Jaxprs print otherwise.", "print otherwise"),
+    ],
+)
+def test_a_word_that_nobody_says_of_a_program_is_found(find: Find, text: str, wrong: str) -> None:
+    [(number, what)] = find(f"# Title\n\n{text}\n")
+    assert number == 3
+    assert what.startswith(f"{wrong!r}: say ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What goes to memory, and where to go on.",
+        "Run `product` and `cut`, and cut down the time.",
+        "It is a product of Google, and its production is cut short.",
+        "Between them lies a clean cut.",
+        "The last one has gone to the CPU.",
+        "They lie far apart.",
+    ],
+)
+def test_the_same_words_in_their_other_senses_pass(find: Find, text: str) -> None:
+    assert find(text) == []
+
+
 @pytest.mark.parametrize("text", ["StableHLO, XLA and `xla_dump_to`.", "All-reduce and live ranges.", "See xla.py."])
 def test_terms_as_in_the_glossary_and_names_of_files_pass(find: Find, text: str) -> None:
     assert find(text) == []
@@ -200,6 +235,6 @@ def test_terms_as_in_the_glossary_and_names_of_files_pass(find: Find, text: str)
 def test_words_that_may_stay_pass_and_the_same_word_elsewhere_does_not(
     find: Find, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules = {"allowed": {"docs/page.md": {"a fast path": "a name"}}, "terms": {}, "ordinary": []}
+    rules = {"allowed": {"docs/page.md": {"a fast path": "a name"}}, "terms": {}, "words": {}, "ordinary": []}
     monkeypatch.setattr(style, "_read_rules", lambda: rules)
     assert [line for line, _ in find("It has a fast path.\n\nIt is fast.\n")] == [3]

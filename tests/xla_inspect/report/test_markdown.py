@@ -54,3 +54,20 @@ def test_tabs_come_in_the_order_given() -> None:
 
 def test_a_table_shows_large_numbers_with_separators() -> None:
     assert "| 1,234,567 |" in markdown.table(["n"], [[1234567]], numbers=[0])
+
+
+def test_a_table_of_few_short_columns_stays_a_table_on_a_phone() -> None:
+    assert 'class="cards few"' in markdown.cards(["what", "CPU", "H100"], [["a long line of words", "12", "<b>3</b>"]])
+    assert 'class="cards"' in markdown.cards(["what", "CPU"], [["a", "a cell of some length"]])
+    assert 'class="cards"' in markdown.cards(list("abcde"), [["1"] * 5])
+
+
+def test_a_size_in_a_table_says_its_bytes() -> None:
+    assert markdown.size(65536) == '<span class="size" data-exact="65,536 bytes" tabindex="0">64 KiB</span>'
+    assert 'data-exact="1 byte"' in markdown.size(1)
+    assert render(markdown.table(["a"], [[markdown.size(1536)]])).count('data-exact="1,536 bytes"') == 1
+
+
+def test_the_tag_of_what_was_not_tuned_says_why() -> None:
+    assert ">untuned</span>" in markdown.untuned()
+    assert "autotuning off" in markdown.untuned()

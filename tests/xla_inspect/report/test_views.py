@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from chapters import line_history, stage_picture
 from xla_inspect.captured import Captures
-from xla_inspect.report import timeline, views
+from xla_inspect.report import markdown, timeline, views
 
 
 def test_a_target_that_is_missing_keeps_its_tab_and_says_why(captures: Captures) -> None:
@@ -28,6 +28,8 @@ def test_the_drawing_counts_what_the_captures_hold(captures: Captures) -> None:
     for capture in captures.values():
         assert f"<b>{len(capture.runs):,}</b> runs" in shown
         assert f"<b>{capture.module.instruction_count():,}</b> instructions" in shown
+        temporaries = capture.memory.temporaries
+        assert f"in and out, {markdown.size(temporaries) if temporaries else 'none'} between" in shown
 
 
 def test_the_short_listing_hides_metadata_and_the_folded_one_keeps_it(captures: Captures) -> None:
