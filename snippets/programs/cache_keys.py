@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,7 @@ SETTINGS = {
 }
 
 
-def compile_as(text: str, *, name: str = "step", table: float = 1.0, **options: object) -> None:
+def compile_as(text: str, *, name: str = "step", table: float = 1.0, **options: str) -> None:
     """Compile a function that is given as text, as a new process would find it.
 
     Args:
@@ -26,9 +27,9 @@ def compile_as(text: str, *, name: str = "step", table: float = 1.0, **options: 
         table: The value in an array that it closes over.
         options: What `compile` is told.
     """
-    scope = {"jax": jax, "jnp": jnp, "TABLE": np.full((64, 64), table, np.float32)}
+    scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "TABLE": np.full((64, 64), table, np.float32)}
     exec(text, scope)  # noqa: S102 - one of the texts below
-    jax.jit(scope[name]).lower(X).compile(options or None)  # type: ignore[arg-type]  # names to values
+    jax.jit(scope[name]).lower(X).compile(options or None)
 
 
 STEP = "def step(x):\n    return jnp.tanh(x @ TABLE)\n"

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 @jax.jit
 def work(x: jax.Array) -> jax.Array:
     """Return x after many matmuls by itself, which takes a good part of a second on any CPU."""
-    return jax.lax.fori_loop(0, 200, lambda _, y: jnp.tanh(y @ x), x)
+    done: jax.Array = jax.lax.fori_loop(0, 200, lambda _, y: jnp.tanh(y @ x), x)
+    return done
 
 
 def dispatched() -> list[tuple[str, bool]]:

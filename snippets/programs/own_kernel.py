@@ -30,7 +30,7 @@ def fused(x: jax.Array) -> jax.Array:
 def call_kernel(x: jax.Array, **options: Any) -> jax.Array:  # noqa: ANN401 - as pallas_call has them
     """Return the GELU of x by the kernel, over blocks of 128 rows."""
     block = pl.BlockSpec((ROWS, x.shape[1]), lambda row: (row, 0))
-    return pl.pallas_call(
+    called: jax.Array = pl.pallas_call(
         gelu_kernel,
         out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
         grid=(x.shape[0] // ROWS,),
@@ -38,6 +38,7 @@ def call_kernel(x: jax.Array, **options: Any) -> jax.Array:  # noqa: ANN401 - as
         out_specs=block,
         **options,
     )(x)
+    return called
 
 
 def between(x: jax.Array) -> jax.Array:
@@ -87,7 +88,7 @@ def compile_all(device: jax.Device, functions: tuple[Callable[[jax.Array], jax.A
                 made[function.__name__]["error"] = str(error).splitlines()[0]
                 continue
             cost = compiled.cost_analysis() or {}
-            made[function.__name__].update(hlo=strip_tables(compiled.as_text()), flops=cost.get("flops"))
+            made[function.__name__].update(hlo=strip_tables(compiled.as_text() or ""), flops=cost.get("flops"))
     return made
 
 

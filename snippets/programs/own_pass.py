@@ -86,7 +86,7 @@ def _compile(target: str) -> dict[str, Any]:
     made: dict[str, Any] = {
         "names": [text.split()[1].rstrip(",") for text in seen],
         "before": strip_tables(next(text for text in seen if "jit_layer" in text[:40])),
-        "after": strip_tables(compiled.as_text()),
+        "after": strip_tables(compiled.as_text() or ""),
     }
     if target == "cpu":
         import jax.numpy as jnp

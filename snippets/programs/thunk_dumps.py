@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MADE, AFTER = "thunk_sequence.txt", "thunk_sequence_after_thunk_passes.txt"
-FEW = {"xla_gpu_graph_min_graph_size": 1}
-NONE = {"xla_gpu_enable_command_buffer": ""}
+FEW: dict[str, str | int] = {"xla_gpu_graph_min_graph_size": 1}
+NONE: dict[str, str | int] = {"xla_gpu_enable_command_buffer": ""}
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, str | int]]] = {
     "mlp": (mlp.mlp, mlp.EXAMPLE, {}),
     "mlp, from one kernel on": (mlp.mlp, mlp.EXAMPLE, FEW),
