@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
     from xla_inspect.terminal import Paper
 
-YES, NO = "yes", "no"
+YES = "yes"
+"""A choice of questions that ask whether something is so."""
+
+NO = "no"
+"""The other choice."""
 
 
 class Forecast:
