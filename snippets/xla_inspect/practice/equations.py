@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MEANINGS = {
     "add": "adds element by element",
-    "broadcast_in_dim": "repeats along new or stretched dimensions",
+    "broadcast_in_dim": "repeats along new dimensions or those of size one",
     "convert_element_type": "changes the element type",
     "copy": "copies",
     "copy_p": "copies",
