@@ -102,7 +102,7 @@ def make_folder(folder: Path) -> None:
 
 
 def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
-    """Print what a compile leaves: written to the reader's folder, or to one that goes away."""
+    """Print what a compile leaves: written to the reader's folder, or to a temporary one."""
     from xla_inspect.practice import models
 
     paper.heading(f"3.1 The dump, {title(target.name)}")

@@ -147,8 +147,8 @@ def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
     forecast.reveal(
         said,
         matmuls[0],
-        "backwards, a matmul takes one more for each operand whose gradient is asked for, and nobody asked for that "
-        "of x.",
+        "backwards, a matmul takes one more for each operand whose gradient is asked for, and that of x is "
+        "not asked for.",
     )
     paper.say(
         "A bias was broadcast over the batch, so its gradient is a reduction over it; a maximum passes the gradient "
