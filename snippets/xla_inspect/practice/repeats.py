@@ -77,7 +77,7 @@ LARGE = models.shape(1024, 256)
 
 
 def gathered(x: jax.Array) -> jax.Array:
-    """Return x, and twice a multiple of it."""
+    """Return x plus multiples of it, one for each second turn of a loop."""
     total = x
     for turn in range(4):
         if turn % 2:
