@@ -86,7 +86,7 @@ def test_a_page_is_described_for_whoever_links_to_it(site: Site, page_path: str)
     assert found["og:description"] == found["description"]
     assert found["og:title"] in {
         re.findall(r"<h1[^>]*>([^<]*)", text)[0].strip(),
-        *re.findall(r"<title>(.*?) - ", text),
+        *re.findall(r"<title>(.*?)(?: - .*)?</title>", text),
     }
 
 

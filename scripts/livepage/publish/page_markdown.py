@@ -138,7 +138,8 @@ def _plain(lines: Iterable[str], link: Callable[[str], str]) -> list[str]:
             out += ["", f"**{_name(box)}**", "", *_plain((row[4:] for row in waiting[at:end]), link), ""]
             at = end
         elif heading := _HEADING.match(line):
-            out += [f'<a id="{heading["id"]}"></a>', "", heading["title"]]
+            title = _LINK.sub(lambda match: _lead(match, link), heading["title"])
+            out += [f'<a id="{heading["id"]}"></a>', "", title]
         else:
             # What a script of the page reads is not in its text.
             line = _HASH.sub(lambda match: _lead_to_page(match[0]), _move_id(line))

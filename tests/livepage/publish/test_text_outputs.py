@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conftest import Site
 
 ROOT = Path(__file__).resolve().parents[3]
-HOME = "# Home\n\n## Way { #way }\n\nThe [way](deep/fusion.md#kinds).\n"
+HOME = "# Home\n\n## The [way](deep/fusion.md) { #way }\n\nThe [way](deep/fusion.md#kinds).\n"
 PAGE = """
     ---
     description: What this page is about.
@@ -94,7 +94,7 @@ def test_links_lead_from_one_text_to_the_other_and_to_its_anchors(built: Site) -
     assert '<a id="kinds"></a>\n\n## Kinds\n' in text
     assert '* <a id="A01"></a>An entry.' in text
     assert read(built, "index.md") == (
-        '# Home\n\n<a id="way"></a>\n\n## Way\n\nThe [way](deep/fusion/index.md#kinds).\n'
+        '# Home\n\n<a id="way"></a>\n\n## The [way](deep/fusion/index.md)\n\nThe [way](deep/fusion/index.md#kinds).\n'
     )
 
 
