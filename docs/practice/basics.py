@@ -170,7 +170,7 @@ pairs()
 #     return jnp.mean((mlp(params, x) - y) ** 2)
 # ```
 #
-# `params` is a named tuple of four arrays, a *pytree*: JAX takes it apart and puts it together again wherever it stands.
+# `params` is a named tuple of four arrays, a *pytree*: JAX flattens it into its arrays and builds it again wherever it stands.
 
 # %%
 params = init(seed=0)

@@ -40,7 +40,7 @@ table(["category", "before", "after", "what changed"], categories(found.unoptimi
 
 # %% [markdown]
 # Look at the numbers that went down.
-# The negations are gone, one of two exponentials is gone, and most of what moves data.
+# The negations are removed, as are one of two exponentials and most of what moves data.
 # *Structure* went up: each fusion has parameters of its own.
 # The two transpositions, the difference and the sum with zero are not even in *before*: they end where StableHLO is turned into HLO.
 # The division is still there, but it divides one number a row, and `multiply` came in to apply that reciprocal to the others.

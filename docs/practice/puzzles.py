@@ -94,8 +94,8 @@ exercise("puzzles/sharded")
 # %% [markdown]
 # ## References { #references }
 #
-# * [JAX: rematerialization](https://docs.jax.dev/en/latest/gradient-checkpointing.html)
-# * [JAX: sharded computation](https://docs.jax.dev/en/latest/sharded-computation.html)
+# * [JAX: rematerialization](https://docs.jax.dev/en/latest/301/remat.html)
+# * [JAX: sharded computation](https://docs.jax.dev/en/latest/201/sharding.html)
 # * [XLA: operation semantics](https://openxla.org/xla/operation_semantics)
 #
 # ## Next { #next }

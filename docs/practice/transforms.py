@@ -152,7 +152,7 @@ assert texts[0] == texts[1]
 # A gradient for each example, which frameworks without `vmap` find hard.
 #
 # **Predict.** `jax.grad` of the mean loss sums over the examples.
-# Which matmuls have to change when the sum goes away?
+# Which matmuls have to change when nothing is summed over examples?
 
 # %% open="Primitives of the gradient, and of a gradient for each example"
 each = jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))
@@ -163,7 +163,7 @@ table(
 
 # %% [markdown]
 # The number of matmuls stays.
-# Those that made the gradients of the weights were summing over examples; now the examples are a *batch dimension* of the matmul, and the sum over them (`reduce_sum`, for the biases) is gone.
+# Those that made the gradients of the weights were summing over examples; now the examples are a *batch dimension* of the matmul, and the sum over them (`reduce_sum`, for the biases) is not computed.
 # What grows is memory: one gradient for each example.
 
 # %% check="As many matmuls, two of which sum over examples or have them as a batch; fewer sums; results larger by the number of examples."

@@ -18,6 +18,7 @@ from chapters import (
     opcode_rows,
     operation_marks,
     origin_graph,
+    overlap_picture,
     prediction,
     ratio_chart,
     recorded_runs,
@@ -27,6 +28,7 @@ from chapters import (
     shard_picture,
     stage_picture,
     tile_picture,
+    tuned_choices,
 )
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
 from chapters.element_order import pad_shape, place_element, share_of_padding, weigh_orders
@@ -57,6 +59,7 @@ __all__ = [
     "opcode_rows",
     "operation_marks",
     "origin_graph",
+    "overlap_picture",
     "pad_shape",
     "place_element",
     "prediction",
@@ -71,5 +74,6 @@ __all__ = [
     "show_origins",
     "stage_picture",
     "tile_picture",
+    "tuned_choices",
     "weigh_orders",
 ]

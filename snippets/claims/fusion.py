@@ -32,7 +32,7 @@ def _one_kernel(captures: Captures) -> Finding:
 
 
 def layer_is_one_kernel() -> Finding:
-    """A product, a bias and a relu are one kernel."""
+    """A matmul, a bias and a relu are one kernel."""
     return _one_kernel(program("layer"))
 
 
@@ -69,7 +69,7 @@ def input_fusion() -> Finding:
 
 
 def output_fusion() -> Finding:
-    """What follows a matrix product is fused into it as an output fusion."""
+    """What follows a matmul is fused into it as an output fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         launched = len(list_kernels(capture))
@@ -87,7 +87,9 @@ def reduction_takes_its_consumer() -> Finding:
         taken = any("multiply" in fusion.opcodes[fusion.opcodes.index("reduce") :] for fusion in fusions)
         if capture.target == "h100":
             kinds = [kernel.fusion_kind for kernel in list_kernels(capture)]
-            expect(kinds == ["kInput", "kLoop"], f"the product is a kernel of its own, and the kernels are {kinds}")
+            expect(
+                kinds == ["kInput", "kLoop"], f"the multiplication is a kernel of its own, and the kernels are {kinds}"
+            )
         return taken, name_kernels(capture)
 
     return by_target(program("disputed", "sum(x) * scale"), look)
@@ -101,7 +103,7 @@ def scatter_is_output_fusion() -> Finding:
         expect("kOutput" not in kinds, "no target's scatter is of that kind")
         return "kOutput" in kinds, f"`{'`, `'.join(kinds)}`" if kinds else "the scatter is not fused"
 
-    expect(output_fusion().cases["tpu-v5e"].holds is True, "on the TPU a product makes a fusion of this kind")
+    expect(output_fusion().cases["tpu-v5e"].holds is True, "on the TPU a matmul makes a fusion of this kind")
     return by_target(program("disputed", "scatter"), look)
 
 
@@ -167,7 +169,10 @@ def all_in_registers() -> Finding:
         between = [capture.module.entry.by_name[kernel.name].shape for kernel in launched[:-1]]
         moved = moves[capture.target] = sum(shape.bytes for shape in between)
         if capture.target == "h100":
-            expect(moved > capture.module.entry.root.shape.bytes, "the parts take more memory than the product would")
+            expect(
+                moved > capture.module.entry.root.shape.bytes,
+                "the parts take more memory than the matmul's result would",
+            )
         return (
             not moved,
             f"{format_bytes(moved)} between kernels: {', '.join(f'`{shape.plain}`' for shape in between)}"

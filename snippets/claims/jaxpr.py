@@ -73,7 +73,7 @@ def _primitives(function: Callable[..., object], *example: object) -> list[str]:
 
 
 def grad_and_vmap() -> Finding:
-    """`grad` adds primitives for the way back, `vmap` adds a dimension and no product."""
+    """`grad` adds primitives for the way back, `vmap` adds a dimension and no matmul."""
 
     def loss(*arguments: jax.Array) -> jax.Array:
         return mlp.mlp(*arguments).sum()
@@ -88,7 +88,7 @@ def grad_and_vmap() -> Finding:
     added = Counter(wide) - Counter(_primitives(mlp.mlp, *mlp.EXAMPLE))
     expect(set(added) == {"broadcast_in_dim"}, f"vmap adds broadcasts and nothing else, and not {dict(added)}")
     wider = "f32[5,256,1024]" in str(jax.make_jaxpr(mapped)(batch, *weights))
-    evidence = f"{plural(once, 'product')}; {back} under `grad`; {many} under `vmap`, with one dimension more"
+    evidence = f"{plural(once, 'matmul')}; {back} under `grad`; {many} under `vmap`, with one dimension more"
     return only(back > once == many and wider, evidence)
 
 

@@ -84,7 +84,7 @@ def _labels(text: str) -> str:
 
 
 def tensor_cores() -> Finding:
-    """A product of float32 matrices runs on the tensor cores of an NVIDIA GPU."""
+    """A matmul of float32 matrices runs on the tensor cores of an NVIDIA GPU."""
     one = program("product", targets=("h100",))["h100"]
     code = "".join(piece.text for piece in one.code if piece.language == "ptx")
     instructions = sorted(set(MMA.findall(code)))
@@ -98,7 +98,7 @@ def tensor_cores() -> Finding:
 
 
 def systolic_array() -> Finding:
-    """On a TPU every product is mapped to the matrix unit."""
+    """On a TPU every matmul is mapped to the matrix unit."""
     x, w = product.EXAMPLE
     batch = [jax.ShapeDtypeStruct((4, *shape.shape), shape.dtype) for shape in (x, w)]
     outcomes = {}
@@ -112,13 +112,14 @@ def systolic_array() -> Finding:
         inner = [name for name in ("convolution", "dot", "multiply", "reduce") if opcodes[name]]
         outcomes[name] = (inner == ["convolution"], f"becomes `{'` and `'.join(inner)}`")
     expect(
-        outcomes["a matrix with a vector"][1] == "becomes `multiply` and `reduce`", "products of elements and their sum"
+        outcomes["a matrix with a vector"][1] == "becomes `multiply` and `reduce`",
+        "multiplications of elements and a reduction",
     )
     return cases(outcomes)
 
 
 def vector() -> jax.ShapeDtypeStruct:
-    """Return the shape of a vector that the left matrix of the product can be multiplied with."""
+    """Return the shape of a vector that the left operand of the matmul can be multiplied with."""
     return jax.ShapeDtypeStruct((product.EXAMPLE[0].shape[1],), jnp.float32)
 
 

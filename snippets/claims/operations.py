@@ -53,7 +53,7 @@ def number_of_opcodes(claimed: int) -> Finding:
 def has_matmul() -> Finding:
     """MatMul, Conv and Reduce are operations of HLO."""
     named = {"matmul", "conv", "reduce"}
-    expect({"dot", "convolution"} <= opcodes(), "products are `dot`, and the other is spelled out")
+    expect({"dot", "convolution"} <= opcodes(), "matmuls are `dot`, and the other is spelled out")
     near = sorted(opcodes() & {"convolution", "dot", "reduce"})
     return only(named <= opcodes(), f"the opcodes are `{'`, `'.join(near)}`")
 
@@ -129,7 +129,7 @@ def mean_is_a_reduction() -> Finding:
     texts = {function.__name__: jax.jit(function).lower(x).as_text() for function in (jnp.sum, jnp.mean, jnp.max)}
     reduced = [name for name, text in texts.items() if "stablehlo.reduce(" in text]
     return only(len(reduced) == len(texts), f"`{'`, `'.join(reduced)}` lower to `reduce`").but(
-        "stablehlo.divide" not in texts["mean"], "the mean is a sum, and a division after it"
+        "stablehlo.divide" not in texts["mean"], "the mean is a reduction, and a division after it"
     )
 
 

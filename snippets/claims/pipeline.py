@@ -111,9 +111,7 @@ def two_backends() -> Finding:
         }
     )
     others = "triton" in _languages(captures["h100"]) or bool(list_kernels(captures["tpu-v5e"]))
-    return finding.but(
-        not others, "the H100's product goes through Triton first, and the TPU has a compiler of its own"
-    )
+    return finding.but(not others, "the H100's matmul goes through Triton first, and the TPU has a compiler of its own")
 
 
 def _languages(capture: Capture) -> set[str]:

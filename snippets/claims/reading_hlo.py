@@ -18,7 +18,7 @@ from xla_inspect.plural import plural
 if TYPE_CHECKING:
     from xla_inspect import Capture
 
-PRODUCTS = {"dot", "convolution"}
+MATMULS = {"dot", "convolution"}
 
 
 def parser_error(text: str) -> str:
@@ -57,7 +57,7 @@ ENTRY e {
 
 
 def broadcast_without_dimensions() -> Finding:
-    """The dimensions of a stretched number may be left out."""
+    """The dimensions of a broadcast number may be left out."""
     text = "HloModule m\nENTRY e {\n  z = f32[] constant(0)\n  ROOT r = f32[4] broadcast(z)\n}"
     error = parser_error(text)
     printed = "" if error else _hlo.hlo_module_from_text(text).to_string()
@@ -141,13 +141,13 @@ def as_text_hlo_is_the_input() -> Finding:
 
 
 def one_body() -> Finding:
-    """One fused computation holds the product, the addition and the maximum."""
+    """One fused computation holds the matmul, the addition and the maximum."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         bodies = [set(fusion.opcodes) for fusion in list_fusions(capture.module)]
-        whole = [body for body in bodies if body & PRODUCTS and {"add", "maximum"} <= body]
-        names = [sorted(body & (PRODUCTS | {"add", "maximum"})) for body in bodies]
-        expect(not whole or "convolution" in whole[0], "where one body holds all, the product in it is a convolution")
+        whole = [body for body in bodies if body & MATMULS and {"add", "maximum"} <= body]
+        names = [sorted(body & (MATMULS | {"add", "maximum"})) for body in bodies]
+        expect(not whole or "convolution" in whole[0], "where one body holds all, the matmul in it is a convolution")
         return bool(whole), f"bodies with {', '.join('`' + ' '.join(body) + '`' for body in names if body)}"
 
     return by_target(program("layer"), look)

@@ -19,7 +19,7 @@ DEVICES = 4
 
 @cache
 def annotated() -> str:
-    """Return a product over a mesh of four devices, lowered."""
+    """Return a matmul over a mesh of four devices, lowered."""
     auto = (jax.sharding.AxisType.Auto,)
     mesh = jax.make_mesh((DEVICES,), ("rows",), auto, devices=jax.devices("cpu")[:DEVICES])
     x = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=NamedSharding(mesh, PartitionSpec("rows")))
@@ -46,10 +46,10 @@ def both_partitioners() -> Finding:
 
 
 def _expect_partitioner() -> None:
-    """Expect Shardy to say how values are cut, and the older partitioner's pass to cut them."""
+    """Expect Shardy to say how values are sharded, and the older partitioner's pass to partition them."""
     sharded = capture(mlp.mlp, *mlp.EXAMPLE, target="cpu:8", mesh={"x": 8}, specs=placed.SPECS["tensor"])
     changed = [run.name for run in sharded.runs if run.changed]
     expect("shardy-xla" in changed, "Shardy carries the shardings to the other values")
-    expect("spmd-partitioning" in changed, "the older partitioner's pass cuts them")
+    expect("spmd-partitioning" in changed, "the older partitioner's pass partitions them")
     older = [run.name for run in sharded.runs if run.name == "sharding-propagation"]
     expect(not older, "the older partitioner propagates no shardings")

@@ -22,7 +22,7 @@ BATCH_NORM = re.compile(r"BatchNorm(?:Inference|Training|Grad)Op|batch_norm_(?:i
 def _happens(name: str, by: str) -> Finding:
     """Whether a rewrite happens for floats, on each target, and at the stage that the ledger names."""
     makers = {fate.by for fate in rewrite(name, "float32").values() if fate.happened}
-    expect(makers == {by}, f"{name} is made by {', '.join(sorted(makers)) or 'nobody'}, not by {by}")
+    expect(makers == {by}, f"{name} is made by {', '.join(sorted(makers)) or 'no pass'}, not by {by}")
     return _in_type(name, "float32")
 
 
@@ -85,7 +85,8 @@ def product_of_constants() -> Finding:
     return _in_type("2 * 3 * x → 6 * x", "float32").but(
         makers != {"Python"} and all(fate.happened for fate in other.values()),
         f"{', '.join(sorted(makers))} multiplied the numbers; "
-        f"`2 * (3 * x)` becomes one product on {sum(fate.happened for fate in other.values())} of {len(other)} targets",
+        "`2 * (3 * x)` becomes one multiplication on "
+        f"{sum(fate.happened for fate in other.values())} of {len(other)} targets",
     )
 
 
@@ -95,17 +96,17 @@ def known_inputs() -> Finding:
 
 
 def shared_sum() -> Finding:
-    """A sum written twice is computed once, and two products of it stay two."""
+    """An addition written twice is computed once, and two multiplications by its result stay two."""
     outcomes = {}
     for dtype in TYPES:
         shared = rewrite("(a + b) * c + (a + b) * d → t * c + t * d", dtype)
         factored = rewrite("t * c + t * d → t * (c + d)", dtype)
         makers = {fate.by for fate in shared.values()} | {fate.by for fate in factored.values() if fate.happened}
-        expect(makers == {"cse", "algsimp"}, f"sum and product are shared by {', '.join(sorted(makers))}")
+        expect(makers == {"cse", "algsimp"}, f"addition and multiplication are shared by {', '.join(sorted(makers))}")
         for target, fate in shared.items():
             holds = fate.happened and not factored[target].happened
-            further = f"; then one product, by {_who(factored[target].by)}" if factored[target].happened else ""
-            outcomes[f"{target}, {dtype}"] = Case(holds, f"one sum less, by {_who(fate.by)}{further}")
+            further = f"; then one multiplication, by {_who(factored[target].by)}" if factored[target].happened else ""
+            outcomes[f"{target}, {dtype}"] = Case(holds, f"one addition fewer, by {_who(fate.by)}{further}")
     return Finding(outcomes)
 
 
@@ -119,7 +120,7 @@ def unary_maximum() -> Finding:
 
 
 def transposing_twice() -> Finding:
-    """Two transposes that undo each other vanish."""
+    """Two transposes that undo each other are removed."""
     return _happens("x.T.T → x", "import")
 
 
@@ -129,12 +130,12 @@ def reshaping_twice() -> Finding:
 
 
 def sum_of_broadcasts() -> Finding:
-    """The sum of two stretched numbers is one stretched sum."""
+    """The addition of two broadcast numbers is the broadcast of one addition."""
     return _happens("broadcast(s) + broadcast(t) → broadcast(s + t)", "algsimp")
 
 
 def product_with_identity() -> Finding:
-    """A product with the identity matrix vanishes."""
+    """A matmul with the identity matrix is removed."""
     return _in_type("x @ identity → x", "float32")
 
 
@@ -144,14 +145,14 @@ def slice_of_concatenation() -> Finding:
 
 
 def dead_code() -> Finding:
-    """XLA removes operations that nobody needs, and those of a JAX function are such."""
-    makers = {fate.by for fate in rewrite("a product nobody uses → nothing", "float32").values()}
+    """XLA removes unused operations, and those of a JAX function are such."""
+    makers = {fate.by for fate in rewrite("an unused matmul → nothing", "float32").values()}
 
     def look(capture: Capture) -> tuple[bool, str]:
         runs = pass_names(capture).count("dce")
         return runs > 0, f"`dce` runs {runs} times"
 
-    return by_target(program("layer"), look).but("JAX" not in makers, f"{', '.join(makers)} removes the unused product")
+    return by_target(program("layer"), look).but("JAX" not in makers, f"{', '.join(makers)} removes the unused matmul")
 
 
 def batch_norm_decomposed() -> Finding:
@@ -198,11 +199,11 @@ def square_root_of_two() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         there = "stablehlo.sqrt" in capture.stablehlo
-        gone = "sqrt" not in capture.unoptimized_module.opcode_counts()
+        folded = "sqrt" not in capture.unoptimized_module.opcode_counts()
         divides = [any(i.opcode == "divide" for i in step.module.walk()) for step in capture.passes]
         by = next((step.name for step, left in zip(capture.passes, divides, strict=True) if not left), "no pass")
         expect(by == "algsimp", f"the division by it is removed by {by}")
         literals = [i.literal for i in capture.module.walk() if i.opcode == "constant" and i.literal]
-        return there and gone, f"gone at import; left are the constants {', '.join(dict.fromkeys(literals))}"
+        return there and folded, f"folded at import; left are the constants {', '.join(dict.fromkeys(literals))}"
 
     return by_target(program("gelu"), look)

@@ -163,7 +163,7 @@ REWRITES: dict[str, tuple[str, tuple[str, ...], int]] = {
     "(a + b) * c + (a + b) * d → t * c + t * d": ("(a + b) * c + (a + b) * d", ("add",), 2),
     "t * c + t * d → t * (c + d)": ("(a + b) * c + (a + b) * d", ("multiply",), 1),
     "a * c + b * c → (a + b) * c": ("a * c + b * c", ("multiply",), 1),
-    "a product nobody uses → nothing": ("_ = y @ y", ("dot", "convolution"), 0),
+    "an unused matmul → nothing": ("_ = y @ y", ("dot", "convolution"), 0),
 }
 
 

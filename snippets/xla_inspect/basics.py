@@ -88,7 +88,7 @@ def show(paper: Paper, _: argparse.Namespace) -> int:
     """Print the phase."""
     command.open_phase(paper, PHASE)
     start_jax()
-    prompt, forecast = begin(), Forecast(paper)
+    prompt, forecast = begin(), Forecast(paper, PHASE)
     show_functions(paper, prompt, forecast)
     show_pairs(paper, prompt)
     show_model(paper, prompt)
@@ -121,7 +121,9 @@ def show_functions(paper: Paper, prompt: Prompt, forecast: Forecast) -> None:
     shown = prompt.type(JIT)
     paper.show(shown, "pycon")
     traced = sum(line.startswith("tracing f") for line in shown.splitlines())
-    forecast.reveal(said, traced, "another shape is another program, so the third call traces and compiles again.")
+    forecast.reveal(
+        said, traced, "another shape is another program, so the third call traces and compiles again.", "traces"
+    )
     paper.heading("1.3 grad: the derivative as a function")
     paper.say("`jax.grad` returns a function, which can be differentiated, jitted or mapped like any other.")
     paper.show(prompt.type(GRAD), "pycon")
@@ -133,7 +135,7 @@ def show_functions(paper: Paper, prompt: Prompt, forecast: Forecast) -> None:
     said = forecast.commit("`rows` is f32[4,3]. How many numbers does `a` hold inside `dot`?", listing=VMAP.strip())
     shown = prompt.type(VMAP)
     paper.show(shown, "pycon")
-    forecast.reveal(said, _count_seen(shown), "what the function prints shows that it still sees one row.")
+    forecast.reveal(said, _count_seen(shown), "what the function prints shows that it still sees one row.", "seen")
 
 
 def _count_seen(shown: str) -> int:

@@ -71,7 +71,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 
     capture = compile_for(options.target, models.classify, models.PARAMS, models.X)
     show_files(paper, options.target, folder)
-    forecast = Forecast(paper)
+    forecast = Forecast(paper, PHASE, options.target)
     show_text(paper, capture, forecast)
     show_fusions(paper, capture)
     show_layouts(paper, capture)
@@ -102,7 +102,7 @@ def make_folder(folder: Path) -> None:
 
 
 def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
-    """Print what a compile leaves: written to the reader's folder, or to one that goes away."""
+    """Print what a compile leaves: written to the reader's folder, or to a temporary one."""
     from xla_inspect.practice import models
 
     paper.heading(f"3.1 The dump, {title(target.name)}")
@@ -183,6 +183,7 @@ def show_text(paper: Paper, capture: Capture, forecast: Forecast) -> None:
         len(list_kernels(capture)),
         "each is a fusion, a matmul, a copy or a call of a library; parameters, constants, tuples and "
         "bitcasts run nothing.",
+        "kernels",
     )
 
 
@@ -236,6 +237,7 @@ def show_constants(paper: Paper, capture: Capture, forecast: Forecast) -> None:
             if counts[1]["divide"] < counts[0]["divide"]
             else "This compiler keeps it."
         ),
+        "divides",
     )
     paper.say("Constants moved into the fusions that use them, where they cost no memory traffic.")
 

@@ -65,7 +65,7 @@ def show_jaxpr(paper: Paper) -> None:
         "`jax.make_jaxpr` traces it. It needs no numbers, only shapes and element types: tracers stand in for arrays, "
         "and each operation on a tracer is written down."
     )
-    forecast = Forecast(paper)
+    forecast = Forecast(paper, PHASE)
     said = forecast.commit("How many equations does the jaxpr have?")
     model = Equations(models.mlp, models.PARAMS, models.X)
     model.name_inputs("params", "x")
@@ -76,6 +76,7 @@ def show_jaxpr(paper: Paper) -> None:
         len(model),
         f"{written} stand in the Python, and {model.primitives['broadcast_in_dim']} broadcast what is smaller than "
         "the other operand, which NumPy's rules do without a word.",
+        "equations",
     )
     paper.say(
         "Read it from top to bottom. Between `lambda ;` and the dot stand the inputs with their types, the leaves of "
@@ -109,6 +110,7 @@ def _show_absent(paper: Paper, forecast: Forecast) -> None:
         said,
         len(unrolled),
         "the loop and the branch ran in Python, while JAX traced, and neither `range` nor `if` is left of them.",
+        "unrolled",
     )
     paper.say(
         "A loop of a thousand turns would leave its body a thousand times. There is no "
@@ -120,7 +122,7 @@ def show_transforms(paper: Paper, target: Target) -> None:
     """Print phase 5."""
     command.open_phase(paper, TRANSFORMS)
     start_jax()
-    forecast = Forecast(paper)
+    forecast = Forecast(paper, TRANSFORMS, target)
     show_grad(paper, target, forecast)
     show_vmap(paper, target, forecast)
     forecast.close()
@@ -147,8 +149,9 @@ def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
     forecast.reveal(
         said,
         matmuls[0],
-        "backwards, a matmul takes one more for each operand whose gradient is asked for, and nobody asked for that "
-        "of x.",
+        "backwards, a matmul takes one more for each operand whose gradient is asked for, and that of x is "
+        "not asked for.",
+        "matmuls",
     )
     paper.say(
         "A bias was broadcast over the batch, so its gradient is a reduction over it; a maximum passes the gradient "
@@ -167,6 +170,7 @@ def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
         said,
         len(list_kernels(grad)),
         "the forward pass is run for its values, and the backward pass adds matmuls and reductions of its own.",
+        "kernels",
     )
     shared = tables.list_shared(grad)
     if shared:
@@ -197,6 +201,7 @@ def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
         len(many),
         "there is no loop: every result that depends on x has one more dimension, and a vector times a matrix became "
         "a matmul of two matrices.",
+        "mapped",
     )
     paper.heading(f"5.4 vmap: what it adds to the kernels, {title(target.name)}")
     _compare(

@@ -72,7 +72,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
     paper.heading(f"4.1 The program, {title(options.target.name)}")
     paper.say("It is written as nobody should write it.")
     paper.show(inspect.getsource(models.wasteful), "python")
-    forecast = Forecast(paper)
+    forecast = Forecast(paper, PHASE, options.target)
     paper.say(f"It wastes {len(WASTE)} things: {'; '.join(written for written, _, _ in WASTE)}.")
     said = forecast.commit("How many of them does the compiler leave in?")
     capture = compile_for(options.target, models.wasteful, models.PARAMS, models.X)
@@ -120,6 +120,7 @@ def show_passes(paper: Paper, capture: Capture, forecast: Forecast, said: str) -
         "less than to write it to memory and read it back."
         if again
         else "what is undone, or does nothing, is removed.",
+        "wastes",
     )
 
 
@@ -151,6 +152,8 @@ def show_predictions(paper: Paper, target: Target, guesses: tuple[int, int, int]
         capture = compile_for(target, function, *example)
         count = len(list_kernels(capture))
         right += guess == str(count)
+        if not guesses:
+            forecast.note(name, guess, count)
         rows.append((name, guess or "none", count, "; ".join(did for _, _, did in tables.describe_kernels(capture))))
     paper.table(("program", "your guess", "kernels", "what is in each"), rows, numbers=(2,))
     if any(asked):

@@ -15,10 +15,12 @@ It has some of these eight faults, and not the others:
 * `transpose`: a matrix is transposed, or a matmul reads it along its columns;
 * `unrolled`: a Python loop over layers that are alike is written out.
 
-Write into `FAULTS` each fault that it has, with the line of the dump that proves it: the whole line, or the name of its
-instruction. Then mend them in `step`, which gets the table of positions as an argument and returns the same.
+Write into `FAULTS` each fault that it has, with the line of the dump that proves it: the whole line, the name of its
+instruction, or what it makes, as in "f32[8]{0} add(", which also holds where another machine's compiler gives other
+names. Then mend them in `step`, which gets the table of positions as an argument and returns the same.
 
-The check looks your lines up in the dump, and looks for all eight faults in what your `step` compiles to.
+The check looks your lines up in the dump that it makes on this machine, and looks for all eight faults in what your
+`step` compiles to.
 """
 
 import jax

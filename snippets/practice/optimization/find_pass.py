@@ -6,7 +6,7 @@ more, for good. It returns None where the optimized module still holds one, and 
 `found` is a capture. `found.unoptimized_module` is the module as the compiler gets it, `found.passes` lists the passes
 that changed it, each with its `name` and the `module` after it, and `module.opcode_counts()` counts by opcode.
 
-Passes also bring in operations of their own, which later ones take out again, or bring back what was gone. The check
+Passes also bring in operations of their own, which later ones take out again, or bring back what was removed. The check
 asks for opcodes of all these kinds, and shows how often each stood in the module after each pass.
 """
 
@@ -14,5 +14,5 @@ from xla_inspect import Capture
 
 
 def find_pass(found: Capture, opcode: str) -> str | None:
-    """Return the name of the pass after which an opcode is gone for good, or None."""
+    """Return the name of the pass after which an opcode is removed for good, or None."""
     raise NotImplementedError  # TODO(human): compare each module with the one before

@@ -109,12 +109,12 @@ class Reasons:
         change = f"from {held or 'its sharding'} to {wanted}{where}" if wanted else ""
         if collective.kind == "collective-permute":
             if source is not None and source.opcode == "dot":
-                return f"{primitive} is computed in steps: what is cut over {along} goes round from device to device"
+                return f"{primitive} is computed in steps: what is sharded over {along} is passed round the devices"
             if source is not None and source.opcode in NEIGHBOURS:
                 return f"{primitive} takes elements of other devices' parts, over {along}"
             moved = f"parts change place over {along}{f', at {primitive}' if primitive else ''}"
             return f"parts go to other devices at {primitive}, {change}" if change else moved
-        what = f"what is cut over {along} along one dimension is cut along another"
+        what = f"what is sharded over {along} in one dimension is sharded in another"
         return f"{what}{f', at {primitive}' if primitive else ''}{f', {change}' if change else ''}"
 
     def find_source(self, collective: Collective) -> Instruction | None:
@@ -141,15 +141,15 @@ class Reasons:
         weights = self._find_weights(collective, sources)
         if weights:
             more = "" if len(weights) == len(sources) else "and others, "
-            return f"{more}whose gradient is a sum over {along}, along which the batch is cut{kept}"
+            return f"{more}whose gradient is a sum over {along}, over which the batch is sharded{kept}"
         if not sources:
             return f"parts of a result are added up over {along}{kept}"
         primitive, opcode = name_primitive(sources[0][0]), sources[0][0].opcode
         said = {
-            **dict.fromkeys(PRODUCTS, f"{primitive} sums over a dimension that is cut over {along}"),
-            "reduce": f"{primitive} reduces a dimension that is cut over {along}",
-            "gather": f"the table of {primitive} is cut over {along}: each device looks up what it has",
-            "scatter": f"the updates of {primitive} are cut over {along}: each device adds its own",
+            **dict.fromkeys(PRODUCTS, f"{primitive} contracts a dimension that is sharded over {along}"),
+            "reduce": f"{primitive} reduces a dimension that is sharded over {along}",
+            "gather": f"the table of {primitive} is sharded over {along}: each device looks up what it has",
+            "scatter": f"the updates of {primitive} are sharded over {along}: each device adds its own",
         }
         return f"{said.get(opcode, f'parts of the result of {primitive or opcode} are added up over {along}')}{kept}"
 
@@ -218,8 +218,8 @@ class Reasons:
         if made.opcode == "parameter":
             what = "what a loop hands on"
         if wanted:
-            return f"{what} goes {f'from {held} ' if held else ''}to {wanted}{where}"
-        return f"{what} is cut over {along}, and {wants}"
+            return f"{what} is resharded {f'from {held} ' if held else ''}to {wanted}{where}"
+        return f"{what} is sharded over {along}, and {wants}"
 
 
 def name_axes(axes: Sequence[str], group: int) -> str:

@@ -146,7 +146,7 @@ class Exchanges(Answer):
         for each in found:
             yield (
                 f"Full rematerialization at {each.where}: {', '.join(each.shapes)} of each device is made whole on all "
-                f"of them and cut again. {each.reason[0].upper()}{each.reason[1:]}."
+                f"of them and sharded again. {each.reason[0].upper()}{each.reason[1:]}."
             )
         if found:
             yield Hint(

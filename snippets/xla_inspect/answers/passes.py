@@ -217,7 +217,7 @@ _SUSPECTS = {
         "pass the arrays as arguments, or compute them before."
     ),
     ("config-assigner", "autotuner", "algorithm-picker"): (
-        "Choosing among kernels took {time}: the compiler makes candidates of code for matrix products."
+        "Choosing among kernels took {time}: the compiler makes candidates of code for matmuls."
     ),
 }
 

@@ -18,10 +18,10 @@ from xla_inspect.lazy_names import lazy_names
 from xla_inspect.practice import command, dump_folder, flags, jaxpr_to_hlo, notebook, tables
 from xla_inspect.practice.compiler import compile_for, dump, require, start_jax
 from xla_inspect.practice.forecast import NO, YES, Forecast
+from xla_inspect.practice.marking.exercise_watch import watch
 from xla_inspect.practice.marking.exercises import ALL, EXERCISES, FOLDER, LEVELS, find_exercises, name_file
 from xla_inspect.practice.marking.guide import list_exercises, show_hint, show_solution
 from xla_inspect.practice.marking.marker import run_marking
-from xla_inspect.practice.marking.watching import watch
 from xla_inspect.practice.notebook import (
     ORDINALS,
     across,

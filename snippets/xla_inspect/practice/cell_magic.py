@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.marking.marker import LIMIT, mark, report
 from xla_inspect.practice.marking.sandbox import Sandbox
+from xla_inspect.practice.marking.verdict import UNWRITTEN
 from xla_inspect.practice.notebook import find_exercise
 from xla_inspect.terminal import open_paper
 
@@ -30,7 +32,9 @@ def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's
 
 
 def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 - IPython's shell
-    """Mark a text as an exercise: no file of the reader's is read or written.
+    """Mark a text as an exercise, and note whether it is right; no other file of the reader's is read or written.
+
+    A text that is not written yet is not noted, so that a notebook that runs from the top undoes nothing.
 
     Args:
         key: The exercise, such as `basics/mlp`.
@@ -47,7 +51,10 @@ def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 -
         # The magic is the first line of the cell.
         submitted.file.write_text(f"\n{text}", encoding="utf-8")
         if _is_unwritten(submitted) or shell is None or shell.run_cell(text).success:
-            report(submitted, mark(submitted, _sandbox()), open_paper(), cell=True)
+            verdict = mark(submitted, _sandbox())
+            if verdict.verdict != UNWRITTEN:
+                Logbook().note(exercise, verdict.verdict)
+            report(submitted, verdict, open_paper(), cell=True)
 
 
 def _is_unwritten(submitted: Exercise) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
-from xla_inspect.installation import CHECKOUT
+from xla_inspect.installation import CHECKOUT, run_line
 from xla_inspect.practice import device, flags
 from xla_inspect.practice.marking.exercises import LEVELS, check_line, find_exercises, name_file
 from xla_inspect.terminal import WIDTH, Paper, open_paper
@@ -152,6 +152,8 @@ def close_phase(paper: Paper, phase: Phase) -> None:
         paper.say("This marks them all, by what the compiler says, and one of them where it is named:")
         names = (phase.name, listed[0].key)
         paper.show(check_line(*names))
+        paper.say("And this marks each time you save a file, and goes on with the next:")
+        paper.show(run_line(f"python -m xla_inspect.main --watch {phase.name}"))
     else:
         paper.say("The exercises come with the project's repository: clone it, and run this there.")
     paper.links({reference.title: reference.address for reference in phase.references})

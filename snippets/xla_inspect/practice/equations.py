@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MEANINGS = {
     "add": "adds element by element",
-    "broadcast_in_dim": "repeats along new or stretched dimensions",
+    "broadcast_in_dim": "broadcasts along new dimensions or those of size one",
     "convert_element_type": "changes the element type",
     "copy": "copies",
     "copy_p": "copies",
@@ -21,7 +21,7 @@ MEANINGS = {
     "custom_jvp_call": "a function with a derivative of its own",
     "custom_vjp_call": "a function with a gradient of its own",
     "div": "divides element by element",
-    "dot_general": "multiplies matrices, and sums over the contracted dimensions",
+    "dot_general": "a matmul: multiplies, and reduces over the contracted dimensions",
     "eq": "compares: equal",
     "exp": "e to the power of each element",
     "ge": "compares: at least",
@@ -34,8 +34,8 @@ MEANINGS = {
     "max": "takes the larger element; with zero, a relu",
     "mul": "multiplies element by element",
     "neg": "changes the sign",
-    "reduce_max": "takes the largest along dimensions",
-    "reduce_sum": "sums along dimensions",
+    "reduce_max": "a reduction: takes the largest along dimensions",
+    "reduce_sum": "a reduction: adds up along dimensions",
     "reshape": "gives the same numbers another shape",
     "select_n": "picks from one of several, element by element",
     "sin": "sine of each element",

@@ -23,7 +23,7 @@ class Score:
         target: The target, with as many devices as the puzzle needs.
         start: The score of the program that is given.
         best: The score of the stored solution.
-        bound: What nobody can go below, where that is known.
+        bound: What no program can go below, where that is known.
     """
 
     name: str

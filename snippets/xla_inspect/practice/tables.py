@@ -71,7 +71,7 @@ def _name_work(launch: Launch) -> str:
 
 
 def describe_opcodes(opcodes: Iterable[str]) -> str:
-    """Return opcodes in order of appearance with their numbers, as in `2 multiply, add`; those that do nothing go."""
+    """Return the opcodes that do something, in order of appearance with their numbers, as in `2 multiply, add`."""
     counts = Counter(opcode for opcode in opcodes if opcode not in IDLE)
     return ", ".join(f"{count} {opcode}" if count > 1 else opcode for opcode, count in counts.items()) or "nothing else"
 
@@ -124,7 +124,7 @@ def list_constants(module: Module) -> list[tuple[str, str, str]]:
 
 
 def shorten(literal: str) -> str:
-    """Return a literal cut to what one line takes."""
+    """Return a literal, shortened to what one line takes."""
     text = " ".join(literal.split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
@@ -173,7 +173,7 @@ def find_remover(capture: Capture, opcodes: Collection[str], goal: int) -> tuple
     for step in capture.passes:
         if count_executed(step.text, opcodes) <= goal:
             return f"{name_pass(step.name, step.pipeline)}, in {step.pipeline}", left
-    return "nobody", left
+    return "no pass", left
 
 
 def list_decisions(capture: Capture) -> list[str]:

@@ -21,7 +21,7 @@ BOX_KINDS = {
     "kInput": "kInput",
     "kOutput": "kOutput",
     "kCustom": "kCustom",
-    "library": "product or call of a library",
+    "library": "matmul or call of a library",
     "move": "data movement",
     "control": "control flow",
     "collective": "communication",

@@ -51,16 +51,6 @@ def tabs_by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
     return markdown.tabs(panes)
 
 
-def show_stamp(capture: Capture) -> str:  # noqa: ARG001 - until no page prints it: versions stand at the foot of each
-    """Return nothing: what made a page's listings stands once at its foot."""
-    return ""
-
-
-def show_source(capture: Capture) -> str:
-    """Return the program's file."""
-    return markdown.fence(capture.source, "python", title=capture.source_file)
-
-
 def show_function(subject: Capture | Callable[..., object], *more: Capture | Callable[..., object]) -> str:
     """Return the functions of a program as a listing, with those of its file that they call; the whole file folded.
 

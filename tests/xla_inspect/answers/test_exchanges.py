@@ -76,7 +76,7 @@ def test_gradients_are_summed_over_the_axis_that_the_batch_is_cut_over(target: s
     assert summed.operand_bytes * (summed.runs or 0) == 2 * LAYERS * WIDTH * INNER * 4
     assert all("params['up']" in name or "params['down']" in name for name in summed.arguments)
     assert summed.arguments
-    assert summed.reason == "whose gradient is a sum over data, along which the batch is cut"
+    assert summed.reason == "whose gradient is a sum over data, over which the batch is sharded"
     assert {place.line for place in summed.places} <= {line_of("# widens"), line_of("# narrows")}
 
 
@@ -97,7 +97,8 @@ def test_a_product_over_a_dimension_that_is_cut_is_summed(target: str) -> None:
         ("all-reduce", ("model",), LAYERS),
         ("all-reduce", ("model",), LAYERS),
     ]
-    assert {each.reason for each in answer.exchanges} == {"dot_general sums over a dimension that is cut over model"}
+    contracted = "dot_general contracts a dimension that is sharded over model"
+    assert {each.reason for each in answer.exchanges} == {contracted}
     assert [each.scope for each in answer.exchanges].count("backward") == 1
 
 
@@ -141,7 +142,7 @@ def test_a_table_that_is_cut_is_looked_up_by_each_and_summed(target: str) -> Non
         (P("model"), P("data")),
     )
     assert [each.reason for each in answer.exchanges] == [
-        "the table of gather is cut over model: each device looks up what it has"
+        "the table of gather is sharded over model: each device looks up what it has"
     ]
 
 
@@ -230,7 +231,7 @@ def test_a_product_that_is_computed_in_steps_says_what_goes_round() -> None:
     answer = ask(project, wide, "tpu-v5e:16x16", {"data": 16, "model": 16}, specs)
     moved = [each for each in answer.exchanges if each.kind == "collective-permute"]
     assert {each.reason for each in moved} == {
-        "dot_general is computed in steps: what is cut over data goes round from device to device"
+        "dot_general is computed in steps: what is sharded over data is passed round the devices"
     }
     assert {each.axes for each in moved} == {("data",)}
 

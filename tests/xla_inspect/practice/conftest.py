@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from xla_inspect.practice.marking import logbook
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -52,6 +54,12 @@ def finish(module: str, *arguments: str, environment: tuple[tuple[str, str], ...
     process = start(module, *arguments, **dict(environment))
     out, err = process.communicate(timeout=300)
     return Ended(process.returncode, out, err)
+
+
+@pytest.fixture(autouse=True)
+def _keep_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let no test write into the progress of whoever runs it."""
+    monkeypatch.setattr(logbook, "FOLDER", tmp_path / "kept")
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from IPython.testing.globalipapp import start_ipython
 
+from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.notebook import find_exercise, starter
 
 if TYPE_CHECKING:
@@ -69,3 +70,14 @@ def test_a_cell_that_does_not_run_is_not_marked(shell: InteractiveShell, capsys:
     said = said_of(shell, "def follow(jaxpr, argument)\n", capsys)
     assert "SyntaxError" in said
     assert "right" not in said
+
+
+def test_a_cell_that_is_right_counts_as_done_until_it_is_wrong(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "right" in said_of(shell, find_exercise(KEY).solution_text, capsys)
+    assert Logbook().is_right(find_exercise(KEY))
+    said_of(shell, starter(find_exercise(KEY)), capsys)
+    assert Logbook().is_right(find_exercise(KEY)), "a cell that is not written yet undoes nothing"
+    assert "WRONG" in said_of(shell, "def follow(jaxpr, argument):\n    return []\n", capsys)
+    assert not Logbook().is_right(find_exercise(KEY))

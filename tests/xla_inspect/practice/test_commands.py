@@ -15,10 +15,12 @@ import pytest
 from xla_inspect import hlo_dump, jaxpr_demo, optimization_compare, targets
 from xla_inspect.practice import models
 from xla_inspect.practice.marking.exercises import find_exercises
+from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.phases import PHASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     Run = Callable[..., Any]
     Begin = Callable[..., subprocess.Popen[str]]
@@ -149,12 +151,17 @@ def test_an_argument_that_does_not_exist_is_a_usage_error(run: Run) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pty module")
-def test_in_a_terminal_a_command_is_coloured_and_says_the_same() -> None:
+def test_in_a_terminal_a_command_is_coloured_and_says_the_same(tmp_path: Path) -> None:
     import pty
 
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "100"}
-    command = [sys.executable, "-m", "xla_inspect.jaxpr_demo"]
+    kept_apart = (
+        "import sys; from pathlib import Path; from xla_inspect import jaxpr_demo; "
+        "from xla_inspect.practice.marking import logbook; logbook.FOLDER = Path(sys.argv[1]); "
+        "sys.exit(jaxpr_demo.main([]))"
+    )
+    command = [sys.executable, "-c", kept_apart, str(tmp_path)]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
     # Of its two questions one is answered, at the second try, and the other skipped.
@@ -174,4 +181,5 @@ def test_in_a_terminal_a_command_is_coloured_and_says_the_same() -> None:
     assert "You said 9, and it is 7: " in plain
     assert "Your answer, a whole number, not 'abc' (Enter alone skips it): " in plain
     assert "Of 1 prediction 0 came true." in plain
+    assert Logbook(tmp_path).missed == ["jaxpr/equations"]
     assert "starting JAX ...\r\x1b[K" in text

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from xla_inspect import basics, hlo_dump, jaxpr_demo, optimization_compare
+from xla_inspect.practice import repeats
 from xla_inspect.practice.forecast import NO, YES, Forecast
+from xla_inspect.practice.marking.logbook import Logbook
+from xla_inspect.practice.phases import PHASES
 from xla_inspect.terminal import Paper
 
 if TYPE_CHECKING:
@@ -23,11 +27,11 @@ class Terminal(io.StringIO):
         return True
 
 
-def sit_down(typed: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Forecast, Terminal]:
-    """Return questions that are answered by these lines, and the screen."""
+def sit_down(typed: str, monkeypatch: pytest.MonkeyPatch, phase: str = "") -> tuple[Forecast, Terminal]:
+    """Return questions that are answered by these lines, of a phase where one is named, and the screen."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    return Forecast(Paper(screen)), screen
+    return Forecast(Paper(screen), PHASES.get(phase)), screen
 
 
 def test_a_right_answer_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +79,59 @@ def test_where_nobody_is_there_nothing_waits(monkeypatch: pytest.MonkeyPatch) ->
     assert Forecast(Paper(Terminal())).commit("How many?") == ""
 
 
+def answer(typed: str, phase: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return what is shown when the first question of phase 1 is put in a phase and closed with these answers."""
+    forecast, screen = sit_down(typed, monkeypatch, phase)
+    if phase == "basics":
+        forecast.reveal(forecast.commit("How often?"), 2, "so it is.", "traces")
+    forecast.close()
+    return " ".join(screen.getvalue().split())
+
+
+def test_what_was_missed_is_asked_once_more_in_a_later_phase_of_another_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "Once more" not in answer("3\n", "basics", monkeypatch)
+    assert Logbook().missed == ["basics/traces"]
+    later = answer("3\n", "jaxpr", monkeypatch)
+    assert "Once more" in later
+    assert f"You missed this in phase 1, {PHASES['basics'].title}. Here it is for another program." in later
+    assert later.index("twice(jnp.ones((1, 3)))") < later.index("Your answer") < later.index(">>> def g(x)")
+    assert "3, as you said: each shape and each element type" in later
+    assert Logbook().missed == []
+    assert answer("", "hlo", monkeypatch) == ""
+
+
+def test_a_repeat_that_is_missed_too_is_told_and_not_asked_a_third_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer("3\n", "basics", monkeypatch)
+    assert "You said 4, and it is 3" in answer("4\n", "hlo", monkeypatch)
+    assert Logbook().missed == []
+
+
+def test_a_repeat_that_is_skipped_stays_for_the_next_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer("3\n", "basics", monkeypatch)
+    assert ">>> def g(x)" not in answer("\n", "jaxpr", monkeypatch)
+    assert Logbook().missed == ["basics/traces"]
+
+
+@pytest.mark.parametrize("typed", ["2\n", "\n"])
+def test_what_is_right_or_skipped_is_not_asked_again(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer(typed, "basics", monkeypatch)
+    assert Logbook().missed == []
+
+
+def test_where_nobody_is_there_nothing_is_kept_or_asked_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    Logbook().note_prediction("basics/traces", missed=True)
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdin", Terminal("3\n"))
+    forecast = Forecast(Paper(stream), PHASES["hlo"])
+    forecast.reveal("3", 4, "so it is.", "kernels")
+    before = stream.getvalue()
+    forecast.close()
+    assert stream.getvalue().removeprefix(before) == "Of 1 prediction 0 came true.\n\n"
+    assert Logbook().missed == ["basics/traces"]
+
+
 LISTED = {
     "basics": (basics.main, [], ["tracing f for", "dot sees"]),
     "jaxpr": (jaxpr_demo.main, [], ["{ lambda ; a:f32[64,128]", "b:f32[4] = mul"]),
@@ -111,6 +168,12 @@ def test_a_listing_is_held_back_until_its_question_is_answered(phase: str, monke
     questions = words[-1].count("Your answer, ")
     assert questions == len(shown)
     assert f"Of {questions if phase != 'optimization' else 1} prediction" in words[-1]
+    assert all(name in repeats.QUESTIONS for name in Logbook().missed)
+    assert len(Logbook().missed) == questions - (
+        int(re.findall(r"(\d) of 3 as you said", words[-1])[0])
+        if phase == "optimization"
+        else words[-1].count(", as you said")
+    )
     for question, listing in zip(words, listings, strict=False):
         after = words[words.index(question) + 1]
         assert after[len(question) :].count(" ".join(listing.split())) > 0, listing

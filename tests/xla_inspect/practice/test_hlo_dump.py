@@ -37,7 +37,7 @@ def test_every_dump_is_written_and_named_with_what_it_is(tmp_path: Path, capsys:
     assert {dump_folder.describe(path).sort for path in folder.iterdir()} - {
         dump_folder.describe(path).sort for path in named
     } == set()
-    assert f"They lie in {folder}." in out
+    assert f"They lie in {folder}." in " ".join(out.split())
 
 
 def test_what_lay_in_the_folder_before_is_not_taken_for_a_dump(
@@ -59,7 +59,7 @@ def test_of_many_files_of_a_sort_one_is_named_and_the_rest_are_counted_in_a_fold
     assert hlo_dump.main(["--target", "h100", "--to", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert out.count("where the pipeline") < 3
-    assert len(out.split("3.2 Read it")[0].splitlines()) < 60
+    assert len(out.split("3.2 Read it")[0].splitlines()) < 65
 
 
 def test_what_lies_in_the_folder_of_the_readers_flags_is_said(tmp_path: Path, run: Callable[..., Ended]) -> None:

@@ -27,6 +27,18 @@ def test_hints_and_marks_of_an_exercise_do_not_disturb_each_other(tmp_path: Path
     assert (logbook.count_hints(DONATE), logbook.is_right(DONATE)) == (2, True)
 
 
+def test_predictions_that_were_missed_are_kept_until_they_are_asked_once_more(tmp_path: Path) -> None:
+    logbook = Logbook(tmp_path)
+    logbook.note_prediction("basics/traces", missed=False)
+    assert not logbook.file.exists()
+    logbook.note_prediction("hlo/kernels", missed=True)
+    logbook.note_prediction("basics/traces", missed=True)
+    logbook.note(MLP, RIGHT)
+    assert sorted(Logbook(tmp_path).missed) == ["basics/traces", "hlo/kernels"]
+    logbook.note_prediction("basics/traces", missed=False)
+    assert (Logbook(tmp_path).missed, Logbook(tmp_path).is_right(MLP)) == (["hlo/kernels"], True)
+
+
 def test_in_a_project_it_lies_in_a_folder_that_git_ignores_and_folders_are_kept_apart(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").touch()
     mine, yours = Logbook(tmp_path / "mine"), Logbook(tmp_path / "yours")
@@ -48,7 +60,8 @@ def test_in_a_project_it_lies_in_a_folder_that_git_ignores_and_folders_are_kept_
         b"{",
         b"[" * 100_000,
         b'{".": []}',
-        b'{".": {"basics/mlp": 3}}',
+        b'{".": {"basics/mlp": 3, "missed": ["hlo/kernels"]}}',
+        b'{".": {"missed": {"hlo/kernels": "yes"}}}',
         b'{".": {"basics/mlp": {"right": "yes", "hints": -1}}}',
         b'{".": {"basics/mlp": {"right": null, "hints": {}}}}',
     ],
@@ -57,7 +70,7 @@ def test_a_file_that_is_broken_counts_as_empty_and_is_written_anew(broken: bytes
     logbook = Logbook(tmp_path)
     logbook.file.parent.mkdir()
     logbook.file.write_bytes(broken)
-    assert (logbook.is_right(MLP), logbook.count_hints(MLP)) == (False, 0)
+    assert (logbook.is_right(MLP), logbook.count_hints(MLP), logbook.missed) == (False, 0, [])
     logbook.note(MLP, RIGHT)
     assert Logbook(tmp_path).is_right(MLP)
 

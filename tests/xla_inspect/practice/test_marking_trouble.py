@@ -203,7 +203,7 @@ def test_a_file_that_is_gone_is_to_be_got_back(sandbox: Sandbox, tmp_path: Path)
     exercise = Exercise("hlo", "donate", tmp_path)
     verdict = mark(exercise, sandbox)
     assert verdict.verdict == "wrong"
-    assert "hlo/donate.py is gone; get it back with `git checkout " in verdict.remarks[0].text
+    assert "hlo/donate.py was removed; get it back with `git checkout " in verdict.remarks[0].text
 
 
 def test_an_unknown_phase_is_answered_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:

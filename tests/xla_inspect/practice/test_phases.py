@@ -8,7 +8,7 @@ from xla_inspect.practice.phases import CHECKED, PHASES
 def test_five_phases_in_order_with_their_minutes() -> None:
     assert [(phase.number, phase.minutes) for phase in PHASES.values()] == [(1, 15), (2, 20), (3, 25), (4, 20), (5, 15)]
     assert [phase.name for phase in PHASES.values()] == list(PHASES)
-    assert (*PHASES, "capstone") == CHECKED
+    assert (*PHASES, "puzzles", "capstone") == CHECKED
 
 
 def test_each_phase_asks_a_question_and_says_where_to_read_on() -> None:

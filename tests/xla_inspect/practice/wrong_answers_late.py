@@ -31,7 +31,7 @@ def find_pass(found, opcode):
     ),
     Wrong(
         "optimization/find_pass",
-        "the first time that it is gone",
+        "the first time that it is removed",
         """
 def find_pass(found, opcode):
     before = found.unoptimized_module.opcode_counts()[opcode]

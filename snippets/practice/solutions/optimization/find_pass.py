@@ -4,7 +4,7 @@ from xla_inspect import Capture
 
 
 def find_pass(found: Capture, opcode: str) -> str | None:
-    """Return the name of the pass after which an opcode is gone for good, or None."""
+    """Return the name of the pass after which an opcode is removed for good, or None."""
     count = found.unoptimized_module.opcode_counts()[opcode]
     name = None
     for change in found.passes:

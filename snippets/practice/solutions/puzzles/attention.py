@@ -23,4 +23,5 @@ def better(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
     def attend(rows: jax.Array) -> jax.Array:
         return jax.nn.softmax(rows @ k.T / 8.0, axis=-1) @ v
 
-    return jax.lax.map(attend, q.reshape(-1, 32, 64)).reshape(q.shape)
+    blocks: jax.Array = jax.lax.map(attend, q.reshape(-1, 32, 64))
+    return blocks.reshape(q.shape)

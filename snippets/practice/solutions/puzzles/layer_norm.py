@@ -27,4 +27,5 @@ def better(x: jax.Array, scale: jax.Array, shift: jax.Array) -> jax.Array:
     )
     mean = (total / x.shape[1])[:, None]
     variance = (squares / x.shape[1])[:, None] - mean**2
-    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * scale + shift
+    normed: jax.Array = (x - mean) * jax.lax.rsqrt(variance + 1e-5)
+    return normed * scale + shift

@@ -161,14 +161,14 @@ def _judge_shapes(after: Reading, where: str) -> Iterator[Remark]:
 def _judge_transposition(before: Capture, after: Capture, where: str) -> Iterator[Remark]:
     """Whether the exponentials are fused with the matmul before them, where this compiler does that at all."""
     exponentials = probes.find_all(after.module, "exponential")
-    apart = [instruction for instruction in exponentials if not _has_product(after.module, instruction)]
+    apart = [instruction for instruction in exponentials if not _has_matmul(after.module, instruction)]
     matmuls = [instruction for instruction in probes.find_all(after.module, "dot") if _is_turned(instruction)]
     lines = [
         *probes.lines(matmuls),
         *(f"%{instruction.computation}: {print_instruction(instruction)}" for instruction in apart),
     ]
     yield judge(
-        not matmuls and not (apart and _fuses_products(before)),
+        not matmuls and not (apart and _fuses_matmuls(before)),
         "transposition: no matmul takes a transposed operand, and the exponentials are fused with the one before them"
         if not apart
         else "transposition: no matmul takes a transposed operand",
@@ -184,12 +184,12 @@ def _is_turned(matmul: Instruction) -> bool:
     return matmul.attributes.get("lhs_contracting_dims") == "{0}"
 
 
-def _has_product(module: Module, instruction: Instruction) -> bool:
+def _has_matmul(module: Module, instruction: Instruction) -> bool:
     return any(inner.opcode == "dot" for inner in module.computation(instruction.computation))
 
 
-def _fuses_products(slow: Capture) -> bool:
-    """Return whether this machine's compiler has fusions of a library that takes matmuls and sums alike."""
+def _fuses_matmuls(slow: Capture) -> bool:
+    """Return whether this machine's compiler has fusions of a library that takes matmuls and reductions alike."""
     return "ynn_fusion" in slow.after
 
 

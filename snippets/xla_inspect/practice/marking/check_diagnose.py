@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _NAMED = re.compile(r"\s*(?:ROOT\s+)?%?([\w.-]+)\s*(=.*)?$", re.DOTALL)
 """A line of a dump, or the name of its instruction."""
 
+_MADE = re.compile(r"\s*\(?\w+\[[^=]*\}?\s+[\w-]+\(")
+"""What a line makes, from its shape to its opcode, as in `f32[8]{0} add(`."""
+
 SCALES = (1.0, 1.0, 8.0)
 """How large the numbers of each input are."""
 
@@ -70,17 +73,20 @@ def _judge_faults(submission: Submission, before: Capture) -> Iterator[Remark]:
             hint = f"; did you mean {near[0]}?" if near else f"; the eight are {', '.join(FAULTS)}"
             yield bad(f"{where}: no fault is called {fault!r}{hint}")
             continue
-        instruction, refused = _look_up(line, before)
-        if instruction is None:
+        shown, refused = _look_up(line, before)
+        if refused:
             yield bad(f"{where}: {fault}: {refused}")
             continue
-        proves = instruction.name in {each.name for each in FAULTS[fault](before)}
+        proofs = FAULTS[fault](before)
+        proves = all(each in proofs for each in shown)
         found += proves
         yield judge(
             proves,
-            f"{fault}: `%{instruction.name}` shows it",
-            f"{where}: {fault}: this line of the dump does not show it",
-            [print_instruction(instruction)],
+            f"{fault}: {' and '.join(f'`%{each.name}`' for each in shown)} {'shows' if len(shown) == 1 else 'show'} it",
+            f"{where}: {fault}: this line of the dump does not show it"
+            if len(shown) == 1
+            else f"{where}: {fault}: {len(shown)} lines of the dump read so, and not all of them show it",
+            [print_instruction(each) for each in shown],
             "hlo",
         )
     there = sum(bool(find(before)) for find in FAULTS.values())
@@ -91,17 +97,27 @@ def _judge_faults(submission: Submission, before: Capture) -> Iterator[Remark]:
     )
 
 
-def _look_up(line: object, before: Capture) -> tuple[Instruction | None, str]:
-    """Return the instruction that a line or a name stands for, or why there is none."""
+def _look_up(line: object, before: Capture) -> tuple[list[Instruction], str]:
+    """Return the instructions of this machine's dump that a text stands for, or why there are none.
+
+    A name, or a number in it, may be that of another machine's dump, so a line whose name is not found is looked up by
+    what it makes: its shape and its opcode.
+    """
     match = _NAMED.match(line) if isinstance(line, str) else None
-    if match is None:
-        return None, f"{line!r} is no line of the dump, and no name of an instruction"
-    named = [each for each in before.module.walk() if each.name == match[1]]
-    if not named:
-        return None, f"no instruction of the dump is called `{match[1]}`"
-    if match[2] and not _is_like(match[2], print_instruction(named[0])):
-        return None, f"`%{match[1]}` is in the dump, but its line reads otherwise: {print_instruction(named[0])[:100]}"
-    return named[0], ""
+    made = line.strip() if isinstance(line, str) and _MADE.match(line) else ""
+    if match is None and not made:
+        return [], f"{line!r} is no line of the dump, and no name of an instruction"
+    everything = [*before.module.walk()]
+    named = [each for each in everything if match and each.name == match[1]][:1]
+    if named and match and match[2] and not _is_like(match[2], print_instruction(named[0])):
+        printed = print_instruction(named[0])[:100]
+        named, refused = [], f"`%{match[1]}` is in the dump, but its line reads otherwise: {printed}"
+    else:
+        refused = f"no instruction of the dump is called `{match[1]}`" if match else f"no line of the dump has `{made}`"
+    made = made or (match[2] if match else None) or ""
+    if not named and made:
+        named = [each for each in everything if _is_like(made, print_instruction(each))]
+    return named, "" if named else refused
 
 
 def _is_like(written: str, printed: str) -> bool:

@@ -54,7 +54,7 @@ def check_read_dump(submission: Submission) -> Iterator[Remark]:
     yield submission.judge(
         "RELAYOUT",
         last.name,
-        f"`{last.name}` brings it into the layout {_layout(last)}: that is where the transposition is paid for",
+        f"`{last.name}` brings it into the layout {_layout(last)}: this is the copy that the transpose costs",
         "Two lines of `ENTRY` make f32[256,128]; the second takes the first and changes nothing but the "
         f"layout.{changed}",
         probes.lines(

@@ -88,7 +88,7 @@ def check_primitives(submission: Submission) -> Iterator[Remark]:
 def check_follow(submission: Submission) -> Iterator[Remark]:
     """The same equations as our own walk."""
     follow, where = submission.function("follow"), submission.locate("follow")
-    for name, program in {"a layer": _layer, "normalised rows": _normal, "sines and cosines": _mixed}.items():
+    for name, program in {"a layer": _layer, "normalized rows": _normal, "sines and cosines": _mixed}.items():
         jaxpr = jax.make_jaxpr(program)(X, W)
         for argument in range(2):
             answer = follow(jaxpr, argument)

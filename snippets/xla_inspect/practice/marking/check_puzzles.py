@@ -107,7 +107,7 @@ def _judge_score(puzzle: Puzzle, start: Capture, best: Capture, mine: Capture, w
     scores = [puzzle.measure.take(found) for found in (mine, start, best)]
     bound = ""
     if puzzle.bound:
-        bound = f"; nobody can go below {puzzle.bound.score(start):,}, since {puzzle.bound.reason}"
+        bound = f"; no program can go below {puzzle.bound.score(start):,}, since {puzzle.bound.reason}"
     on = title(mine.target.partition(":")[0])
     told = (
         f"score: {puzzle.measure.tell(scores[0])}, {on}. `start` has {scores[1]:,}; the best known is "

@@ -131,7 +131,7 @@ class Exercise:
 
     @property
     def safe_title(self) -> str:
-        """The same, or nothing where the file is no Python, or is gone."""
+        """The same, or nothing where the file is no Python, or was removed."""
         try:
             return self.title
         except (SyntaxError, ValueError, InspectError):
@@ -208,7 +208,7 @@ def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        message = f"{name_file(file)} is gone; get it back with `git checkout {name_file(file)}`"
+        message = f"{name_file(file)} was removed; get it back with `git checkout {name_file(file)}`"
         raise InspectError(message) from None
     except (OSError, UnicodeDecodeError) as error:
         message = f"{name_file(file)} cannot be read: {error}"

@@ -92,7 +92,7 @@ def show_solution(paper: Paper, called: str, folder: Path | None = None) -> None
     """Print the solution of an exercise.
 
     Raises:
-        InspectError: There is no such exercise, or its solution is gone.
+        InspectError: There is no such exercise, or its solution was removed.
     """
     from xla_inspect.practice.notebook import extract_solution
 

@@ -1,4 +1,4 @@
-"""What a reader has done: which exercises were right, and how many hints were shown.
+"""What a reader has done: which exercises were right, how many hints were shown, and which predictions were missed.
 
 It lies in `.practice/` of the project that the exercises belong to, which git ignores, else in their own folder. A file
 that cannot be read counts as empty, and one that cannot be written is given up in silence: nothing depends on it.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.practice.marking.exercises import Exercise
 
-RIGHT_ONCE, HINTS = "right", "hints"
+RIGHT_ONCE, HINTS, MISSED = "right", "hints", "missed"
 
 
 class Logbook:
@@ -42,7 +42,7 @@ class Logbook:
 
     def note(self, exercise: Exercise, verdict: str) -> None:
         """Keep how an exercise was marked."""
-        self._write(exercise, RIGHT_ONCE, int(verdict == RIGHT))
+        self._write(exercise.key, RIGHT_ONCE, int(verdict == RIGHT))
 
     def count_hints(self, exercise: Exercise) -> int:
         """Return how many hints were shown."""
@@ -50,10 +50,20 @@ class Logbook:
 
     def note_hints(self, exercise: Exercise, number: int) -> None:
         """Keep how many hints were shown."""
-        self._write(exercise, HINTS, number)
+        self._write(exercise.key, HINTS, number)
+
+    @property
+    def missed(self) -> list[str]:
+        """The predictions that were missed and not asked once more yet, by name."""
+        return [name for name, number in self._read().get(MISSED, {}).items() if number]
+
+    def note_prediction(self, name: str, *, missed: bool) -> None:
+        """Keep whether a prediction is to be asked once more."""
+        if missed != (name in self.missed):
+            self._write(MISSED, name, int(missed))
 
     def _read(self) -> dict[str, dict[str, int]]:
-        """Return what is kept of this folder, by exercise; what is not of that form is left out."""
+        """Return what is kept of this folder, by exercise and of predictions, less what is not of that form."""
         kept = _read_json(self.file).get(self._place)
         entries = kept.items() if isinstance(kept, dict) else ()
         return {
@@ -62,9 +72,9 @@ class Logbook:
             if isinstance(entry, dict)
         }
 
-    def _write(self, exercise: Exercise, name: str, number: int) -> None:
+    def _write(self, key: str, name: str, number: int) -> None:
         entries = self._read()
-        entries.setdefault(exercise.key, {})[name] = number
+        entries.setdefault(key, {})[name] = number
         whole = _read_json(self.file) | {self._place: entries}
         with suppress(OSError):
             store.write(self.file, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())

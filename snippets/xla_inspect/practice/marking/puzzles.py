@@ -1,4 +1,4 @@
-"""The puzzles as data: what each is scored by and on which target, what it may take, and what nobody can go below.
+"""The puzzles as data: what each is scored by and on which target, what it may take, and what no program can go below.
 
 The best known score is that of the stored solution, compiled when it is asked for; the bound is worked out from sizes.
 """
@@ -80,7 +80,7 @@ class Bound:
 
     Attributes:
         score: The score, from the capture of the start.
-        reason: Why nobody can go below it.
+        reason: Why no program can go below it.
     """
 
     score: Callable[[Capture], int]
@@ -95,7 +95,7 @@ class Puzzle:
         measure: What is counted.
         target: For which target it is compiled where this machine can.
         instead: For which target otherwise.
-        bound: What nobody can go below, where that is known.
+        bound: What no program can go below, where that is known.
         limits: What else the program may take.
         tolerance: How much its numbers may differ, of the largest.
     """

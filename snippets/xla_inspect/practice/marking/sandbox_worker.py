@@ -9,7 +9,6 @@ import faulthandler
 import importlib
 import io
 import json
-import linecache
 import logging
 import os
 import sys
@@ -114,8 +113,6 @@ def examine(exercise: Exercise) -> dict[str, Any]:
     import jax
 
     jax.clear_caches()
-    # The file may be another than when this process saw it last.
-    linecache.checkcache()
     settings, names = _read_settings(), _read_names()
     noise = Noise(exercise.file)
     streams = sys.stdout, sys.stdin

@@ -87,7 +87,7 @@ class Submission:
             else member
         )
         if type(answer) is not type(expected):
-            state = "is gone" if not hasattr(self.module, name) else f"is {member!r}"
+            state = "is not defined" if not hasattr(self.module, name) else f"is {member!r}"
             kind = type(expected).__name__
             return bad(f"{self.locate(name)}: `{name}` {state}, and an answer of type {kind} is asked for")
         return judge(answer == expected, right, f"{self.locate(name)}: not {answer!r}. {wrong}", lines, "hlo")
