@@ -35,14 +35,14 @@ _LISTED = {
     "puzzles": (
         ("softmax", 10, 4),
         ("history", 8, 4),
-        ("attention", 12, 4),
         ("layer_norm", 10, 4),
-        ("embedding", 6, 4),
         ("narrow", 8, 4),
         ("cache", 6, 4),
-        ("sharded", 12, 4),
-        ("hoist", 8, 4),
+        ("attention", 12, 4),
         ("remat", 12, 4),
+        ("embedding", 6, 4),
+        ("hoist", 8, 4),
+        ("sharded", 12, 4),
     ),
     "capstone": (("model", 25, LEVELS), ("diagnose", 25, LEVELS)),
 }

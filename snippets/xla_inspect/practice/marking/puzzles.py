@@ -144,13 +144,21 @@ PUZZLES: Mapping[str, Puzzle] = {
         bound=ONCE,
         limits=(Limit("kernels in the program", probes.count_kernels, lambda _: 8),),
     ),
-    "attention": Puzzle(BESIDE, limits=(Limit("launches", probes.count_launches, lambda _: 1000),)),
     "layer_norm": Puzzle(MOVED, bound=ONCE),
-    "embedding": Puzzle(WORK, bound=Bound(lambda _: 0, "rows can be copied without an operation on any number")),
     "narrow": Puzzle(MOVED, "tpu-v5e", bound=ONCE, tolerance=2e-2),
     "cache": Puzzle(
         MOVED, bound=Bound(_count_row_twice, "the row and the position are read once, and the row written once")
     ),
+    "attention": Puzzle(BESIDE, limits=(Limit("launches", probes.count_launches, lambda _: 1000),)),
+    "remat": Puzzle(
+        BESIDE,
+        limits=(
+            Limit("operations", WORK.take, lambda start: WORK.take(start) * 3 // 2),
+            Limit("launches", probes.count_launches, lambda _: 200),
+        ),
+    ),
+    "embedding": Puzzle(WORK, bound=Bound(lambda _: 0, "rows can be copied without an operation on any number")),
+    "hoist": Puzzle(WORK),
     "sharded": Puzzle(
         SENT,
         "h100:8",
@@ -161,14 +169,6 @@ PUZZLES: Mapping[str, Puzzle] = {
                 lambda found: found.memory.arguments,
                 lambda start: start.memory.arguments,
             ),
-        ),
-    ),
-    "hoist": Puzzle(WORK),
-    "remat": Puzzle(
-        BESIDE,
-        limits=(
-            Limit("operations", WORK.take, lambda start: WORK.take(start) * 3 // 2),
-            Limit("launches", probes.count_launches, lambda _: 200),
         ),
     ),
 }
