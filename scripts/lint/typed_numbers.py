@@ -33,8 +33,7 @@ NUMBER_WORDS = {word: number for number, word in enumerate(_COUNTS.split(), 2)}
 NUMBER_WORDS |= {"twice": 2, "half": 2, "thrice": 3, "dozen": 12}
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
-# A value that computes nothing.
-_FIXED = re.compile(r"""(?<!`)`= ([\d_.]+|'[^'`]*'|"[^"`]*")`(?!`)""")
+_VALUE = re.compile(r"(?<!`)`= ([^`\n]+)`(?!`)")
 _PUNCTUATION = "\"'*_.,;:!?()[]{}\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -113,8 +112,19 @@ def check_text(text: str, name: str, root: Path = ROOT) -> list[UnbackedNumber]:
     masked = _VERSION.sub(lambda match: match[0] if _is_pinned(match[0]) else _blank(match), masked)
     masked = _SHAPE.sub(lambda match: _blank(match) if _holds(code, match[0]) else match[0], masked)
     typed = [(line, number) for line, _, number in _find_numbers(masked) if not _YEAR.fullmatch(number)]
-    fixed = [(text.count("\n", 0, match.start()) + 1, match[1]) for match in _FIXED.finditer(text)]
+    fixed = [
+        (text.count("\n", 0, match.start()) + 1, match[1]) for match in _VALUE.finditer(text) if _is_fixed(match[1])
+    ]
     return [UnbackedNumber(name, line, number) for line, number in sorted(typed + fixed, key=lambda pair: pair[0])]
+
+
+def _is_fixed(value: str) -> bool:
+    """Return whether an expression computes nothing: it names nothing that a program or a compiler made."""
+    try:
+        tree = ast.parse(value.strip(), mode="eval")
+    except SyntaxError:
+        return False  # the build names it
+    return not any(isinstance(node, ast.Name) for node in ast.walk(tree))
 
 
 def _blank_allowed(masked: str, name: str) -> str:

@@ -90,6 +90,7 @@ def test_words_on_the_list_pass_and_the_same_number_elsewhere_does_not(
 
 def test_a_value_that_computes_nothing_is_a_typed_number(find: Find) -> None:
     assert find('Some `= 24` and `= count(24)`.\n\nThe `= "7 kernels"`.') == [(1, "24"), (3, '"7 kernels"')]
+    assert find('Some `= f"{1 << 16:,}"` and `= f"{size:,}"`.') == [(1, 'f"{1 << 16:,}"')]
 
 
 def test_the_version_of_a_pinned_package_is_computed(find: Find) -> None:
