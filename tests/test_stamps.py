@@ -45,7 +45,7 @@ def test_every_file_is_as_its_script_wrote_it_and_names_a_script_that_exists(pat
     content = stamps.read(path)
     script = next(word for word in content["script"].split() if word.startswith("scripts/"))
     assert (ROOT / script).is_file()
-    assert {"jax", "jaxlib", "iree-base-compiler"} & set(content["versions"])
+    assert {"jax", "jaxlib", "iree-base-compiler", "openxla/xprof"} & set(content["versions"])
 
 
 def test_what_is_written_is_read_and_its_hash_is_its_last_line(sealed: Path) -> None:

@@ -7,6 +7,7 @@ does not tell of everything: each line that it logs, other than those that every
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import shutil
 import subprocess
@@ -24,6 +25,8 @@ from livepage.read import project
 
 FOLDER = Path(".cache/portable")
 USUAL = re.compile(r"Build started|No issues found|Build finished in [\d.]+m?s")
+HOOK_MADE = ("llms.txt", "feed.xml")
+"""What a hook of MkDocs writes into the site, and pages link to."""
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
 
@@ -142,6 +145,8 @@ def _find_dead(path: Path, page: Built, pages: dict[Path, Built], site: Path) ->
         parts = urlsplit(link)
         if parts.scheme or parts.netloc or parts.path.startswith("/") or link.startswith(("#x=", "#__")):
             continue
+        if posixpath.basename(parts.path) in HOOK_MADE:
+            continue  # `list_missing` says so once
         target = path if not parts.path else (path.parent / unquote(parts.path)).resolve()
         target = target / "index.html" if target.is_dir() else target
         if not target.is_file() or (
@@ -165,7 +170,7 @@ def list_missing(root: Path) -> list[str]:
     index = next((path for path in (site / "search.json", site / "search/search_index.json") if path.is_file()), None)
     if index:
         missing.append(f"the search index takes {index.stat().st_size:,} bytes: what a hook leaves out is in it")
-    for name in ("llms.txt", "feed.xml"):
+    for name in HOOK_MADE:
         if not (site / name).is_file():
             missing.append(f"no {name}, which a hook makes")
     if not list(site.rglob("index.md")):

@@ -12,6 +12,7 @@ import os
 import posixpath
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 from livepage.read import log, project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.pages import Page
@@ -83,7 +84,7 @@ def find_browser() -> str:
 
 
 def find_address(name: str) -> str:
-    """Return where the card of a page lies in the site: `assets/cards/practice-hlo.png` for `practice/hlo.py`."""
+    """Return where the card of a page lies in the site: `assets/cards/deep-page.png` for `deep/page.py`."""
     return f"{FOLDER}/{posixpath.splitext(name)[0].replace('/', '-')}.png"
 
 
@@ -96,10 +97,9 @@ def publish(pages: Sequence[Page], config: MkDocsConfig) -> None:
     cards = [_Card(page, write_card(page, _read(site, page), config.site_name), styles) for page in pages]
     if missing := [card for card in cards if not (kept / card.file).is_file()]:
         log.info("drawing %d social cards", len(missing))
-        for card, picture in _draw(missing, site):
-            partial = kept / f"{card.file}.{os.getpid()}"
-            partial.write_bytes(picture)
-            partial.replace(kept / card.file)
+        # In a thread of its own: Playwright refuses to work in one that runs a loop, as that of a notebook does.
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            thread.submit(_draw, missing, site, kept).result()
     for card in cards:
         shutil.copyfile(kept / card.file, site / find_address(card.page.file.src_uri))
     for file in kept.glob("*.png"):
@@ -149,8 +149,8 @@ def _read(site: Path, page: Page) -> str:
     return (site / page.file.dest_uri).read_text(encoding="utf-8")
 
 
-def _draw(cards: Sequence[_Card], site: Path) -> Iterator[tuple[_Card, bytes]]:
-    """Yield each card with its picture, PNG."""
+def _draw(cards: Sequence[_Card], site: Path, kept: Path) -> None:
+    """Draw each card and keep its picture, PNG."""
     from playwright.sync_api import sync_playwright
 
     width, height = SIZE
@@ -165,7 +165,9 @@ def _draw(cards: Sequence[_Card], site: Path) -> Iterator[tuple[_Card, bytes]]:
                 view.goto(draft.as_uri())
                 view.evaluate("document.fonts.ready")
                 view.evaluate(_FIT)
-                yield card, view.screenshot()
+                partial = kept / f"{card.file}.{os.getpid()}"
+                partial.write_bytes(view.screenshot())
+                partial.replace(kept / card.file)
             finally:
                 draft.unlink()
         browser.close()

@@ -50,7 +50,8 @@ def test_no_more_bytes_live_than_are_allocated(path: Path) -> None:
             # What is left between this and the executable's own figure: see `find_peak`.
             tuples = {(value.instruction, value.index) for _, value in assignment.values() if value.shape.is_tuple}
             rest = [row for row in placed if row.kind != "constant" and (row.instruction, row.index) not in tuples]
-            if targets.find(target).kind == "gpu":
+            # The executable's own figure leaves out when what lies in the host's memory, S(5), is live.
+            if targets.find(target).kind == "gpu" and "S(5)" not in found.after:
                 assert find_peak(rest)[1] <= found.memory.peak
 
 

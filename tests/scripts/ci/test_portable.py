@@ -44,7 +44,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "mkdocs.yml").write_text(
         f"{text}\nnav:\n  - Home: index.md\n  - Other: deep/other.md\n", encoding="utf-8"
     )
-    for name, page in {"index.md": PAGE, "deep/other.md": OTHER}.items():
+    # The foot of each page leads to these.
+    foot = {"build.md": "# Build\n\n## Cite { #cite }\n", "contributing.md": "# More\n\n## Licence { #licence }\n"}
+    for name, page in {"index.md": PAGE, "deep/other.md": OTHER, **foot}.items():
         (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "docs" / name).write_text(textwrap.dedent(page).lstrip(), encoding="utf-8")
     (tmp_path / "snippets").mkdir()
@@ -73,7 +75,7 @@ def test_pages_build_whole_and_what_the_hook_makes_is_said_to_be_missing(folder:
     text = (folder / "site" / "index.html").read_text(encoding="utf-8")
     assert text.count('<span class="value">') == 2
     assert 'href="deep/other/"' in text
-    assert (folder / "site" / "sitemap.xml").read_text(encoding="utf-8").count("<loc>") == 2
+    assert (folder / "site" / "sitemap.xml").read_text(encoding="utf-8").count("<loc>") == 4
     missing = "\n".join(portable.list_missing(folder))
     for word in ("hooks are not run", "search index", "llms.txt", "feed.xml", "Markdown beside"):
         assert word in missing
