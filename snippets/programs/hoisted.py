@@ -15,7 +15,7 @@ def hoisted() -> list[str]:
     """Return the lowered text without the option and with it, each from a process of its own, the table cut out."""
     texts = []
     for value in ("0", "1"):
-        environment = {**os.environ, OPTION: value, "JAX_PLATFORMS": "cpu"}
+        environment = {**os.environ.copy(), OPTION: value, "JAX_PLATFORMS": "cpu"}
         command = [sys.executable, "-m", "programs.hoisted", "here"]
         done = subprocess.run(  # noqa: S603 - ours
             command, env=environment, capture_output=True, text=True, check=True, encoding="utf-8"

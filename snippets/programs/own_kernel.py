@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -77,8 +78,11 @@ def compile_all(device: jax.Device, functions: tuple[Callable[[jax.Array], jax.A
         device: What to compile for, which need not be here.
         functions: Those of this file.
     """
+    from xla_inspect.compilation import held_settings
+
     made: dict[str, Any] = {}
-    with jax.default_device(device):
+    # A kernel's payload holds the paths of its files, and so would be as long as the folder's name.
+    with held_settings(Path(__file__).parents[2]), jax.default_device(device):
         for function in functions:
             lowered = jax.jit(function).lower(X)
             made[function.__name__] = {"stablehlo": lowered.as_text()}

@@ -56,7 +56,7 @@ def own_pass() -> dict[str, Any]:
 
 
 def _run_child(name: str) -> Any:  # noqa: ANN401 - what JSON held
-    environment = {**os.environ, "TPU_SKIP_MDS_QUERY": "1"}
+    environment = {**os.environ.copy(), "TPU_SKIP_MDS_QUERY": "1"}
     command = [sys.executable, "-m", "programs.own_pass", name]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, encoding="utf-8")  # noqa: S603 - ours
     if done.returncode:
