@@ -1,6 +1,7 @@
 """What a compile left behind: a `Capture`, plain data that needs no JAX, and how it is stored."""
 
 from xla_inspect.captured.capture import Capture, Captures
+from xla_inspect.captured.log_event import LogEvent, read_log, write_log
 from xla_inspect.captured.parts import (
     PASSES,
     REST,
@@ -25,11 +26,14 @@ __all__ = [
     "Constant",
     "Cost",
     "Equations",
+    "LogEvent",
     "Memory",
     "PassChange",
     "PassRun",
     "Thunk",
     "Times",
     "pack",
+    "read_log",
     "unpack",
+    "write_log",
 ]

@@ -27,6 +27,7 @@ from xla_inspect.hlo import parse_module
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xla_inspect.captured.log_event import LogEvent
     from xla_inspect.hlo import Frame, Module
 
 
@@ -69,6 +70,7 @@ class Capture:
         equations: The jaxpr's equations by part of the program.
         constants: The arrays of more than 1 KiB that the program closes over, the largest first. In `stablehlo` such a
             literal is left out, and `dense_resource<__elided__>` stands in its place, in HLO `constant({...})`.
+        log: What the compiler said of its reasons, in order, where that was asked for.
     """
 
     program: str
@@ -101,6 +103,7 @@ class Capture:
     is_stepped: bool = field(default_factory=lambda: True)
     equations: tuple[Equations, ...] = field(default_factory=tuple)
     constants: tuple[Constant, ...] = field(default_factory=tuple)
+    log: tuple[LogEvent, ...] = field(default_factory=tuple)
 
     @cached_property
     def unoptimized_module(self) -> Module:

@@ -11,6 +11,7 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.captured.capture import Capture
+from xla_inspect.captured.log_event import read_log, write_log
 from xla_inspect.captured.parts import Code, Constant, Cost, Equations, Memory, PassChange, PassRun, Thunk, Times
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import Frame
@@ -18,7 +19,7 @@ from xla_inspect.hlo import Frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-FORMAT = 5
+FORMAT = 6
 """Raised by one whenever what is written changes its meaning."""
 
 HEAD = (
@@ -44,6 +45,7 @@ LATER = (
     ("passes",),
     ("fusion_log", "code", "memory_report"),
     ("equations", "constants"),
+    ("log",),
 )
 """The fields that are read when the first of their group is asked for."""
 
@@ -259,6 +261,7 @@ _WRITE: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "thunks": lambda thunks, _: [_flat(thunk) for thunk in thunks],
     "fusion_log": lambda steps, _: list(steps),
     "code": lambda code, table: [[piece.kernel, piece.language, table.add(piece.text)] for piece in code],
+    "log": lambda events, _: write_log(events),
     "equations": lambda equations, _: [list(_flat(each).values()) for each in equations],
     "constants": lambda constants, _: [list(_flat(each).values()) for each in constants],
     "frames": lambda frames, _: [
@@ -277,6 +280,7 @@ _READ: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "thunks": lambda thunks, _: tuple(map(_read_thunk, thunks)),
     "fusion_log": lambda steps, _: tuple(steps),
     "code": lambda code, table: tuple(Code(kernel, language, table.get(text)) for kernel, language, text in code),
+    "log": lambda written, _: read_log(written),
     "equations": lambda equations, _: tuple(Equations(*each) for each in equations),
     "constants": lambda constants, _: tuple(
         Constant(dtype, tuple(shape), *others) for dtype, shape, *others in constants

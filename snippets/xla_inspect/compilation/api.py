@@ -37,6 +37,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
     options: Mapping[str, str | int | bool] | None = None,
     sass: bool = False,
     passes: bool = True,
+    reasons: bool = False,
     **example_kwargs: Any,  # noqa: ANN401 - likewise
 ) -> Capture:
     """Compile a function for a target, and return every stage from jaxpr to generated code as plain data.
@@ -61,6 +62,8 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         sass: Also assemble and disassemble a GPU's kernels, which takes two short processes each.
         passes: Whether the capture holds the module after each pass that changed it, which for a large program takes
             most of the time and room that a capture takes beside the compile.
+        reasons: Whether the capture holds what the compiler says of its reasons, for which it is compiled once more, in
+            a process whose compilers write their logs.
         **example_kwargs: Keyword arguments of the function.
 
     Raises:
@@ -78,7 +81,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         "specs": specs,
     }
     program = describe_program(fn, example_args, {**settings, **example_kwargs})
-    compiled = begin(program, target, options, passes=passes)()
+    compiled = begin(program, target, options, passes=passes, reasons=reasons)()
     return add_sass(compiled) if sass else compiled
 
 
@@ -106,13 +109,14 @@ def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: M
     return program
 
 
-def begin(
+def begin(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
     program: Program,
     target: str,
     options: Mapping[str, str | int | bool] | None,
     *,
     passes: bool = True,
     timed: bool = True,
+    reasons: bool = False,
 ) -> Callable[[], Capture]:
     """Compile a program for a target, and return what reads the capture, in this thread or another.
 
@@ -122,10 +126,13 @@ def begin(
         options: As in `capture`.
         passes: As in `capture`.
         timed: Whether a capture without its passes tells all the same which ran, and how long each took.
+        reasons: As in `capture`.
     """
     from xla_inspect.compilation import compiler_run
 
-    return compiler_run.capture_program(program, targets.find(target), options or {}, passes=passes, timed=timed)
+    return compiler_run.capture_program(
+        program, targets.find(target), options or {}, passes=passes, timed=timed, reasons=reasons
+    )
 
 
 def add_sass(compiled: Capture) -> Capture:
@@ -143,6 +150,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     sass: bool = False,
     refusals: bool = False,
     passes: bool = True,
+    reasons: bool = False,
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
     """Compile a function for several targets; one that this machine cannot compile for stays as a gap.
@@ -158,6 +166,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
         refusals: Whether a target whose compiler, or JAX for it, refuses the program stays as a gap too, with what it
             says. By default the error is raised.
         passes: As in `capture`.
+        reasons: As in `capture`.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:
@@ -174,7 +183,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     with ThreadPoolExecutor(1) as pool:
         for target in targets:
             try:
-                read = begin(program, target, (options or {}).get(target), passes=passes)
+                read = begin(program, target, (options or {}).get(target), passes=passes, reasons=reasons)
             except TargetUnavailableError as error:
                 missing[target] = error.reason
             except Exception as error:

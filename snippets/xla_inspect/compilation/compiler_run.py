@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private
 from xla_inspect.captured import Capture, Cost, Memory, Times
-from xla_inspect.compilation import capture_cache, dumps, kernel_code, lowering, normalize, pass_runs, thunks
+from xla_inspect.compilation import (
+    capture_cache,
+    dumps,
+    kernel_code,
+    logged_compile,
+    lowering,
+    normalize,
+    pass_runs,
+    thunks,
+)
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.targets import name_isa, settle
 
@@ -30,13 +39,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("xla_inspect")
 
 
-def capture_program(
+def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
     program: lowering.Program,
     target: Target,
     options: Mapping[str, str | int | bool],
     *,
     passes: bool = True,
     timed: bool = True,
+    reasons: bool = False,
 ) -> Callable[[], Capture]:
     """Compile one program for one target unless the cache has it, and return what reads the capture of it.
 
@@ -51,7 +61,11 @@ def capture_program(
     settle()
     asked = {**dumps.PINNED[target.kind], **options}
     with lowering.held_settings(program.project):
-        read = find_capture(program, target, asked, passes=passes, timed=timed or passes or target.kind == "tpu")
+        lowered = lowering.lower(program, target)
+        with logged_compile.overheard(lowered, target, asked, wanted=reasons) as log:
+            read = find_capture(
+                program, lowered, target, asked, passes=passes, timed=timed or passes or target.kind == "tpu"
+            )
 
     def name() -> Capture:
         capture = read()
@@ -61,16 +75,22 @@ def capture_program(
             source_file=program.source_file,
             source=program.source,
             sources=program.read_sources(capture.files),
+            **({"log": log.result()} if log else {}),
         )
 
     return name
 
 
-def find_capture(
-    program: lowering.Program, target: Target, options: Mapping[str, str | int | bool], *, passes: bool, timed: bool
+def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
+    program: lowering.Program,
+    lowered: Lowered,
+    target: Target,
+    options: Mapping[str, str | int | bool],
+    *,
+    passes: bool,
+    timed: bool,
 ) -> Callable[[], Capture]:
     """Return what gives the capture of a program: found in the cache, or compiled and kept there."""
-    lowered = lowering.lower(program, target)
     key = capture_cache.make_key(lowered, target, options, passes=passes, timed=timed)
     # One with its passes holds all that one without them does, and one whose passes are timed what one without does.
     fuller = [(stepped, True) for stepped in (False, True) if stepped >= passes and (stepped, True) != (passes, timed)]

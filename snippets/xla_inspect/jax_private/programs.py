@@ -1,46 +1,21 @@
-"""The private names of JAX and jaxlib that this package needs where nothing public serves, and nothing else.
-
-A test says which releases of JAX have them.
-"""
+"""Programs on their way from JAX into a compiler: lowered, placed on devices, compiled, parsed."""
 
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from copy import copy
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import jax
-
-JITS = "jax._src.pjit"  # the module of `jax.jit`, whose functions `watch_jit` watches
 
 _contexts: list[Any] = []
 _lent = threading.local()
-
-
-def backends_started() -> bool:
-    """Return whether JAX has started its backends, after which their settings can no longer change."""
-    from jax._src import xla_bridge
-
-    return bool(xla_bridge.backends_are_initialized())
-
-
-def set_option(name: str, value: object) -> None:
-    """Set one of JAX's process-wide options (`jax.config.update` is public but carries no types)."""
-    import jax
-
-    jax.config.update(name, value)
-
-
-def thread_settings() -> object:
-    """Return what the `with` statements of this thread set of JAX's options, to compare with another thread's."""
-    from jax._src import config
-
-    return config.trace_context()
 
 
 @contextmanager
@@ -164,6 +139,79 @@ def find_devices(executable: jax.stages.Compiled) -> tuple[jax.Device, ...]:
     return tuple(executable._executable._unloaded_executable.device_list)  # type: ignore[attr-defined]  # noqa: SLF001
 
 
+@dataclass(frozen=True)
+class CompileCall:
+    """What JAX asks a compiler for, in a form that another process can ask for too.
+
+    Attributes:
+        module: The program, as MLIR in binary.
+        options: XLA's `CompileOptions`, serialized.
+        devices: The numbers of the devices that it is for.
+    """
+
+    module: bytes
+    options: bytes
+    devices: tuple[int, ...]
+
+
+class _NotCompiledError(Exception):
+    """What ends a compile before the compiler is asked."""
+
+
+def describe_compile(stage: jax.stages.Lowered, options: Mapping[str, Any]) -> CompileCall:
+    """Return what a lowered program's `compile` would ask the compiler for, without asking it.
+
+    Args:
+        stage: The program.
+        options: XLA's options by name.
+    """
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+
+    compile_now, here = compiler.backend_compile_and_load, threading.get_ident()
+    made: list[CompileCall] = []
+
+    def note(backend: Any, module: Any, devices: Any, asked: Any, *others: Any) -> Any:  # noqa: ANN401 - as JAX has them
+        if threading.get_ident() != here:
+            return compile_now(backend, module, devices, asked, *others)
+        numbers = tuple(device.id for device in devices)
+        made.append(CompileCall(mlir.module_to_bytecode(module), asked.SerializeAsString(), numbers))
+        raise _NotCompiledError
+
+    compiler.backend_compile_and_load = note
+    try:
+        stage.compile(dict(options))
+    except _NotCompiledError:
+        pass
+    finally:
+        compiler.backend_compile_and_load = compile_now
+    return made[0]
+
+
+def compile_call(call: CompileCall, devices: Sequence[jax.Device]) -> None:
+    """Ask the compiler of devices for what another process would have asked it for.
+
+    Args:
+        call: What is asked for.
+        devices: The target's devices.
+    """
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+    from jaxlib import _jax
+    from jaxlib.mlir import ir
+
+    numbered = {device.id: device for device in devices}
+    with mlir.make_ir_context():
+        module = ir.Module.parse(call.module)
+        compiler.backend_compile_and_load(
+            devices[0].client,
+            module,
+            _jax.DeviceList(tuple(numbered[number] for number in call.devices)),
+            _jax.CompileOptions.ParseFromString(call.options),
+            [],
+        )
+
+
 def hide_frames_of(file: str) -> None:
     """Keep the frames of a Python file out of every location that JAX records from now on."""
     from jax._src import source_info_util
@@ -204,147 +252,3 @@ def parse_hlo(module_text: str) -> str:
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
     return str(_hlo.hlo_module_from_text(module_text).to_string())
-
-
-def read_options() -> bytes:
-    """Return XLA's options as this process has read them from the environment, serialized; this reads them."""
-    from jaxlib import _jax
-
-    return bytes(_jax.CompileOptions().SerializeAsString())
-
-
-@contextmanager
-def watch_jit(around_trace: Callable[..., Any], around_run: Callable[..., Any]) -> Iterator[None]:
-    """Let every call of a jitted function that JAX's quick path does not know go through two functions.
-
-    Args:
-        around_trace: Called with JAX's own function, the function that was jitted, JAX's record of how, and the
-            positional and keyword arguments; returns what JAX's function returns of the rest. It traces where JAX
-            has not traced the like.
-        around_run: Called with JAX's own function, the function that was jitted, its positional and its keyword
-            arguments, and what calls JAX's function. It lowers and compiles where JAX has not.
-    """
-    from jax._src import pjit
-
-    trace, run = pjit._infer_params, pjit._run_python_pjit  # noqa: SLF001 - nothing public is called at each miss
-
-    def infer_params(fun: Any, info: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - whatever JAX passes
-        return around_trace(lambda: trace(fun, info, args, kwargs), fun, info, args, kwargs)
-
-    def run_python_pjit(found: Any, flat: Any, fun: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - likewise
-        return around_run(lambda: run(found, flat, fun, args, kwargs), fun, args, kwargs)
-
-    pjit._infer_params, pjit._run_python_pjit = infer_params, run_python_pjit  # type: ignore[assignment]  # noqa: SLF001
-    hide_frames_of(__file__)
-    try:
-        yield
-    finally:
-        pjit._infer_params, pjit._run_python_pjit = trace, run  # noqa: SLF001
-
-
-@contextmanager
-def started_on_cpu() -> Iterator[None]:
-    """Let JAX start the CPU alone if it starts meanwhile, whichever platform the program asks for."""
-    from jax._src import xla_bridge
-
-    start = xla_bridge.backends
-
-    def backends() -> Any:  # noqa: ANN401 - as JAX has it
-        if not backends_started():
-            set_option("jax_platforms", "cpu")
-        return start()
-
-    xla_bridge.backends = backends
-    try:
-        yield
-    finally:
-        xla_bridge.backends = start
-
-
-def is_outside() -> bool:
-    """Return whether this thread traces nothing, so that a call of a jitted function is one to compile and run."""
-    from jax._src import core
-
-    return bool(core.trace_state_clean())
-
-
-def jit_again(fun: Callable[..., Any], info: Any) -> Any:  # noqa: ANN401 - JAX's record, and what it makes of it
-    """Return a function jitted as JAX's record says that it was."""
-    from jax._src import pjit
-
-    return pjit._cpp_pjit(fun, info)  # noqa: SLF001 - the public way wants the options as the reader wrote them
-
-
-@contextmanager
-def traced_before(inferred: Any, leaves: Sequence[Any]) -> Iterator[None]:  # noqa: ANN401 - what JAX's tracing returned
-    """Let whatever is traced now be what was traced before.
-
-    Args:
-        inferred: What JAX's function returned to `watch_jit` at that time.
-        leaves: The flat arguments, or their shapes.
-    """
-    from jax._src import pjit
-
-    trace = pjit._infer_params  # noqa: SLF001 - what `Traced` is made from
-    pjit._infer_params = lambda *_: (inferred[0], list(leaves))  # noqa: SLF001
-    try:
-        yield
-    finally:
-        pjit._infer_params = trace  # noqa: SLF001
-
-
-def read_settings() -> dict[str, Any]:
-    """Return the options of JAX that what it traces depends on, as they are in this thread, name to value."""
-    from jax._src import config
-
-    try:
-        names = {*config.trace_context_names()}
-    except (AttributeError, NotImplementedError):
-        # Releases that do not say which have few others that a program changes.
-        names = {*config.config_states}
-    return {name: state.value for name, state in config.config_states.items() if name in names}
-
-
-@contextmanager
-def entered_settings(settings: Mapping[str, Any], meshes: tuple[Any, Any]) -> Iterator[None]:
-    """Let this thread trace as another did, or this one earlier.
-
-    Args:
-        settings: What `read_settings` said there.
-        meshes: What `read_meshes` said there.
-    """
-    import jax
-    from jax._src import config
-
-    given, resource = meshes
-    with ExitStack() as stack:
-        for name, value in settings.items():
-            state = config.config_states[name]
-            if state.value != value:
-                stack.enter_context(state(value))
-        if not resource.empty:
-            stack.enter_context(resource)
-        if not given.empty:
-            stack.enter_context(jax.set_mesh(given))
-        yield
-
-
-def read_meshes() -> tuple[Any, Any]:
-    """Return the meshes that `jax.set_mesh` and `with mesh:` gave this thread, empty ones where there are none."""
-    from jax._src import mesh
-
-    return mesh.get_concrete_mesh(), mesh.thread_resources.env.physical_mesh
-
-
-def leave_meshes() -> None:
-    """Take back the mesh that a script set for what follows, which would hold for what is compiled later too."""
-    import sys
-
-    if JITS in sys.modules and not read_meshes()[0].empty:
-        import jax
-        from jax._src import config
-
-        jax.set_mesh(None)
-        if manager := getattr(config, "abstract_mesh_context_manager", None):
-            # Releases up to 0.10 tell an empty mesh from none.
-            manager.set_local(None)

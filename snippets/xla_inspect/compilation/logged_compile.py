@@ -1,0 +1,210 @@
+"""What the compilers say of their reasons: one more compile, in a process whose compilers write their verbose logs."""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import json
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect import jax_private
+from xla_inspect.captured import read_log, write_log
+from xla_inspect.compilation import capture_cache, log_lines
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from concurrent.futures import Future
+
+    from xla_inspect.captured import LogEvent
+    from xla_inspect.compilation.program_stages import Lowered
+    from xla_inspect.jax_private import CompileCall
+    from xla_inspect.targets import Target
+
+LIMIT = 128 << 20
+"""Bytes of log that are read of one compile; what follows is left out, and the log says so."""
+
+MARK = "end of the compile {number} of xla_inspect"
+
+LEVELS: Mapping[str, int] = {
+    # Which pass runs, so that every other line has one.
+    "hlo_pass_pipeline": 1,
+    "instruction_fusion": 3,
+    "cpu_instruction_fusion": 2,
+    "priority_fusion": 2,
+    "multi_output_fusion": 2,
+    "fusion_merger": 2,
+    "tpu_instruction_fusion": 2,
+    "gemm_fusion": 5,
+    "gemm_rewriter": 3,
+    "nested_gemm_fusion": 3,
+    "split_k_gemm_rewriter": 3,
+    "dot_decomposer": 2,
+    "algebraic_simplifier": 10,
+    "layout_assignment": 2,
+    "copy_insertion": 3,
+    "hlo_rematerialization": 1,
+    "sharding_propagation": 2,
+    "spmd_partitioner": 2,
+    "latency_hiding_scheduler": 1,
+    "while_loop_simplifier": 2,
+    "buffer_assignment": 1,
+}
+"""Files of XLA, without their suffix, and how much each may say: the least level at which it gives its reasons.
+
+Some write the whole module at a higher level, before and after: then a log is hundreds of times as long.
+"""
+
+
+@contextmanager
+def overheard(
+    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
+) -> Iterator[Future[tuple[LogEvent, ...]] | None]:
+    """Let a program be compiled here meanwhile, and in the other process too, where its log is wanted.
+
+    Whoever fails here gets, as its capture's log, what was said until then.
+
+    Args:
+        lowered: The program.
+        target: What for.
+        options: XLA's options by name.
+        wanted: Whether the log is wanted; else there is none.
+    """
+    if not wanted:
+        yield None
+        return
+    call = jax_private.describe_compile(lowered.place(target), options)
+    content = {
+        "log of": capture_cache.make_key(lowered, target, options),
+        "levels": dict(LEVELS),
+    }
+    with ThreadPoolExecutor(1) as pool:
+
+        def write() -> str:
+            return json.dumps(write_log(collect_log(call, target.name)))
+
+        log = pool.submit(lambda: read_log(json.loads(capture_cache.recall_text(content, write))))
+        try:
+            yield log
+        except RuntimeError as error:
+            if failed := getattr(error, "capture", None):
+                with suppress(InspectError):
+                    error.capture = failed.retold(log=log.result())  # type: ignore[attr-defined]  # added
+            raise
+
+
+def collect_log(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
+    """Return what the compiler says while it compiles.
+
+    Args:
+        call: What the compiler is asked for.
+        target: The short name of the target.
+
+    Raises:
+        InspectError: The compiler ended its process; with what it said last.
+    """
+    return log_lines.read_log(_process().compile(call, target), frozenset(LEVELS))
+
+
+class LoggedProcess:
+    """A process whose compilers write their verbose logs; it lives as long as this one, and compiles one at a time."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        """Remember what the process finds in its environment besides this one's; it starts with the first compile."""
+        self._variables = variables
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._number = 0
+
+    def compile(self, call: CompileCall, target: str) -> str:
+        """Compile, and return the log, as it was written.
+
+        Raises:
+            InspectError: As in `collect_log`.
+        """
+        with self._lock:
+            process = self._process = self._process or self._start()
+            self._number += 1
+            mark = MARK.format(number=self._number)
+            request = {
+                "mark": mark,
+                "target": target,
+                "module": base64.b64encode(call.module).decode(),
+                "options": base64.b64encode(call.options).decode(),
+                "devices": call.devices,
+            }
+            assert process.stdin  # noqa: S101 - a pipe
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.flush()
+            log, is_marked = _read_until(process, mark.encode())
+            if not is_marked:
+                self._process = None
+                process.wait()
+                words = "\n".join(log.strip().splitlines()[-6:])
+                message = f"target {target!r}: the compiler ended its process while it logged its reasons:\n{words}"
+                raise InspectError(message)
+            assert process.stdout  # noqa: S101 - as above
+            process.stdout.readline()
+            return log
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        package = str(Path(__file__).parents[2])
+        inherited = os.environ.copy()
+        paths = os.pathsep.join(filter(None, (package, inherited.get("PYTHONPATH", ""))))
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "xla_inspect.compilation.logged_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**inherited, **self._variables, "PYTHONPATH": paths},
+        )
+        atexit.register(process.kill)
+        return process
+
+
+def _read_until(process: subprocess.Popen[bytes], mark: bytes) -> tuple[str, bool]:
+    """Return what a process writes up to a line, and whether that line came."""
+    assert process.stderr  # noqa: S101 - a pipe
+    lines: list[bytes] = []
+    size = 0
+    for line in process.stderr:
+        if line.rstrip(b"\n") == mark:
+            break
+        size += len(line)
+        if size <= LIMIT:
+            lines.append(line)
+    else:
+        return b"".join(lines).decode(errors="replace"), False
+    return b"".join(lines).decode(errors="replace"), True
+
+
+@cache
+def _process() -> LoggedProcess:
+    return LoggedProcess(list_variables(LEVELS))
+
+
+def list_variables(levels: Mapping[str, int]) -> dict[str, str]:
+    """Return the variables by which the compilers say more: XLA in jaxlib and the CUDA plugin, and libtpu.
+
+    Args:
+        levels: Files of XLA, without their suffix, and their levels.
+    """
+    modules = ",".join(f"{name}={level}" for name, level in levels.items())
+    return {
+        "TF_CPP_MIN_LOG_LEVEL": "0",
+        "TF_CPP_VMODULE": modules,
+        "TPU_MIN_LOG_LEVEL": "0",
+        "TPU_STDERR_LOG_LEVEL": "0",
+        "TPU_VMODULE": modules,
+        # Else libtpu writes all of it into a file too.
+        "TPU_LOG_DIR": "disabled",
+    }

@@ -1,0 +1,42 @@
+"""The process that compiles once more with the compilers' verbose logs on: they read their levels when they are loaded.
+
+It answers one request a line on its standard input, each with a line of JSON on its standard output: empty where the
+compile went through, else what the compiler said. The log goes to its standard error, with a line of its own after each
+compile.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    # The compilers may print too: what they print is log.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    from xla_inspect import jax_private, targets
+
+    targets.settle()
+    for line in sys.stdin:
+        request = json.loads(line)
+        error = ""
+        try:
+            jax_private.compile_call(
+                jax_private.CompileCall(
+                    base64.b64decode(request["module"]), base64.b64decode(request["options"]), tuple(request["devices"])
+                ),
+                targets.find(request["target"]).devices(),
+            )
+        except Exception as failure:  # noqa: BLE001 - whatever ends a compile is the answer
+            error = str(failure) or type(failure).__name__
+        os.write(2, f"\n{request['mark']}\n".encode())
+        answers.write(json.dumps({"error": error}) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The private names of JAX and jaxlib that this package needs where nothing public serves, and nothing else.
+
+A test says which releases of JAX have them.
+"""
+
+from xla_inspect.jax_private.jits import JITS, is_outside, jit_again, traced_before, watch_jit
+from xla_inspect.jax_private.programs import (
+    CompileCall,
+    compile_call,
+    count_work,
+    describe_compile,
+    find_devices,
+    find_layout,
+    hide_frames_of,
+    lent_client,
+    lent_context,
+    parse_hlo,
+    place,
+    start_profiler,
+    walk_frames,
+)
+from xla_inspect.jax_private.settings import (
+    backends_started,
+    entered_settings,
+    leave_meshes,
+    read_meshes,
+    read_options,
+    read_settings,
+    set_option,
+    started_on_cpu,
+    thread_settings,
+)
+
+__all__ = [
+    "JITS",
+    "CompileCall",
+    "backends_started",
+    "compile_call",
+    "count_work",
+    "describe_compile",
+    "entered_settings",
+    "find_devices",
+    "find_layout",
+    "hide_frames_of",
+    "is_outside",
+    "jit_again",
+    "leave_meshes",
+    "lent_client",
+    "lent_context",
+    "parse_hlo",
+    "place",
+    "read_meshes",
+    "read_options",
+    "read_settings",
+    "set_option",
+    "start_profiler",
+    "started_on_cpu",
+    "thread_settings",
+    "traced_before",
+    "walk_frames",
+    "watch_jit",
+]
