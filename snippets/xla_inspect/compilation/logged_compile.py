@@ -34,34 +34,44 @@ LIMIT = 128 << 20
 
 MARK = "end of the compile {number} of xla_inspect"
 
-LEVELS: Mapping[str, int] = {
-    # Which pass runs, so that every other line has one.
-    "hlo_pass_pipeline": 1,
-    "instruction_fusion": 3,
-    "cpu_instruction_fusion": 2,
-    "priority_fusion": 2,
-    "multi_output_fusion": 2,
-    "fusion_merger": 2,
-    "tpu_instruction_fusion": 2,
-    "gemm_fusion": 5,
-    "gemm_rewriter": 3,
-    "nested_gemm_fusion": 3,
-    "split_k_gemm_rewriter": 3,
-    "dot_decomposer": 2,
-    "algebraic_simplifier": 10,
-    "layout_assignment": 2,
-    "copy_insertion": 3,
-    "hlo_rematerialization": 1,
-    "sharding_propagation": 2,
-    "spmd_partitioner": 2,
-    "latency_hiding_scheduler": 1,
-    "while_loop_simplifier": 2,
-    "buffer_assignment": 1,
+TOPICS: Mapping[str, Mapping[str, int]] = {
+    "passes": {"hlo_pass_pipeline": 1},
+    "fusion": {
+        "cpu_instruction_fusion": 2,
+        "fusion_emitter": 2,
+        "fusion_merger": 2,
+        "instruction_fusion": 3,
+        "multi_output_fusion": 2,
+        "priority_fusion": 2,
+        "softmax_rewriter_triton": 3,
+        "tpu_instruction_fusion": 2,
+        "tpu_multi_output_fusion": 1,
+    },
+    "simplification": {"algebraic_simplifier": 10, "while_loop_simplifier": 2},
+    "layout": {"layout_assignment": 2, "tpu_layout_assignment": 1},
+    "copies": {"copy_insertion": 3},
+    "matmul": {
+        "algorithm_checker": 3,
+        "dot_decomposer": 2,
+        "fusion_block_level_rewriter": 3,
+        "gemm_fusion": 5,
+        "gemm_rewriter": 3,
+        "library_rewriter": 3,
+        "split_k_gemm_rewriter": 3,
+        "triton": 3,
+    },
+    "schedule": {"latency_hiding_scheduler": 1, "llo_schedulers": 1},
+    "rematerialization": {"hlo_rematerialization": 1},
+    "memory": {"buffer_assignment": 1, "memory_space_assignment": 1},
+    "sharding": {"async_collective_creator": 2, "sharding_propagation": 2, "spmd_partitioner": 2},
 }
-"""Files of XLA, without their suffix, and how much each may say: the least level at which it gives its reasons.
+"""What reasons are about; the files of XLA, without their suffix, that give them; and how much each may say.
 
-Some write the whole module at a higher level, before and after: then a log is hundreds of times as long.
+That is the least level at which it gives its reasons: some print whole modules too, before and after, and at a higher
+level more than anybody can keep.
 """
+
+LEVELS: Mapping[str, int] = {name: level for levels in TOPICS.values() for name, level in levels.items()}
 
 
 @contextmanager

@@ -1,0 +1,61 @@
+"""One decision of a compiler about an instruction, in its own words and in plain ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+type Topic = Literal[
+    "fusion",
+    "matmul",
+    "simplification",
+    "layout",
+    "copies",
+    "schedule",
+    "rematerialization",
+    "memory",
+    "sharding",
+]
+
+TOPICS: tuple[Topic, ...] = get_args(Topic.__value__)
+"""What compilers give reasons about, in the order in which they decide it."""
+
+type Verdict = Literal["done", "refused", "tried", "noted"]
+"""What came of it: the compiler did it, would not, looked whether it could, or said something that it goes by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision of a compiler about an instruction.
+
+    Attributes:
+        topic: What it is about.
+        verdict: What came of it.
+        instruction: What it was about, by its name at that time; empty where the compiler names none.
+        others: Who else had a part, such as the consumer that a producer was fused into, by name.
+        words: The compiler's own words, without the texts of whole instructions.
+        kind: The key of the message among those that are known, or an empty string.
+        sentence: What that means, in plain words, or an empty string.
+        place: Where XLA's source says it: a file of openxla/xla, or `libtpu`, whose source is closed.
+        run: Which run of a pass said it, as in `LogEvent`; -1 where no pass ran.
+        pipeline: The pipeline that ran the pass.
+        pass_name: The pass.
+        module: The HLO module that it ran on.
+        source: The file that says it, without its suffix.
+        line: The line in that file.
+    """
+
+    topic: Topic
+    verdict: Verdict
+    instruction: str
+    others: tuple[str, ...]
+    words: str
+    kind: str
+    sentence: str
+    place: str
+    run: int
+    pipeline: str
+    pass_name: str
+    module: str
+    source: str
+    line: int

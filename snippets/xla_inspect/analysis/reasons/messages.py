@@ -1,0 +1,83 @@
+"""The messages of compilers that are known: how each is recognized, what it decides, and what it means."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from xla_inspect.analysis.reasons.decision import TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.analysis.reasons.decision import Topic, Verdict
+
+TABLES = Path(__file__).parent / "tables"
+
+type Part = Literal["context", "nothing"]
+"""What a message is that decides nothing: it names what those after it are about, or says how the pass gets on."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that is known.
+
+    Attributes:
+        topic: What it is about, the name of its table.
+        kind: Its key.
+        sources: The files of XLA that say it, without suffix.
+        pattern: What its text matches as a whole. Groups by name say what it is about: `instruction`; `other`, one or
+            several names; and `words`, where the compiler's own words are a part of the text. Any other group may stand
+            in the sentence.
+        verdict: What it decides, or which part of the log it is.
+        sentence: What it means, with groups by name in braces.
+        place: Where XLA's source says it: a file of openxla/xla, or `libtpu`.
+    """
+
+    topic: Topic
+    kind: str
+    sources: tuple[str, ...]
+    pattern: re.Pattern[str]
+    verdict: Verdict | Part
+    sentence: str
+    place: str
+
+
+@cache
+def list_messages() -> tuple[Message, ...]:
+    """Return every message that is known, in the order of the tables, of which the first that matches counts."""
+    return tuple(
+        Message(
+            topic,
+            entry["kind"],
+            tuple(entry["sources"]),
+            re.compile(entry["pattern"], re.DOTALL),
+            entry["verdict"],
+            entry.get("sentence", ""),
+            entry.get("place", ""),
+        )
+        for topic in TOPICS
+        for entry in _read_table(topic).get("message", ())
+    )
+
+
+@cache
+def group_messages() -> Mapping[str, tuple[Message, ...]]:
+    """Return the known messages by the file that says them."""
+    sources = {source for message in list_messages() for source in message.sources}
+    return {source: tuple(each for each in list_messages() if source in each.sources) for source in sources}
+
+
+@cache
+def find_topics() -> Mapping[str, Topic]:
+    """Return what each file of XLA mostly speaks about; a message that is known may be of another topic."""
+    return {source: topic for topic in reversed(TOPICS) for source in _read_table(topic)["sources"]}
+
+
+@cache
+def _read_table(topic: Topic) -> dict[str, Any]:
+    return tomllib.loads((TABLES / f"{topic}.toml").read_text(encoding="utf-8"))
