@@ -99,9 +99,11 @@ def _order(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
             if not attempts or event.text.startswith(_ATTEMPT):
                 attempts.append([])
             attempts[-1].append(event)
-        for failed, alike in groupby(attempts, key=_is_failed):
-            ordered = sorted(alike, key=lambda attempt: [event.text for event in attempt]) if failed else alike
-            yield from chain.from_iterable(ordered)
+        for failed, group in groupby(attempts, key=_is_failed):
+            alike = list(group)
+            if failed:
+                alike.sort(key=lambda attempt: [event.text for event in attempt])
+            yield from chain.from_iterable(alike)
 
 
 def _is_failed(attempt: list[LogEvent]) -> bool:
