@@ -29,7 +29,7 @@ _NOISE = (
     (re.compile(r"0x[0-9a-f]{6,}"), "0x..."),
     (re.compile(r'(?<![\w"./])/(?:[\w.+@-]+/)+'), ""),
     (re.compile(r", metadata=\{[^{}]*\}"), ""),
-    (re.compile(r"\n=== Source Location Trace: ===\s*(?:\n\S+:\d+\s*)*\n?"), " "),
+    (re.compile(r"\s*=== Source Location Trace: ===(?:\s*\n\S+:\d+)*\s*"), " "),
 )
 # What a protocol buffer prints of itself: the mark and the spaces are of this process, so that nobody relies on them.
 _PROTO = re.compile(r"goo\.gle/debug\w+\s*")
