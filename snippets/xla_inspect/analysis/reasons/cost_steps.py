@@ -23,8 +23,8 @@ _FUSING = re.compile(r"Fusing %(\S+) = .* into %(\S+) = ", re.DOTALL)
 def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
     """Return a capture's log with the steps of the GPU's cost model after what the pass said that took them.
 
-    A fusion that the pass spoke of is not told again. An estimate ends with whether fusing saves time; it counts as one
-    that costs time only where none of the fusion came about.
+    A fusion that the pass spoke of is not told again. An estimate ends with whether fusing saves time or costs some,
+    and whether it was made all the same.
     """
     said = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
     fused = {(found[1], found[2]): event for event, found in said if found}
@@ -54,7 +54,7 @@ def _tell(
                 if (producer, consumer) not in fused:
                     yield line
             case (Estimate(producer, consumers) as estimate,):
-                happened = any((producer, consumer) in merges for consumer in consumers)
-                yield f"{line}; {'saves' if estimate.gain >= 0 or happened else 'costs'}"
+                made = any((producer, consumer) in merges for consumer in consumers)
+                yield f"{line}; {'saves' if estimate.gain >= 0 else 'costs, yet made' if made else 'costs'}"
             case _:
                 yield line

@@ -72,6 +72,7 @@ def read_reasons(capture: Capture) -> Reasons:
     explained = 0
     subjects: dict[int, Named] = {}
     refused: dict[int, str] = {}
+    seen: set[Decision] = set()
     for event in weave_log(capture):
         if event.source not in topics:
             continue
@@ -99,7 +100,11 @@ def read_reasons(capture: Capture) -> Reasons:
             verdict = "refused"
         refused[event.run] = named[0] if verdict == "refused" else ""
         topic = message.topic if message else topics[event.source]
-        decisions.append(_decide(event, topic, verdict, named, message, found))
+        decision = _decide(event, topic, verdict, named, message, found)
+        # Passes come back to what they looked at, in words that do not change.
+        if verdict == "done" or decision not in seen:
+            seen.add(decision)
+            decisions.append(decision)
     return Reasons(tuple(decisions), explained, dict(unexplained.most_common()))
 
 
