@@ -32,7 +32,7 @@ _NOISE = (
     (re.compile(r"\s*=== Source Location Trace: ===(?:\s*\n\S+:\d+)*\s*"), " "),
 )
 # What a protocol buffer prints of itself: the mark and the spaces are of this process, so that nobody relies on them.
-_PROTO = re.compile(r"goo\.gle/debug\w+\s*")
+_PROTO = re.compile(r"\bgo(?:o\.gle)?/debug\w+\s*")
 _CONFIG = ", backend_config="
 _MODULE = "HloModule "
 

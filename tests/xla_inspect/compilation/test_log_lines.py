@@ -84,6 +84,7 @@ def test_files_that_nobody_asked_for_are_left_out() -> None:
             "%a = f32[2]{0} fusion(%b) because no",
         ),
         ("with goo.gle/debugproto  \nconfig {\n  kind:  1 }", "with config { kind: 1 }"),
+        ("window: go/debugstr   \nsize: 1", "window: size: 1"),
         ("no tiles\n=== Source Location Trace: === \nxla/a.cc:12\n, so a loop", "no tiles , so a loop"),
     ],
 )
@@ -92,8 +93,9 @@ def test_nothing_of_the_machine_or_the_process_is_left_in_the_words(said: str, t
     assert event.text == told
 
 
-def test_what_was_only_timed_is_left_out() -> None:
-    assert read_log(write(pipeline("p"), begin("dce"), say("Run time: 12 us (12 us)"), end("dce")), SOURCES) == ()
+@pytest.mark.parametrize("time", ["12 us", "3.5 ms", "4.61 s"])
+def test_what_was_only_timed_is_left_out(time: str) -> None:
+    assert read_log(write(pipeline("p"), begin("dce"), say(f"Run time: {time} ({time})"), end("dce")), SOURCES) == ()
 
 
 def test_attempts_that_came_to_nothing_are_in_the_same_order_whichever_came_first() -> None:
