@@ -1,0 +1,67 @@
+"""The steps of the GPU's fusion cost model stand in the log where the pass took them, and no fusion twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from programs import layer
+from xla_inspect import capture
+from xla_inspect.analysis.reasons.cost_steps import SOURCE, weave_log
+from xla_inspect.captured import LogEvent
+
+if TYPE_CHECKING:
+    from xla_inspect import Capture
+
+
+def say(text: str, *, run: int = 2, source: str = "priority_fusion") -> LogEvent:
+    return LogEvent(run, "fusion", "priority-fusion", "jit_f", source, 1552, text)
+
+
+FUSING = say("Fusing %a = f32[8]{0} exponential(%x) into %b = f32[8]{0} add(%a, %a)")
+OTHER = say("Fusing %c = f32[8]{0} negate(%x) into %d = f32[8]{0} add(%c, %c)", run=1)
+LATER = say("Trying", run=5, source="copy_insertion")
+
+
+def told(*steps: str, log: tuple[LogEvent, ...] = (OTHER, FUSING, LATER)) -> Capture:
+    return capture(layer.layer, *layer.EXAMPLE).retold(log=log, fusion_log=steps)
+
+
+def test_steps_stand_after_what_the_run_of_the_pass_said_that_took_them() -> None:
+    woven = weave_log(told("fused a into b as b", "e stays: the producer is not fusible"))
+    assert [(event.run, event.source) for event in woven] == [
+        (1, "priority_fusion"),
+        (2, "priority_fusion"),
+        (2, SOURCE),
+        (5, "copy_insertion"),
+    ]
+    assert (woven[2].name, woven[2].module, woven[2].text) == (
+        "priority-fusion",
+        "jit_f",
+        "e stays: the producer is not fusible",
+    )
+
+
+def test_a_fusion_is_told_once_and_one_that_the_pass_did_not_tell_is_told_here() -> None:
+    woven = weave_log(told("fused a into b as b", "fused e into f as fusion"))
+    assert [event.text for event in woven if event.source == SOURCE] == ["fused e into f as fusion"]
+
+
+def test_estimates_end_with_whether_fusing_saves_time_costs_some_or_was_done_all_the_same() -> None:
+    steps = (
+        "fused a into b as b",
+        "a into b: 2 us fused, 1 us apart",
+        "e into f: 1 us fused, 2 us apart",
+        "e into f, g: 2 us fused, 1 us apart",
+    )
+    ends = [event.text.partition("; ")[2] for event in weave_log(told(*steps)) if event.source == SOURCE]
+    assert ends == ["costs, yet made", "saves", "costs"]
+
+
+def test_a_step_that_was_taken_twice_is_told_once() -> None:
+    woven = weave_log(told("e stays: no", "e stays: no"))
+    assert [event.text for event in woven if event.source == SOURCE] == ["e stays: no"]
+
+
+def test_without_a_log_there_are_no_steps_and_without_steps_the_log_is_as_it_is() -> None:
+    assert weave_log(told("fused a into b as b", log=())) == ()
+    assert weave_log(told()) == (OTHER, FUSING, LATER)
