@@ -36,6 +36,8 @@ class Message:
         verdict: What it decides, or which part of the log it is.
         sentence: What it means, with groups by name in braces.
         place: Where XLA's source says it: a file of openxla/xla, or `libtpu`.
+        who: Of a context, who asks for what follows, where that is not an instruction; `{asker}` of a sentence.
+        is_asked: Whether who asks belongs to the others of the decision.
     """
 
     topic: Topic
@@ -45,6 +47,8 @@ class Message:
     verdict: Verdict | Part
     sentence: str
     place: str
+    who: str = ""
+    is_asked: bool = False
 
 
 @cache
@@ -59,6 +63,8 @@ def list_messages() -> tuple[Message, ...]:
             entry["verdict"],
             entry.get("sentence", ""),
             entry.get("place", ""),
+            entry.get("who", ""),
+            entry.get("is_asked", False),
         )
         for topic in TOPICS
         for entry in _read_table(topic).get("message", ())
@@ -76,6 +82,13 @@ def group_messages() -> Mapping[str, tuple[Message, ...]]:
 def find_topics() -> Mapping[str, Topic]:
     """Return what each file of XLA mostly speaks about; a message that is known may be of another topic."""
     return {source: topic for topic in reversed(TOPICS) for source in _read_table(topic)["sources"]}
+
+
+@cache
+def list_silent(kind: str) -> Mapping[Topic, str]:
+    """Return the topics of which the compiler of a kind of target says nothing, each with a sentence that says why."""
+    tables = {topic: _read_table(topic).get("silent", {}) for topic in TOPICS}
+    return {topic: silent[kind] for topic, silent in tables.items() if kind in silent}
 
 
 @cache

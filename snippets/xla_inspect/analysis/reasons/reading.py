@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.reasons.decision import Decision
-from xla_inspect.analysis.reasons.messages import find_topics, group_messages
+from xla_inspect.analysis.reasons.messages import find_topics, group_messages, list_silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,11 +36,13 @@ class Reasons:
         decisions: What it decided, in order.
         explained: How many lines of the log are of a kind that is known.
         unexplained: The others, most frequent first: the file, and how many.
+        silent: The topics of which the compiler says nothing on the capture's target, each with why.
     """
 
     decisions: tuple[Decision, ...]
     explained: int
     unexplained: Mapping[str, int]
+    silent: Mapping[Topic, str] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -58,16 +60,33 @@ class Reasons:
         return tuple(each for each in self.decisions if each.topic == topic)
 
 
+@dataclass(frozen=True)
+class _Subject:
+    """What a pass named last, and who asks for what it says next, where that is not an instruction."""
+
+    instruction: str
+    others: tuple[str, ...] = ()
+    who: str = ""
+
+
+NOBODY = "a rule of the compiler"
+"""Who asks for what the log names nobody for."""
+
+_NOBODY = _Subject("")
+
+
 def read_reasons(capture: Capture) -> Reasons:
     """Return what the compiler of a capture said of its reasons; nothing where that was not asked for."""
     known, topics = group_messages(), find_topics()
     decisions: list[Decision] = []
     unexplained: Counter[str] = Counter()
     explained = 0
-    subjects: dict[int, tuple[str, tuple[str, ...]]] = {}
+    subjects: dict[int | str, _Subject] = {}
     for event in capture.log:
         if event.source not in topics:
             continue
+        # What no pass said comes file by file.
+        at = event.run if event.run >= 0 else event.source
         message, found = _recognize(known.get(event.source, ()), event.text)
         if message is None:
             unexplained[event.source] += 1
@@ -77,14 +96,28 @@ def read_reasons(capture: Capture) -> Reasons:
         if verdict == "nothing":
             continue
         named = _list_named(event.text, found)
-        # What names no instruction is about that which the pass named last.
-        named = named if named[0] else subjects.get(event.run, named)
         if verdict == "context":
-            subjects[event.run] = named
-        else:
-            topic = message.topic if message else topics[event.source]
-            decisions.append(_decide(event, topic, verdict, named, message, found))
-    return Reasons(tuple(decisions), explained, dict(unexplained.most_common()))
+            subjects[at] = _Subject(*named, message.who if message else "")
+            continue
+        subject = subjects.get(at, _NOBODY)
+        if verdict == "tried" and named[0]:
+            # The rules that are tried next may not name it again.
+            subjects[at] = _Subject(*named)
+        # What names no instruction is about that which the pass named last.
+        named = named if named[0] else (subject.instruction, named[1] or subject.others)
+        if message and message.is_asked and subject.instruction not in {"", named[0], *named[1]}:
+            named = (named[0], (*named[1], subject.instruction))
+        topic = message.topic if message else topics[event.source]
+        found = {**found, "asker": subject.who or subject.instruction or NOBODY}
+        decisions.append(_decide(event, topic, verdict, named, message, found))
+    silent = list_silent(_name_kind(capture.target)) if capture.log else {}
+    return Reasons(tuple(decisions), explained, dict(unexplained.most_common()), silent)
+
+
+def _name_kind(target: str) -> str:
+    """Return the kind of a target: `cpu`, `gpu` or `tpu`."""
+    name = target.partition(":")[0]
+    return name if name == "cpu" else "tpu" if name.startswith("tpu") else "gpu"
 
 
 def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, Mapping[str, str]]:
@@ -97,11 +130,11 @@ def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, 
 
 def _list_named(text: str, found: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """Return the instruction that a message is about, and the others: those that its groups found, else the first."""
-    if found.get("instruction"):
-        others = {
-            name: None for group, value in found.items() if group.startswith("other") for name in _NAMES.findall(value)
-        }
-        return found["instruction"].lstrip("%"), tuple(others)
+    others = {
+        name: None for group, value in found.items() if group.startswith("other") for name in _NAMES.findall(value)
+    }
+    if found.get("instruction") or others:
+        return found.get("instruction", "").lstrip("%"), tuple(others)
     names = list(dict.fromkeys(_NAMED.findall(text))) if not found else []
     return (names[0], tuple(names[1:3])) if names else ("", ())
 
