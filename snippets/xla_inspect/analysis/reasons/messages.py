@@ -38,6 +38,7 @@ class Message:
         place: Where XLA's source says it: a file of openxla/xla, or `libtpu`.
         who: Of a context, who asks for what follows, where that is not an instruction; `{asker}` of a sentence.
         is_asked: Whether who asks belongs to the others of the decision.
+        is_subject: Whether what it is about is what those after it are about too, as of a context and what is tried.
     """
 
     topic: Topic
@@ -49,6 +50,7 @@ class Message:
     place: str
     who: str = ""
     is_asked: bool = False
+    is_subject: bool = False
 
 
 @cache
@@ -65,6 +67,7 @@ def list_messages() -> tuple[Message, ...]:
             entry.get("place", ""),
             entry.get("who", ""),
             entry.get("is_asked", False),
+            entry.get("is_subject", entry["verdict"] in {"context", "tried"}),
         )
         for topic in TOPICS
         for entry in _read_table(topic).get("message", ())

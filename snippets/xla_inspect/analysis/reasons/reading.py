@@ -96,13 +96,11 @@ def read_reasons(capture: Capture) -> Reasons:
         if verdict == "nothing":
             continue
         named = _list_named(event.text, found)
-        if verdict == "context":
-            subjects[at] = _Subject(*named, message.who if message else "")
-            continue
         subject = subjects.get(at, _NOBODY)
-        if verdict == "tried" and named[0]:
-            # The rules that are tried next may not name it again.
-            subjects[at] = _Subject(*named)
+        if message and message.is_subject and (named[0] or verdict == "context"):
+            subjects[at] = _Subject(*named, message.who)
+        if verdict == "context":
+            continue
         # What names no instruction is about that which the pass named last.
         named = named if named[0] else (subject.instruction, named[1] or subject.others)
         if message and message.is_asked and subject.instruction not in {"", named[0], *named[1]}:
