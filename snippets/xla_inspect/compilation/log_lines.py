@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.captured import LogEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
 PASSES = "hlo_pass_pipeline"
 """The file that says which pass runs."""
@@ -29,12 +29,17 @@ _NOISE = (
     (re.compile(r"0x[0-9a-f]{6,}"), "0x..."),
     (re.compile(r'(?<![\w"./])/(?:[\w.+@-]+/)+'), ""),
     (re.compile(r", metadata=\{[^{}]*\}"), ""),
+    # The numbers of modules count all that the process has compiled.
+    (re.compile(r"(?<=, module )(\S+)\(\d+\)"), r"\1"),
     (re.compile(r"\s*=== Source Location Trace: ===(?:\s*\n\S+:\d+)*\s*"), " "),
 )
 # What a protocol buffer prints of itself: the mark and the spaces are of this process, so that nobody relies on them.
 _PROTO = re.compile(r"\bgo(?:o\.gle)?/debug\w+\s*")
 _CONFIG = ", backend_config="
 _MODULE = "HloModule "
+
+# The files that speak where no pass runs, several threads at once, of one kernel each.
+_EMITTERS = frozenset({"fusion_emitter", "llo_schedulers"})
 
 # Each attempt of libtpu's fusion begins so. It looks at the users of a producer in the order of their places in memory.
 _ATTEMPT, _MADE = "Pre-considering", "created new fusion"
@@ -58,8 +63,9 @@ class _Step:
 def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
     """Return what a log says, in order, without what is of the machine that it was written on.
 
-    What a thread says in which no pass runs comes last, sorted: several may speak at once. A line of XLA's that prints
-    whole modules gives no reasons, and is left out with all that it prints: captures hold the modules.
+    What a thread says in which no pass runs comes last, file by file: in order where one thread says all that the file
+    has to say, else sorted. A line of XLA's that prints whole modules gives no reasons, and is left out with all that it
+    prints: captures hold the modules.
 
     Args:
         log: What the compiler wrote.
@@ -68,6 +74,7 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
     inside: list[LogEvent] = []
     outside: list[LogEvent] = []
     threads: dict[str, list[_Step]] = {}
+    speakers: dict[str, set[str]] = {}
     runs = 0
     for thread, source, line, text in _split(log):
         steps = threads.setdefault(thread, [_Step()])
@@ -76,6 +83,8 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
                 at = steps[-1]
                 event = LogEvent(at.run, at.pipeline, at.name, at.module, source, line, _clean(text))
                 (outside if at.run < 0 else inside).append(event)
+                if at.run < 0:
+                    speakers.setdefault(source, set()).add(thread)
         elif found := _PIPELINE.match(text):
             steps[-1].inner, steps[-1].inner_module = found["name"], found["module"]
         elif found := _BEGIN.match(text):
@@ -88,7 +97,13 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
     inside, outside = (
         [event for event in events if (event.source, event.line) not in printed] for events in (inside, outside)
     )
-    return (*_order(inside), *sorted(outside, key=lambda event: (event.source, event.line, event.text)))
+    several = {source for source, who in speakers.items() if len(who) > 1} | _EMITTERS
+    return (*_order(inside), *sorted(outside, key=lambda event: _rank(event, several)))
+
+
+def _rank(event: LogEvent, several: Container[str]) -> tuple[str, int, str]:
+    """Return where an event comes among those that no pass said; those that rank alike stay in order."""
+    return (event.source, event.line, event.text) if event.source in several else (event.source, 0, "")
 
 
 def _order(events: Iterable[LogEvent]) -> Iterator[LogEvent]:

@@ -57,9 +57,19 @@ def test_each_thread_runs_its_own_passes() -> None:
     assert told == {"mine": "jit_f", "other": "jit_g"}
 
 
-def test_what_is_said_where_no_pass_runs_comes_last_and_sorted() -> None:
+def test_what_is_said_where_no_pass_runs_comes_last_and_in_order() -> None:
     log = write(say("b"), say("a"), pipeline("p"), begin("dce"), say("c"), end("dce"))
-    assert [(event.run, event.text) for event in read_log(log, SOURCES)] == [(0, "c"), (-1, "a"), (-1, "b")]
+    assert [(event.run, event.text) for event in read_log(log, SOURCES)] == [(0, "c"), (-1, "b"), (-1, "a")]
+
+
+def test_what_several_threads_say_where_no_pass_runs_is_sorted() -> None:
+    log = "\n".join((write(say("b"), thread=1), write(say("a"), thread=2)))
+    assert [event.text for event in read_log(log, SOURCES)] == ["a", "b"]
+
+
+def test_what_emitters_say_is_sorted_though_one_thread_says_it() -> None:
+    log = write(say("b", "llo_schedulers.cc:1"), say("a", "llo_schedulers.cc:1"))
+    assert [event.text for event in read_log(log, frozenset({"llo_schedulers"}))] == ["a", "b"]
 
 
 def test_a_message_of_several_lines_is_one() -> None:
@@ -85,6 +95,7 @@ def test_files_that_nobody_asked_for_are_left_out() -> None:
         ),
         ("with goo.gle/debugproto  \nconfig {\n  kind:  1 }", "with config { kind: 1 }"),
         ("window: go/debugstr   \nsize: 1", "window: size: 1"),
+        ("For computation: main, module jit_f(4648)", "For computation: main, module jit_f"),
         ("no tiles\n=== Source Location Trace: === \nxla/a.cc:12\n, so a loop", "no tiles , so a loop"),
     ],
 )

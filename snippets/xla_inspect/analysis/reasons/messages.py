@@ -34,11 +34,14 @@ class Message:
         kind: Its key.
         sources: The files of XLA that say it, without suffix.
         pattern: What its text matches as a whole. Groups by name say what it is about: `instruction`; those that begin
-            with `other`, one or several names; and `words`, where the compiler's own words are a part of the text. A
-            group `other` that finds nothing is what the pass named last. Any other group may stand in the sentence.
+            with `other`, one or several names; and `words`, where the compiler's own words are a part of the text. Any
+            other group may stand in the sentence.
         verdict: What it decides, or which part of the log it is.
         sentence: What it means, with groups by name in braces.
         place: Where XLA's source says it: a file of openxla/xla, or `libtpu`.
+        who: Of a context, who asks for what follows, where that is not an instruction; `{asker}` of a sentence.
+        is_asked: Whether who asks belongs to the others of the decision.
+        is_subject: Whether what it is about is what those after it are about too, as of a context and what is tried.
     """
 
     topic: Topic
@@ -48,6 +51,9 @@ class Message:
     verdict: Verdict | Part
     sentence: str
     place: str
+    who: str = ""
+    is_asked: bool = False
+    is_subject: bool = False
 
 
 @cache
@@ -62,6 +68,9 @@ def list_messages() -> tuple[Message, ...]:
             entry["verdict"],
             entry.get("sentence", ""),
             entry.get("place", ""),
+            entry.get("who", ""),
+            entry.get("is_asked", False),
+            entry.get("is_subject", entry["verdict"] in {"context", "tried"}),
         )
         for topic in TOPICS
         for entry in _read_table(topic).get("message", ())
@@ -79,6 +88,13 @@ def group_messages() -> Mapping[str, tuple[Message, ...]]:
 def find_topics() -> Mapping[str, Topic]:
     """Return what each file of XLA mostly speaks about; a message that is known may be of another topic."""
     return {source: topic for topic in reversed(TOPICS) for source in _read_table(topic)["sources"]}
+
+
+@cache
+def list_silent(kind: str) -> Mapping[Topic, str]:
+    """Return the topics of which the compiler of a kind of target says nothing, each with a sentence that says why."""
+    tables = {topic: _read_table(topic).get("silent", {}) for topic in TOPICS}
+    return {topic: silent[kind] for topic, silent in tables.items() if kind in silent}
 
 
 @cache

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 from xla_inspect.analysis.reasons.cost_steps import weave_log
 from xla_inspect.analysis.reasons.decision import Decision
-from xla_inspect.analysis.reasons.messages import find_topics, group_messages
+from xla_inspect.analysis.reasons.messages import find_topics, group_messages, list_silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from xla_inspect.analysis.reasons.decision import Topic, Verdict
-    from xla_inspect.analysis.reasons.messages import Message
+    from xla_inspect.analysis.reasons.messages import Message, Part
     from xla_inspect.captured import Capture, LogEvent
 
 LONGEST = 240
 """How many characters of words that nobody knows are shown."""
+
+REPEATED = frozenset({"fusion", "matmul"})
+"""Topics whose passes look at the same instructions again and again, in the same words."""
 
 # An instruction as XLA prints it, whole: `%add.7 = f32[64,256]{1,0} add(%a, %b), dimensions={...}`.
 _WHOLE = re.compile(
@@ -27,11 +30,6 @@ _WHOLE = re.compile(
 )
 _NAMED = re.compile(r"%([\w.-]+)")
 _NAMES = re.compile(r"[\w.-]+")
-
-type Named = tuple[str, tuple[str, ...]]
-
-NOBODY: Named = ("", ())
-"""No instruction, and no others that have a part."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +40,13 @@ class Reasons:
         decisions: What it decided, in order.
         explained: How many lines of the log are of a kind that is known.
         unexplained: The others, most frequent first: the file, and how many.
+        silent: The topics of which the compiler says nothing on the capture's target, each with why.
     """
 
     decisions: tuple[Decision, ...]
     explained: int
     unexplained: Mapping[str, int]
+    silent: Mapping[Topic, str] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -64,15 +64,72 @@ class Reasons:
         return tuple(each for each in self.decisions if each.topic == topic)
 
 
+@dataclass(frozen=True)
+class _Subject:
+    """What a pass named last, and who asks for what it says next, where that is not an instruction."""
+
+    instruction: str
+    others: tuple[str, ...] = ()
+    who: str = ""
+
+
+NOBODY = "a rule of the compiler"
+"""Who asks for what the log names nobody for."""
+
+_NOBODY = _Subject("")
+
+
+@dataclass
+class _Memory:
+    """What a compiler named last, what it refused last and what it said, run by run of its passes.
+
+    What no pass said is remembered file by file.
+    """
+
+    subjects: dict[int | str, _Subject] = field(default_factory=dict)
+    refused: dict[int | str, str] = field(default_factory=dict)
+    told: set[Decision] = field(default_factory=set)
+
+    def complete(
+        self, event: LogEvent, message: Message | None, named: tuple[str, tuple[str, ...]]
+    ) -> tuple[tuple[str, tuple[str, ...]], _Subject]:
+        """Return what a message is about, with what was named last where it names less; and that."""
+        at = event.run if event.run >= 0 else event.source
+        subject = self.subjects.get(at, _NOBODY)
+        if message and message.is_subject and (named[0] or message.verdict == "context"):
+            self.subjects[at] = _Subject(*named, message.who)
+        instruction, others = named
+        if not instruction:
+            return (subject.instruction, others or subject.others), subject
+        if not others and subject.instruction in {"", instruction}:
+            others = subject.others
+        if message and message.is_asked and subject.instruction not in {"", instruction, *others}:
+            others = (*others, subject.instruction)
+        return (instruction, others), subject
+
+    def judge(self, event: LogEvent, verdict: Verdict | Part, instruction: str) -> Verdict | None:
+        """Return what a message decides; None where it decides nothing, or what was decided right before."""
+        if verdict in {"nothing", "context"}:
+            return None
+        at = event.run if event.run >= 0 else event.source
+        is_again = verdict == "echo" and bool(instruction) and self.refused.get(at) == instruction
+        self.refused[at] = instruction if verdict in {"echo", "refused"} else ""
+        return None if is_again else "refused" if verdict == "echo" else cast("Verdict", verdict)
+
+    def tell(self, decision: Decision) -> bool:
+        """Return whether a decision is to be told: one on a topic that is come back to is told once, but if it is done."""
+        is_new = decision.topic not in REPEATED or decision.verdict == "done" or decision not in self.told
+        self.told.add(decision)
+        return is_new
+
+
 def read_reasons(capture: Capture) -> Reasons:
     """Return what the compiler of a capture said of its reasons; nothing where that was not asked for."""
     known, topics = group_messages(), find_topics()
     decisions: list[Decision] = []
     unexplained: Counter[str] = Counter()
     explained = 0
-    subjects: dict[int, Named] = {}
-    refused: dict[int, str] = {}
-    seen: set[Decision] = set()
+    memory = _Memory()
     for event in weave_log(capture):
         if event.source not in topics:
             continue
@@ -81,31 +138,25 @@ def read_reasons(capture: Capture) -> Reasons:
             unexplained[event.source] += 1
         else:
             explained += 1
-        verdict = message.verdict if message else "noted"
-        if verdict == "nothing":
+        part = message.verdict if message else "noted"
+        if part == "nothing":
             continue
-        named = _list_named(event.text, found)
-        if verdict == "context":
-            subjects[event.run] = named
+        named, subject = memory.complete(event, message, _list_named(event.text, found))
+        if (verdict := memory.judge(event, part, named[0])) is None:
             continue
-        # Where no pass runs, several threads speak, and nothing is about what was named before.
-        if event.run >= 0:
-            inherits = found.get("other") == ""
-            named = _complete(named, subjects.get(event.run, NOBODY), inherits=inherits)
-            if verdict in {"tried", "done"} and not inherits:
-                subjects[event.run] = named
-            if verdict == "echo" and named[0] and refused.get(event.run) == named[0]:
-                continue
-        if verdict == "echo":
-            verdict = "refused"
-        refused[event.run] = named[0] if verdict == "refused" else ""
         topic = message.topic if message else topics[event.source]
+        found = {**found, "asker": subject.who or subject.instruction or NOBODY}
         decision = _decide(event, topic, verdict, named, message, found)
-        # Passes come back to what they looked at, in words that do not change.
-        if verdict == "done" or decision not in seen:
-            seen.add(decision)
+        if memory.tell(decision):
             decisions.append(decision)
-    return Reasons(tuple(decisions), explained, dict(unexplained.most_common()))
+    silent = list_silent(_name_kind(capture.target)) if capture.log else {}
+    return Reasons(tuple(decisions), explained, dict(unexplained.most_common()), silent)
+
+
+def _name_kind(target: str) -> str:
+    """Return the kind of a target: `cpu`, `gpu` or `tpu`."""
+    name = target.partition(":")[0]
+    return name if name == "cpu" else "tpu" if name.startswith("tpu") else "gpu"
 
 
 def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, Mapping[str, str]]:
@@ -116,38 +167,22 @@ def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, 
     return None, {}
 
 
-def _list_named(text: str, found: Mapping[str, str]) -> Named:
+def _list_named(text: str, found: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """Return the instruction that a message is about, and the others: those that its groups found, else the first."""
-    if found:
-        others = {
-            name: None for group, value in found.items() if group.startswith("other") for name in _NAMES.findall(value)
-        }
+    others = {
+        name: None for group, value in found.items() if group.startswith("other") for name in _NAMES.findall(value)
+    }
+    if found.get("instruction") or others:
         return found.get("instruction", "").lstrip("%"), tuple(others)
-    names = list(dict.fromkeys(_NAMED.findall(text)))
-    return (names[0], tuple(names[1:3])) if names else NOBODY
-
-
-def _complete(named: Named, last: Named, *, inherits: bool) -> Named:
-    """Return what a message is about, with what the pass named last where the message names less.
-
-    Args:
-        named: What the message names.
-        last: What the pass named last.
-        inherits: Whether that has a part in it, though the message is about another instruction.
-    """
-    instruction, others = named
-    if not instruction:
-        return last[0], tuple(dict.fromkeys((*last[1], *others)))
-    if not others and last[0] in {"", instruction}:
-        return instruction, last[1]
-    return (instruction, (last[0],)) if inherits and last[0] else named
+    names = list(dict.fromkeys(_NAMED.findall(text))) if not found else []
+    return (names[0], tuple(names[1:3])) if names else ("", ())
 
 
 def _decide(  # noqa: PLR0913, PLR0917 - what a decision consists of
     event: LogEvent,
     topic: Topic,
     verdict: Verdict,
-    named: Named,
+    named: tuple[str, tuple[str, ...]],
     message: Message | None,
     found: Mapping[str, str],
 ) -> Decision:

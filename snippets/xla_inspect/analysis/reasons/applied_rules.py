@@ -1,0 +1,86 @@
+"""Which rule of the algebraic simplifier rewrote an instruction: derived, as the log names rules only when it tries them.
+
+The simplifier names a rule, looks whether it fits, and replaces the instruction if so; the log then says by what. So the
+rule is taken to be the last that was tried on an instruction before it was replaced, in the same run, provided that the
+rule makes what came out. Some rules have no name in the log: there what they did stands in the sentence of the decision.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from xla_inspect.analysis.reasons.decision import Decision
+
+_REPLACED = "dfs_hlo_visitor_with_default"
+_BY_OPERAND = frozenset({"replaced-by-operand", "element-of-tuple"})
+
+_FUNCTIONS = {"exp": "exponential", "sqrt": "sqrt", "rsqrt": "rsqrt", "abs": "abs", "pow": "power", "ln": "log"}
+_OPERATORS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "&&": "and", "||": "or", "^": "xor"}
+_LOOSEST_FIRST = ("||", "&&", "^", "+", "-", "*", "/")
+_SIGN = re.compile(r"\|\||&&|[-+*/^()]")
+
+
+@dataclass(frozen=True)
+class AppliedRule:
+    """A replacement of an instruction, and the rule that made it.
+
+    Attributes:
+        decision: The replacement, as the log says it.
+        rule: The rule, in the compiler's own notation, or an empty string where none that was tried makes this.
+    """
+
+    decision: Decision
+    rule: str
+
+    @property
+    def sentence(self) -> str:
+        """What happened, and by which rule as far as that follows from the log."""
+        if not self.rule:
+            return self.decision.sentence
+        return f"{self.decision.sentence} The rule that was tried on it just before: {self.rule}."
+
+
+def find_rules(decisions: Iterable[Decision]) -> Iterator[AppliedRule]:
+    """Yield each replacement among decisions, in order, with the rule that made it."""
+    tried: dict[tuple[int, str], str] = {}
+    for decision in decisions:
+        at = decision.run, decision.instruction
+        if decision.kind == "rule-tried":
+            tried[at] = decision.words
+        elif decision.source == _REPLACED:
+            rule = tried.pop(at, "")
+            yield AppliedRule(decision, rule if _makes(rule, decision) else "")
+
+
+def _makes(rule: str, decision: Decision) -> bool:
+    """Return whether what a rule has on its right side is what an instruction was replaced by."""
+    _, arrow, right = rule.partition("=>")
+    if not arrow:
+        return False
+    right = right.partition("], for")[0].strip(" ]")
+    operator = _find_operator(right)
+    if not operator:
+        return decision.kind in _BY_OPERAND
+    return decision.words.rpartition(" ")[2] == operator
+
+
+def _find_operator(expression: str) -> str:
+    """Return the opcode that computes an expression, or an empty string where it is a name or a number."""
+    if re.fullmatch(r"\|\w+\|", expression):
+        return "abs"
+    depth = 0
+    outside = []
+    for sign in _SIGN.findall(expression):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0 and sign not in "()":
+            outside.append(sign)
+    for sign in _LOOSEST_FIRST:
+        if sign in outside:
+            return _OPERATORS[sign]
+    called = re.match(r"(\w+)\(", expression)
+    return _FUNCTIONS.get(called[1], called[1]) if called else ""
