@@ -5,4 +5,15 @@ from xla_inspect.analysis.reasons.decision import TOPICS, Decision, Topic, Verdi
 from xla_inspect.analysis.reasons.messages import Message, list_messages
 from xla_inspect.analysis.reasons.reading import Reasons, read_reasons
 
-__all__ = ["TOPICS", "AppliedRule", "Decision", "Message", "Reasons", "Topic", "Verdict", "find_rules", "list_messages", "read_reasons"]
+__all__ = [
+    "TOPICS",
+    "AppliedRule",
+    "Decision",
+    "Message",
+    "Reasons",
+    "Topic",
+    "Verdict",
+    "find_rules",
+    "list_messages",
+    "read_reasons",
+]
