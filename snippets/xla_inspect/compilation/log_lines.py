@@ -64,8 +64,8 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
     """Return what a log says, in order, without what is of the machine that it was written on.
 
     What a thread says in which no pass runs comes last, file by file: in order where one thread says all that the file
-    has to say, else sorted. A line of XLA's that prints whole modules gives no reasons, and is left out with all that it
-    prints: captures hold the modules.
+    has to say, else sorted. A line of XLA's that prints whole modules gives no reasons, and is left out with all that
+    it prints: captures hold the modules.
 
     Args:
         log: What the compiler wrote.

@@ -1,8 +1,8 @@
-"""Which rule of the algebraic simplifier rewrote an instruction: derived, as the log names rules only when it tries them.
+"""Which rule of the algebraic simplifier rewrote an instruction: derived, as the log names rules that are tried only.
 
-The simplifier names a rule, looks whether it fits, and replaces the instruction if so; the log then says by what. So the
-rule is taken to be the last that was tried on an instruction before it was replaced, in the same run, provided that the
-rule makes what came out. Some rules have no name in the log: there what they did stands in the sentence of the decision.
+The simplifier names a rule, looks whether it fits, and replaces the instruction if so; the log then says by what. So
+the rule is taken to be the last that was tried on an instruction before it was replaced, in the same run, provided that
+the rule makes what came out. Some rules have no name in the log: what they did stands in the decision's sentence.
 """
 
 from __future__ import annotations
