@@ -175,10 +175,10 @@ class Question:
         """Return whether a capture of the program has the effect."""
         module = capture.module
         match self.effect:
-            case {"opcode": _, "at_least": least}:
+            case {"opcode": _, "at_least": int(least)}:
                 pattern = {name: value for name, value in self.effect.items() if name != "at_least"}
                 return len(Pattern(**pattern).find(module)) >= least
-            case {"moving_kernels": least}:
+            case {"moving_kernels": int(least)}:
                 opcodes = [{each.opcode for each in kernel} for kernel in list_work(capture)]
                 return sum(held <= MOVING and bool(held & {"copy", "transpose"}) for held in opcodes) >= least
             case {"apart": "lines"}:
@@ -214,9 +214,9 @@ def read_questions() -> Iterator[Question]:
     """Yield the forty questions, those that are kept out last."""
     for name, is_held in (("questions.toml", False), ("held.toml", True)):
         for table in tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))["question"]:
-            lists = {field: tuple(table.pop(key)) for field, key in (("passes", "pass"), ("lines", "lines"))}
-            changes = tuple(table.pop("removed_by"))
-            yield Question(**table, **lists, removed_by=changes, is_held=is_held)
+            lists = {"passes": "pass", "lines": "lines", "removed_by": "removed_by"}
+            parts: dict[str, Any] = {name: tuple(table.pop(key)) for name, key in lists.items()}
+            yield Question(**table, **parts, is_held=is_held)
 
 
 def list_work(capture: Capture) -> list[list[Instruction]]:
@@ -262,6 +262,8 @@ def _lay_out(subject: Subject, change: Mapping[str, Any]) -> Subject:
     device = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
     laid: list[Format | None] = [None] * len(call.args)
     laid[change["argument"]] = Format(Layout(tuple(change["order"])), device)
-    result = {"out_shardings": Format(Layout(tuple(change["result"])), device)} if "result" in change else {}
+    result: dict[str, Any] = (
+        {"out_shardings": Format(Layout(tuple(change["result"])), device)} if "result" in change else {}
+    )
     function = jax.jit(call.function, in_shardings=tuple(laid), **result)
     return Subject(subject.name, replace(call, function=function))
