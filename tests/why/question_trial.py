@@ -12,8 +12,8 @@ What a question is about (`what`):
 How its effect is seen (`effect`):
 
 * `{ opcode = "copy", shape = "f32[4]", where = "top", at_least = 1 }`: so many instructions are found, as by `Pattern`.
-* `{ apart = ["gather", "tanh"] }`: both opcodes occur, and no kernel holds both.
-* `{ apart = "lines" }`: both lines of `what` have kernels, and no kernel holds instructions of both.
+* `{ apart = ["gather", "tanh"] }`: both opcodes occur, and no kernel holds both. It is removed where one does.
+* `{ apart = "lines" }`: the same of the two lines of `what`, each of which has instructions in some kernel.
 * `{ moving_kernels = 2 }`: so many kernels do nothing but move data.
 
 What removes it (`removed_by`), each a table with `change` and what it takes:
@@ -173,26 +173,33 @@ class Question:
 
     def shows(self, capture: Capture) -> bool:
         """Return whether a capture of the program has the effect."""
-        module = capture.module
         match self.effect:
             case {"opcode": _, "at_least": int(least)}:
                 pattern = {name: value for name, value in self.effect.items() if name != "at_least"}
-                return len(Pattern(**pattern).find(module)) >= least
+                return len(Pattern(**pattern).find(capture.module)) >= least
             case {"moving_kernels": int(least)}:
                 opcodes = [{each.opcode for each in kernel} for kernel in list_work(capture)]
                 return sum(held <= MOVING and bool(held & {"copy", "transpose"}) for held in opcodes) >= least
-            case {"apart": "lines"}:
-                numbers = [self.find_line(text) for text in self.what["apart"]]
-                lines = find_lines(capture, module)
-                parts = [
-                    {lines[each].number for each in kernel if each in lines and each.opcode not in QUIET}
-                    for kernel in list_work(capture)
-                ]
-                return _are_apart(numbers, parts)
-            case {"apart": [first, second]}:
-                return _are_apart([first, second], [{each.opcode for each in kernel} for kernel in list_work(capture)])
-        message = f"no such effect: {self.effect}"
-        raise ValueError(message)
+        wanted, parts = self._find_parts(capture)
+        return not self.lacks(capture) and all(any(each in part for part in parts) for each in wanted)
+
+    def lacks(self, capture: Capture) -> bool:
+        """Return whether a capture of the program is without the effect: what was apart is in one kernel."""
+        if "apart" not in self.effect:
+            return not self.shows(capture)
+        wanted, parts = self._find_parts(capture)
+        return any(part.issuperset(wanted) for part in parts)
+
+    def _find_parts(self, capture: Capture) -> tuple[list[Any], list[set[Any]]]:
+        """Return what should be in one kernel, lines or opcodes, and what of these each kernel has."""
+        if self.effect["apart"] != "lines":
+            return list(self.effect["apart"]), [{each.opcode for each in kernel} for kernel in list_work(capture)]
+        lines = find_lines(capture, capture.module)
+        parts = [
+            {lines[each].number for each in kernel if each in lines and each.opcode not in QUIET}
+            for kernel in list_work(capture)
+        ]
+        return [self.find_line(text) for text in self.what["apart"]], list[set[Any]](parts)
 
     def find_line(self, text: str) -> int:
         """Return the number of the one line of the program's function that has a text.
@@ -230,13 +237,6 @@ def read_spec(text: str) -> PartitionSpec:
     """Return the spec that `data,None,x+y` stands for."""
     parts = [part.split("+") for part in text.split(",") if part]
     return PartitionSpec(*(None if part == ["None"] else tuple(part) if part[1:] else part[0] for part in parts))
-
-
-def _are_apart(wanted: list[Any], parts: list[set[Any]]) -> bool:
-    """Return whether some part has each of what is wanted, and none has all of it."""
-    return all(any(each in part for part in parts) for each in wanted) and not any(
-        part.issuperset(wanted) for part in parts
-    )
 
 
 def _open_kernel(module: Module, instruction: Instruction) -> Iterator[Instruction]:
