@@ -44,7 +44,9 @@ from jax.experimental.layout import Format, Layout
 from jax.sharding import PartitionSpec
 
 from xla_inspect.analysis import find_lines, list_launches
+from xla_inspect.compilation import PINNED
 from xla_inspect.subject import Request, Subject, read_flags, read_function
+from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent
 KINDS = ("not fused", "copies", "layouts", "collectives")
+DISABLE = "xla_disable_hlo_passes"
 MOVING = {"bitcast", "constant", "copy", "parameter", "reshape", "transpose", "tuple", "get-tuple-element"}
 """Opcodes of a kernel that only moves data: at least one of them is a copy or a transpose."""
 QUIET = {"bitcast", "constant", "get-tuple-element", "parameter", "tuple"}
@@ -151,7 +154,9 @@ class Question:
             case {"change": "donate", "arguments": numbers}:
                 request = replace(request, donate=tuple(map(str, numbers)))
             case {"change": "without-pass", "pass": name}:
-                settings["options"] = {"xla_disable_hlo_passes": name}
+                # What is switched off for the capture's own sake, as on each machine, stays so.
+                pinned = PINNED[find(target).kind].get(DISABLE)
+                settings["options"] = {DISABLE: ",".join(map(str, filter(None, (pinned, name))))}
             case {"change": "flag", "flag": flag}:
                 settings["options"] = read_flags([flag])
             case {"change": "batch" | "precision", "args": args}:
