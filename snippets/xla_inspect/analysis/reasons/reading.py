@@ -117,7 +117,7 @@ class _Memory:
         return None if is_again else "refused" if verdict == "echo" else cast("Verdict", verdict)
 
     def tell(self, decision: Decision) -> bool:
-        """Return whether a decision is to be told: what a pass comes back to is told once, and what is done each time."""
+        """Return whether to tell a decision: what a pass comes back to is told once, and what is done each time."""
         is_new = decision.topic not in REPEATED or decision.verdict == "done" or decision not in self.told
         self.told.add(decision)
         return is_new
