@@ -72,6 +72,9 @@ class _Subject:
 NOBODY = "a rule of the compiler"
 """Who asks for what the log names nobody for."""
 
+ITSELF = "its own operands and result"
+"""Who asks where an instruction asks for something of itself."""
+
 _NOBODY = _Subject("")
 
 
@@ -106,7 +109,8 @@ def read_reasons(capture: Capture) -> Reasons:
         if message and message.is_asked and subject.instruction not in {"", named[0], *named[1]}:
             named = (named[0], (*named[1], subject.instruction))
         topic = message.topic if message else topics[event.source]
-        found = {**found, "asker": subject.who or subject.instruction or NOBODY}
+        itself = subject.instruction and subject.instruction == named[0]
+        found = {**found, "asker": subject.who or (ITSELF if itself else subject.instruction) or NOBODY}
         decisions.append(_decide(event, topic, verdict, named, message, found))
     silent = list_silent(_name_kind(capture.target)) if capture.log else {}
     return Reasons(tuple(decisions), explained, dict(unexplained.most_common()), silent)
