@@ -50,7 +50,7 @@ def find_rules(decisions: Iterable[Decision]) -> Iterator[AppliedRule]:
     tried: dict[tuple[int, str], str] = {}
     for decision in decisions:
         at = decision.run, decision.instruction
-        if decision.kind == "rule-tried":
+        if decision.kind.startswith("rule-tried"):
             tried[at] = decision.words
         elif decision.source == _REPLACED:
             rule = tried.pop(at, "")

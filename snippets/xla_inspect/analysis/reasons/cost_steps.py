@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.fusion_log import Estimate, Merge, parse_log
+from xla_inspect.analysis import parse_log
 from xla_inspect.captured import LogEvent
 
 if TYPE_CHECKING:
@@ -49,12 +49,9 @@ def _tell(
 ) -> Iterator[str]:
     for line in lines:
         log = parse_log((line,))
-        match (*log.merges, *log.estimates, *log.refusals):
-            case (Merge(producer, consumer),):
-                if (producer, consumer) not in fused:
-                    yield line
-            case (Estimate(producer, consumers) as estimate,):
-                made = any((producer, consumer) in merges for consumer in consumers)
-                yield f"{line}; {'saves' if estimate.gain >= 0 else 'costs, yet made' if made else 'costs'}"
-            case _:
-                yield line
+        for estimate in log.estimates:
+            made = any((estimate.producer, consumer) in merges for consumer in estimate.consumers)
+            yield f"{line}; {'saves' if estimate.gain >= 0 else 'costs, yet made' if made else 'costs'}"
+        told = any((merge.producer, merge.consumer) in fused for merge in log.merges)
+        if not log.estimates and not told:
+            yield line

@@ -76,6 +76,9 @@ class _Subject:
 NOBODY = "a rule of the compiler"
 """Who asks for what the log names nobody for."""
 
+ITSELF = "its own operands and result"
+"""Who asks where an instruction asks for something of itself."""
+
 _NOBODY = _Subject("")
 
 
@@ -145,7 +148,8 @@ def read_reasons(capture: Capture) -> Reasons:
         if (verdict := memory.judge(event, part, named[0])) is None:
             continue
         topic = message.topic if message else topics[event.source]
-        found = {**found, "asker": subject.who or subject.instruction or NOBODY}
+        itself = subject.instruction and subject.instruction == named[0]
+        found = {**found, "asker": subject.who or (ITSELF if itself else subject.instruction) or NOBODY}
         decision = _decide(event, topic, verdict, named, message, found)
         if memory.tell(decision):
             decisions.append(decision)

@@ -1,0 +1,96 @@
+"""Which rule rewrote an instruction: the last that was tried on it, where that rule makes what came out."""
+
+from __future__ import annotations
+
+import pytest
+
+from programs import layer
+from xla_inspect import capture
+from xla_inspect.analysis.reasons import AppliedRule, find_rules, read_reasons
+from xla_inspect.captured import LogEvent
+
+TRIED, REPLACED = "algebraic_simplifier", "dfs_hlo_visitor_with_default"
+
+
+def find(*said: tuple[str, str]) -> list[AppliedRule]:
+    """Return the rules that were applied according to texts, each with the file that says it."""
+    log = tuple(LogEvent(3, "p", "algsimp", "jit_f", source, 1, text) for source, text in said)
+    return list(find_rules(read_reasons(capture(layer.layer, *layer.EXAMPLE).retold(log=log)).decisions))
+
+
+def attempt(rule: str, instruction: str) -> tuple[str, str]:
+    return TRIED, f"trying transform {rule}: %{instruction} = f32[] add(%p, %q)"
+
+
+def replace(old: str, new: str) -> tuple[str, str]:
+    return REPLACED, f"Replacing instruction:\n  old: {old}\n  new: {new}"
+
+
+ADD = "%add.1 = f32[8]{0} add(%p, %c)"
+PARAMETER = "%p = f32[8]{0} parameter(0)"
+
+
+@pytest.mark.parametrize(
+    ("rule", "old", "new"),
+    [
+        ("[A + 0 => A]", ADD, PARAMETER),
+        (
+            "[A - Const => A + (-Const)]",
+            "%sub.1 = f32[8]{0} subtract(%p, %c)",
+            "%add = f32[8]{0} add(%p, %negate)",
+        ),
+        (
+            "[(A * C1) * C2 => A * (C1 * C2)]",
+            "%m = f32[8]{0} multiply(%n, %c)",
+            "%multiply = f32[8]{0} multiply(%p, %d)",
+        ),
+        ("[sqrt(A*A) => |A|]", "%s = f32[8]{0} sqrt(%m)", "%abs = f32[8]{0} abs(%p)"),
+        ("[rsqrt(x) * rsqrt(x) => 1/x], for x >= 0", "%m = f32[] multiply(%r, %r)", "%divide = f32[] divide(%o, %x)"),
+    ],
+)
+def test_the_rule_tried_last_is_the_one_that_makes_what_came_out(rule: str, old: str, new: str) -> None:
+    name = old.partition(" ")[0].removeprefix("%")
+    (applied,) = find(attempt("[0 + A => A]", name), attempt(rule, name), replace(old, new))
+    assert applied.rule == rule
+    assert (applied.decision.instruction, applied.decision.verdict) == (name, "done")
+    assert rule in applied.sentence
+
+
+@pytest.mark.parametrize(
+    ("rule", "old", "new", "kind"),
+    [
+        # Divided by one it was not: the rule that divides by a constant has no name in the log.
+        (
+            "[A/1 => A]",
+            "%div.2 = f32[] divide(%p, %c)",
+            "%multiply = f32[] multiply(%p, %constant.3)",
+            "division-as-multiplication",
+        ),
+        ("[A + 0 => A]", ADD, "%multiply = f32[8]{0} multiply(%p, %two)", "replaced"),
+        (
+            "[A - Const => A + (-Const)]",
+            "%s = f32[] subtract(%p, %p)",
+            "%constant.1 = f32[] constant(0)",
+            "computed-by-compiler",
+        ),
+    ],
+)
+def test_a_rule_that_makes_something_else_is_not_taken_for_the_reason(rule: str, old: str, new: str, kind: str) -> None:
+    name = old.partition(" ")[0].removeprefix("%")
+    (applied,) = find(attempt(rule, name), replace(old, new))
+    assert (applied.rule, applied.decision.kind) == ("", kind)
+    assert applied.sentence == applied.decision.sentence
+
+
+def test_rules_tried_on_other_instructions_are_not_taken() -> None:
+    (applied,) = find(attempt("[A + 0 => A]", "add.2"), replace(ADD, PARAMETER))
+    assert applied.rule == ""
+
+
+def test_rules_tried_without_a_name_are_of_the_instruction_named_last() -> None:
+    (applied,) = find(
+        attempt("[A + 0 => A]", "add.1"),
+        (TRIED, "trying transform [Const + A => A + Const]"),
+        replace(ADD, "%add = f32[8]{0} add(%c, %p)"),
+    )
+    assert applied.rule == "[Const + A => A + Const]"
