@@ -41,7 +41,6 @@ TOPICS: Mapping[str, Mapping[str, int]] = {
         "cpu_instruction_fusion": 2,
         "fusion_block_level_rewriter": 2,
         "fusion_emitter": 2,
-        "fusion_merger": 2,
         "instruction_fusion": 3,
         "multi_output_fusion": 2,
         "priority_fusion": 2,

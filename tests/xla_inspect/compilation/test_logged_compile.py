@@ -14,6 +14,7 @@ import pytest
 
 from programs import layer, softmax
 from xla_inspect import Capture, InspectError, capture, capture_all
+from xla_inspect.analysis.reasons import list_messages
 from xla_inspect.compilation import logged_compile
 
 from .conftest import note
@@ -54,6 +55,13 @@ def test_what_the_log_fuses_are_instructions_of_the_capture(told: dict[str, Capt
     fused = {event.text.removeprefix("Fusing %").split(" ")[0] for event in told[target].log if " into %" in event.text}
     held = {name for change in told[target].passes for name in re.findall(r"%([\w.-]+) =", change.text)}
     assert len(fused & held) * 2 > len(fused), (fused - held, held)
+
+
+@pytest.mark.parametrize("topic", ["fusion", "matmul"])
+def test_each_file_that_is_asked_to_speak_of_fusion_or_matmuls_has_words_that_are_explained(topic: str) -> None:
+    explained = {source for message in list_messages() if message.topic == topic for source in message.sources}
+    # The steps of the GPU's cost model are no file's words.
+    assert explained - {"fusion_log"} == logged_compile.TOPICS[topic].keys()
 
 
 def test_a_capture_is_the_same_with_its_reasons_and_without() -> None:
