@@ -25,7 +25,8 @@ def turn(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def swap(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-    return lax.fori_loop(0, 10, lambda _, both: (both[1], both[0] + 1), (x, y))
+    swapped: tuple[jax.Array, jax.Array] = lax.fori_loop(0, 10, lambda _, both: (both[1], both[0] + 1), (x, y))
+    return swapped
 
 
 def update(x: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
