@@ -72,15 +72,27 @@ class ShownPasses:
         """Return the name of a pass as a link to its entry, HTML."""
         return f'<a href="#{html.escape(self.rows[name].anchor)}"><code>{html.escape(name)}</code></a>'
 
-    def cells(self, name: str) -> list[str]:
-        """Return in how many programs the text shows a change by a pass, by usual target; empty where it never ran."""
+    def count_programs(self, name: str, targets: Iterable[str]) -> list[str]:
+        """Return in how many programs the text shows a change by a pass, by target; empty where it never ran."""
         uses = self.seen[name].uses
-        return [str(len(uses[target].shows)) if target in uses else "" for target in self.usual]
+        return [str(len(uses[target].shows)) if target in uses else "" for target in targets]
 
 
-def list_cards(names: Iterable[str], passes: ShownPasses) -> str:
-    """Return passes as HTML, each folded under its sentence."""
-    return f'<div class="opcodes passes">{"".join(_card(name, passes) for name in names)}</div>\n'
+def list_cards(names: Iterable[str], passes: ShownPasses, *, named: bool = True) -> str:
+    """Return passes as HTML, each folded under its sentence.
+
+    Args:
+        names: Theirs.
+        passes: What is known of them.
+        named: Whether these are the entries that links lead to, and that the filter of the page goes through.
+    """
+    kind = "opcodes passes" if named else "opcodes"
+    return f'<div class="{kind}">{"".join(_card(name, passes, named=named) for name in names)}</div>\n'
+
+
+def fold_cards(summary: str, names: Iterable[str], passes: ShownPasses) -> str:
+    """Return a list of passes in a fold, which the filter of the page opens where it finds something in it."""
+    return f'<details class="listing"><summary>{html.escape(summary)}</summary>{list_cards(names, passes)}</details>\n'
 
 
 def list_entries(passes: ShownPasses) -> list[tuple[str, str, str]]:
@@ -93,7 +105,7 @@ def read_topics(row: PassRow) -> Mapping[str, int]:
     return Counter(message.topic for message in list_messages() if message.sentence and row.files & {*message.sources})
 
 
-def _card(name: str, passes: ShownPasses) -> str:
+def _card(name: str, passes: ShownPasses, *, named: bool) -> str:
     row, seen = passes.rows[name], passes.seen[name]
     parts = [
         f"<p>{_where(seen, passes)} {_sources(row)}</p>",
@@ -102,8 +114,9 @@ def _card(name: str, passes: ShownPasses) -> str:
         _example(seen.example, passes) if seen.example else "",
         _reasons(row),
     ]
+    anchor = f' id="{html.escape(row.anchor)}"' if named else ""
     return (
-        f'<details class="opcode" id="{html.escape(row.anchor)}"><summary><code>{html.escape(name)}</code>'
+        f'<details class="opcode"{anchor}><summary><code>{html.escape(name)}</code>'
         f" <span>{html.escape(row.says, quote=False)}</span> {_marks(seen, passes)}</summary>"
         f"{''.join(filter(None, parts))}</details>"
     )
