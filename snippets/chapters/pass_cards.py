@@ -96,8 +96,14 @@ def fold_cards(summary: str, names: Iterable[str], passes: ShownPasses) -> str:
 
 
 def list_entries(passes: ShownPasses) -> list[tuple[str, str, str]]:
-    """Return what a search finds of the passes: the words of their names, with the section that they stand in."""
-    return [(row.anchor, "", html.escape(row.name.replace("-", " "))) for row in passes.rows.values()]
+    """Return what a search finds of the passes: the words of their names, of those that changed something.
+
+    They are found with the section that they stand in; the page's own filter finds all of a pass.
+    """
+    return [
+        (row.anchor, "", html.escape(row.name.replace("-", " ")) if passes.seen[row.name].has_changed else "")
+        for row in passes.rows.values()
+    ]
 
 
 def read_topics(row: PassRow) -> Mapping[str, int]:
@@ -108,11 +114,11 @@ def read_topics(row: PassRow) -> Mapping[str, int]:
 def _card(name: str, passes: ShownPasses, *, named: bool) -> str:
     row, seen = passes.rows[name], passes.seen[name]
     parts = [
-        f"<p>{_where(seen, passes)} {_sources(row)}</p>",
-        _inner(seen, passes),
         _uses(seen, passes),
         _example(seen.example, passes) if seen.example else "",
+        _inner(seen, passes),
         _reasons(row),
+        f'<p class="where">{_where(seen, passes)} {_sources(row)}</p>',
     ]
     anchor = f' id="{html.escape(row.anchor)}"' if named else ""
     return (
