@@ -36,13 +36,32 @@ _NOISE = (
 # What a protocol buffer prints of itself: the mark and the spaces are of this process, so that nobody relies on them.
 _PROTO = re.compile(r"\bgo(?:o\.gle)?/debug\w+\s*")
 _CONFIG = ", backend_config="
-_MODULE = "HloModule "
+# How what prints the whole state of a module or a pass begins: many lines, each a message.
+_STATES = ("HloModule ", "CopyRemover:", "LayoutConstraints for computation ")
 
 # The files that speak where no pass runs, several threads at once, of one kernel each.
 _EMITTERS = frozenset({"fusion_emitter", "llo_schedulers"})
 
 # Each attempt of libtpu's fusion begins so. It looks at the users of a producer in the order of their places in memory.
 _ATTEMPT, _MADE = "Pre-considering", "created new fusion"
+
+
+_PLACE = re.compile(rb"[IWEF]\d{4} [\d:.]+ +\d+ (?P<place>[\w.-]+:\d+)\] (?P<text>.*)")
+_STATES_WRITTEN = tuple(state.encode() for state in _STATES)
+
+
+def drop_states(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a log but for those of whole states, of which the first is left: they may be nearly all."""
+    places: set[bytes] = set()
+    is_state = False
+    for line in lines:
+        if head := _PLACE.match(line):
+            begins = head["text"].startswith(_STATES_WRITTEN)
+            is_state = head["place"] in places and not begins
+            if begins:
+                places.add(head["place"])
+        if not is_state:
+            yield line
 
 
 @dataclass
@@ -64,8 +83,8 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
     """Return what a log says, in order, without what is of the machine that it was written on.
 
     What a thread says in which no pass runs comes last, file by file: in order where one thread says all that the file
-    has to say, else sorted. A line of XLA's that prints whole modules gives no reasons, and is left out with all that
-    it prints: captures hold the modules.
+    has to say, else sorted. A line of XLA's that prints the whole state of a module or of a pass gives no reasons, and
+    is left out with all that it prints: captures hold the modules.
 
     Args:
         log: What the compiler wrote.
@@ -93,7 +112,7 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
         elif (found := _END.match(text)) and any(step.name == found["name"] for step in steps[1:]):
             while steps.pop().name != found["name"]:
                 pass
-    printed = {(event.source, event.line) for event in (*inside, *outside) if event.text.startswith(_MODULE)}
+    printed = {(event.source, event.line) for event in (*inside, *outside) if event.text.startswith(_STATES)}
     inside, outside = (
         [event for event in events if (event.source, event.line) not in printed] for events in (inside, outside)
     )

@@ -221,17 +221,24 @@ class LoggedProcess:
 def _read_until(process: subprocess.Popen[bytes], mark: bytes) -> tuple[str, bool]:
     """Return what a process writes up to a line, and whether that line came."""
     assert process.stderr  # noqa: S101 - a pipe
+    written = iter(process.stderr.readline, b"")
+    marked = False
+
+    def read() -> Iterator[bytes]:
+        nonlocal marked
+        for line in written:
+            if line.rstrip(b"\n") == mark:
+                marked = True
+                return
+            yield line
+
     lines: list[bytes] = []
     size = 0
-    for line in process.stderr:
-        if line.rstrip(b"\n") == mark:
-            break
+    for line in log_lines.drop_states(read()):
         size += len(line)
         if size <= LIMIT:
             lines.append(line)
-    else:
-        return b"".join(lines).decode(errors="replace"), False
-    return b"".join(lines).decode(errors="replace"), True
+    return b"".join(lines).decode(errors="replace"), marked
 
 
 @cache

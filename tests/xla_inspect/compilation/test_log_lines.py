@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xla_inspect.compilation.log_lines import read_log
+from xla_inspect.compilation.log_lines import drop_states, read_log
 
 HEAD = "I1122 10:11:12.131415   {thread} {where}] {text}"
 SOURCES = frozenset({"instruction_fusion", "algebraic_simplifier"})
@@ -119,10 +119,9 @@ def test_attempts_that_came_to_nothing_are_in_the_same_order_whichever_came_firs
     assert [event.text.splitlines()[-1] for event in first[1::2]] == ["created new fusion: c", "no: a", "no: b"]
 
 
-def test_what_prints_whole_modules_is_left_out_with_all_its_lines() -> None:
-    printed = [
-        say(text, "algebraic_simplifier.cc:109") for text in ("before:", "HloModule jit_f", "ENTRY %main {", "}")
-    ]
+@pytest.mark.parametrize("first", ["HloModule jit_f", "CopyRemover:", "LayoutConstraints for computation main.1"])
+def test_what_prints_whole_states_is_left_out_with_all_its_lines(first: str) -> None:
+    printed = [say(text, "algebraic_simplifier.cc:109") for text in ("before:", first, "ENTRY %main {", "}")]
     log = write(pipeline("p"), begin("algsimp"), *printed, say("trying", "algebraic_simplifier.cc:942"), end("algsimp"))
     assert [event.text for event in read_log(log, SOURCES)] == ["trying"]
 
@@ -132,3 +131,10 @@ def test_a_log_of_another_kind_or_cut_off_loses_nothing_that_is_whole() -> None:
     assert read_log("Traceback (most recent call last):\n  File", SOURCES) == ()
     cut = write(pipeline("p"), begin("dce"), say("whole"), say("cut"))[:-2]
     assert [event.text for event in read_log(cut, SOURCES)] == ["whole", "c"]
+
+
+def test_of_whole_states_only_the_first_line_is_kept_while_the_log_is_written() -> None:
+    printed = [say(text, "copy_removal.cc:1336") for text in ("CopyRemover:", "  Buffer", "    <3 add>\n      more")]
+    log = write(say("one"), *printed, *printed, say("two", "copy_removal.cc:9")).encode().splitlines(keepends=True)
+    kept = [line.decode().partition("] ")[2].strip() for line in drop_states(log)]
+    assert kept == ["one", "CopyRemover:", "CopyRemover:", "two"]

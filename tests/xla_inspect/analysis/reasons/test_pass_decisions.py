@@ -25,11 +25,18 @@ def turn(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def swap(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-    return lax.fori_loop(0, 10, lambda _, both: (both[1], both[0] + 1), (x, y))
+    swapped: tuple[jax.Array, jax.Array] = lax.fori_loop(0, 10, lambda _, both: (both[1], both[0] + 1), (x, y))
+    return swapped
 
 
 def update(x: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
     return x.at[3].set(row), x.sum()
+
+
+def train_deeply(x: jax.Array, *weights: jax.Array) -> jax.Array:
+    for w in weights:
+        x = jnp.tanh(x @ w)
+    return (x**2).sum()
 
 
 def gather(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -122,3 +129,16 @@ def test_a_tpu_brings_arguments_into_its_fast_memory_and_says_so() -> None:
     brought = {each.instruction: each for each in find(reasons, "prefetch-inserted")}
     assert any(name.startswith("copy-start") for name in brought)
     assert not reasons.silent
+
+
+def test_a_tpu_that_is_too_small_computes_activations_twice() -> None:
+    batch, weights = jax.ShapeDtypeStruct((1 << 21, 256), jnp.float32), jax.ShapeDtypeStruct((256, 256), jnp.float32)
+    step = jax.grad(train_deeply, argnums=tuple(range(1, 9)))
+    reasons = read_reasons(capture(step, batch, *[weights] * 8, target="tpu-v5e", reasons=True))
+    twice = [each.instruction for each in find(reasons, "rematerialized")]
+    assert twice
+    readers = [each for each in find(reasons, "reads-rematerialized") if each.others[0] == twice[0]]
+    assert readers
+    assert all(each.others[1].startswith(f"{twice[0]}.remat") for each in readers)
+    (after,) = [each for each in find(reasons, "peak-after") if each.words.count("16.00GiB")]
+    assert "before it, 16.00GiB" in after.sentence

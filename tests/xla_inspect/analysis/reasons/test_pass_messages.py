@@ -14,7 +14,7 @@ from xla_inspect import capture
 from xla_inspect.analysis.reasons import Decision, Message, list_messages, read_reasons
 from xla_inspect.analysis.reasons.messages import find_topics
 from xla_inspect.captured import LogEvent
-from xla_inspect.compilation.logged_compile import TOPICS
+from xla_inspect.compilation import logged_compile
 
 if TYPE_CHECKING:
     from xla_inspect.analysis.reasons import Reasons
@@ -60,7 +60,7 @@ def test_each_message_has_a_place_and_what_decides_a_sentence_of_what_it_found(m
 
 
 def test_tables_are_of_the_files_that_are_asked_for() -> None:
-    asked = {topic: sorted(files) for topic, files in TOPICS.items() if topic in MINE}
+    asked = {topic: sorted(files) for topic, files in logged_compile.TOPICS.items() if topic in MINE}
     told = {topic: sorted(source for source in SOURCES if find_topics()[source] == topic) for topic in MINE}
     assert told == asked
 
