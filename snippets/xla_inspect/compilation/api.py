@@ -35,7 +35,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
     mesh: Mapping[str, int] | None = None,
     specs: tuple[Any, ...] | None = None,
     options: Mapping[str, str | int | bool] | None = None,
-    sass: bool = False,
+    machine: bool = False,
     passes: bool = True,
     reasons: bool = False,
     **example_kwargs: Any,  # noqa: ANN401 - likewise
@@ -59,7 +59,8 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
             program is partitioned over them. It may name the axes in `PartitionSpec`s of its own.
         specs: With `mesh`, how each positional example lies on it: a `PartitionSpec`, or a pytree of them, per example.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
-        sass: Also assemble and disassemble a GPU's kernels, which takes two short processes each.
+        machine: Whether the capture holds machine code too: a GPU's kernels assembled and disassembled, which takes two
+            short processes each.
         passes: Whether the capture holds the module after each pass that changed it, which for a large program takes
             most of the time and room that a capture takes beside the compile.
         reasons: Whether the capture holds what the compiler says of its reasons, for which it is compiled once more, in
@@ -82,7 +83,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
     }
     program = describe_program(fn, example_args, {**settings, **example_kwargs})
     compiled = begin(program, target, options, passes=passes, reasons=reasons)()
-    return add_sass(compiled) if sass else compiled
+    return add_machine_code(compiled) if machine else compiled
 
 
 def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: Mapping[str, Any]) -> Program:
@@ -135,7 +136,7 @@ def begin(  # noqa: PLR0913 - what is compiled for what, and how much of it is k
     )
 
 
-def add_sass(compiled: Capture) -> Capture:
+def add_machine_code(compiled: Capture) -> Capture:
     """Return a capture with the machine code of its kernels, where it is one for a GPU."""
     from xla_inspect.compilation.sass import disassemble
 
@@ -147,7 +148,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     targets: Sequence[str] = USUAL,
     options: Mapping[str, Mapping[str, str | int | bool]] | None = None,
-    sass: bool = False,
+    machine: bool = False,
     refusals: bool = False,
     passes: bool = True,
     reasons: bool = False,
@@ -162,7 +163,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
         *example_args: As in `capture`.
         targets: Short names.
         options: XLA options by target.
-        sass: As in `capture`.
+        machine: As in `capture`.
         refusals: Whether a target whose compiler, or JAX for it, refuses the program stays as a gap too, with what it
             says. By default the error is raised.
         passes: As in `capture`.
@@ -174,7 +175,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     """
 
     def finish(read: Callable[[], Capture]) -> Capture:
-        return add_sass(read()) if sass else read()
+        return add_machine_code(read()) if machine else read()
 
     program = describe_program(fn, example_args, arguments)
     reading: dict[str, Future[Capture]] = {}
