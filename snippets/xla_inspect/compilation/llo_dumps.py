@@ -51,7 +51,7 @@ PROFILE, SHARED, COUNTS = "hlo-static-bundle-profile", "deduplication-map", "fin
 # What is no form of the program but something that is said of it.
 REPORT = re.compile(
     r"(?:all-)?fingerprints|critical-path|schedule-analysis_.*|.*utilization|hlo-.*|deduplication-map|trace-markers"
-    r"|overlay-graph|heap_sizes|memory-space-assignment-.*|register-pressure|assembly.*|static_gap_analysis.*"
+    r"|overlay-graph|region-expansion.*|heap_sizes|memory-space-assignment-.*|register-pressure|assembly.*|static_gap_analysis.*"
 )
 TOTAL = re.compile(r"total scheduled bundles:\s*(\d+)")
 COUNT = re.compile(r"^(?P<hash>\S+?):i=(?P<instructions>[0-9a-f]+):\S* (?P<stage>\S+)$", re.MULTILINE)
