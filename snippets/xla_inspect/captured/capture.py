@@ -72,7 +72,7 @@ class Capture:
         constants: The arrays of more than 1 KiB that the program closes over, the largest first. In `stablehlo` such a
             literal is left out, and `dense_resource<__elided__>` stands in its place, in HLO `constant({...})`.
         log: What the compiler said of its reasons, in order, where that was asked for.
-        low_level: A TPU's programs below HLO, that around the kernels first, where that was asked for.
+        low_level: A TPU's programs below HLO, those of kernels first, where that was asked for.
     """
 
     program: str

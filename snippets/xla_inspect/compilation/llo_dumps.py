@@ -1,4 +1,4 @@
-"""What libtpu makes below HLO: one more compile, in a process whose libtpu writes its low-level programs into a folder."""
+"""What libtpu makes below HLO: one more compile, in a process whose libtpu writes its programs into a folder."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -197,7 +198,7 @@ def _empty(folder: Path) -> None:
 
 
 def read_kernels(folder: Path) -> tuple[LowLevel, ...]:
-    """Return the kernels of the one program whose low-level programs are in a folder, the program around them first.
+    """Return the kernels of the one program whose low-level programs are in a folder, and what is around them.
 
     Where a compiler began anew, as it does with less memory, those of its last attempt count.
     """
@@ -211,7 +212,7 @@ def read_kernels(folder: Path) -> tuple[LowLevel, ...]:
         return ()
     last = {kernel: files for (kernel, time), files in sorted(finished.items()) if time >= begun}
     profiles, shared = _read_profiles(_read(last[PROGRAM], PROFILE)), _read_shared(_read(last[PROGRAM], SHARED))
-    names = sorted(last, key=lambda kernel: (kernel != PROGRAM, not kernel.startswith("<"), kernel))
+    names = sorted(last, key=lambda kernel: (kernel == PROGRAM or kernel.startswith("<"), kernel))
     return tuple(
         LowLevel(
             kernel=kernel,
@@ -266,7 +267,7 @@ def _read_profiles(text: str) -> dict[str, tuple[tuple[str, int, int], ...]]:
     """Return what is used of each unit by instruction, under an empty name what is of none."""
     sums: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     ends = [*(match.start() for match in HEADING.finditer(text)), len(text)]
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in pairwise(ends):
         block = text[start:end]
         match = HEADING.match(block)
         rows = sums[match["name"] or "" if match else ""]

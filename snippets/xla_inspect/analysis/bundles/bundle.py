@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.bundles.mnemonics import NOTHING, find_mnemonic, find_number
+from xla_inspect.analysis.bundles.bundle_units import NOTHING, find_mnemonic, find_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from xla_inspect.analysis.bundles.mnemonics import Mnemonic
+    from xla_inspect.analysis.bundles.bundle_units import Mnemonic
 
 KEY = "control target key end"
 """What ends the key to labels in front of a listing."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TABLE = Path(__file__).parent / "mnemonics.toml"
+TABLE = Path(__file__).parent / "bundle_units.toml"
 
 NOTHING = "none"
 """The key of what takes no slot: names for whoever reads a listing."""
