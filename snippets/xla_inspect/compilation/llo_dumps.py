@@ -248,7 +248,7 @@ def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
         for stage, path in files
         if stage.startswith(ANALYSIS) and (match := TOTAL.search(path.read_text(encoding="utf-8")))
     }
-    seen = Counter[str]()
+    seen, previous = Counter[str](), ""
     for stage, path in files:
         if REPORT.fullmatch(stage):
             continue
@@ -259,7 +259,10 @@ def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
         if instructions is None and bundles is None:
             text = path.read_text(encoding="utf-8")
             bundles = len(BUNDLE.findall(text)) or None
-            instructions = None if bundles else len(INSTRUCTION.findall(text))
+            if bundles is None:
+                instructions = len(INSTRUCTION.findall(text))
+                is_changed = text != previous if previous else None
+                previous = text
         yield LowStage(stage, instructions, bundles, is_changed)
 
 

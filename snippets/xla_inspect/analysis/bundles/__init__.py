@@ -3,6 +3,7 @@
 from xla_inspect.analysis.bundles.below_hlo import AROUND, BundledKernel, read_below, share_known
 from xla_inspect.analysis.bundles.bundle import UNKNOWN, Bundle, Loop, Slot, find_loops, parse_bundles
 from xla_inspect.analysis.bundles.bundle_units import NOTHING, Mnemonic, Unit, find_mnemonic, list_mnemonics, list_units
+from xla_inspect.analysis.bundles.low_steps import LowStep, find_step, list_steps
 from xla_inspect.analysis.bundles.usage import PARTS, UNITS, Chain, Schedule, Step, Utilization
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "BundledKernel",
     "Chain",
     "Loop",
+    "LowStep",
     "Mnemonic",
     "Schedule",
     "Slot",
@@ -23,7 +25,9 @@ __all__ = [
     "Utilization",
     "find_loops",
     "find_mnemonic",
+    "find_step",
     "list_mnemonics",
+    "list_steps",
     "list_units",
     "parse_bundles",
     "read_below",
