@@ -55,6 +55,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     gap = explain_gap(target) if options.stage == "code" else ""
     below = options.stage == "code" and find(target).kind == "tpu"
     compiled = subject.capture(target, passes=options.stage == "passes", machine=below)
+    if below and not (compiled.low_level or compiled.error):
+        gap = "no bundles: the capture was made without its machine code"
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
     if options.stage == "code" and not gap and not compiled.error:

@@ -47,6 +47,32 @@ def test_show_prints_a_stage(stage: str, start: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.usefixtures("all_targets")
+def test_code_for_a_tpu_is_told_kernel_by_kernel_and_then_bundle_by_bundle(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run_here(["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "code"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("fusion ")
+    assert "==== fusion (bundles)\n" in printed
+    assert " = vmatmul." in printed
+    assert "==== module (hlo)\n" in printed
+    asked = ["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "code", "--kernel", "fusion"]
+    assert command_line.run_here(asked) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "====" in line] == ["==== fusion (bundles)"]
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_capture_that_was_saved_without_bundles_says_that_it_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "layer.json"
+    asked = ["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "capture", "-o", str(saved)]
+    assert command_line.run_here(asked) == 0
+    assert command_line.run_here(["show", str(saved), "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("==== module (hlo)\n")
+    assert printed.err.endswith("xla-inspect: no bundles: the capture was made without its machine code\n")
+
+
+@pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize(
     ("target", "missing", "said"),
     [

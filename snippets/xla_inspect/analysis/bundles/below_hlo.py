@@ -149,7 +149,7 @@ def read_below(capture: Capture) -> tuple[BundledKernel, ...]:
         return ()
     instructions = {instruction.name: instruction for instruction in capture.module.walk()}
     lines = find_lines(capture, capture.module)
-    order = {name: position for position, name in enumerate(instructions)}
+    order = {name: position for position, name in enumerate((*instructions, *AROUND))}
     kernels = [
         BundledKernel(low, found, lines.get(found) if found else None)
         for low in capture.low_level
