@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,7 +12,9 @@ from chapters import bundle_picture
 from programs import attention
 from xla_inspect import capture_all
 from xla_inspect.analysis.bundles import UNITS, BundledKernel, read_below
-from xla_inspect.captured import Captures
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Captures
 
 pytestmark = pytest.mark.usefixtures("all_targets")
 

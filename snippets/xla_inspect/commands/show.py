@@ -86,7 +86,8 @@ def _keep_kernel(compiled: Capture, name: str) -> Capture:
     code = tuple(piece for piece in compiled.code if piece.kernel.replace(".", "_") == name.replace(".", "_"))
     low_level = tuple(each for each in compiled.low_level if name in {each.kernel, *each.instructions})
     if not (code or low_level):
-        known = list(dict.fromkeys(each.kernel for each in (*compiled.low_level, *compiled.code)))
+        below = [each.kernel for each in compiled.low_level]
+        known = list(dict.fromkeys((*below, *(piece.kernel for piece in compiled.code))))
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]
         message = f"there is no code of {name!r}; there is that of {', '.join(close) or 'none'}"
         raise InspectError(message)

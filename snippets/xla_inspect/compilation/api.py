@@ -176,7 +176,6 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     Raises:
         InspectError: No such target or option, or arguments that do not go together.
     """
-
     program = describe_program(fn, example_args, arguments)
     reading: dict[str, Future[Capture]] = {}
     missing: dict[str, str] = {}

@@ -270,14 +270,15 @@ def _read(files: Iterable[tuple[str, Path]], wanted: str) -> str:
 def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
     """Yield each form of a kernel's program, with its size."""
     counted = defaultdict[str, list[tuple[int, bool | None]]](list)
-    before = None
+    before = ""
     for match in COUNT.finditer(_read(files, COUNTS)):
-        counted[match["stage"]].append((int(match["instructions"], 16), before and match["hash"] != before))
+        is_changed = match["hash"] != before if before else None
+        counted[match["stage"]].append((int(match["instructions"], 16), is_changed))
         before = match["hash"]
     packed = {
-        stage.removeprefix(ANALYSIS): int(match[1])
+        stage.removeprefix(ANALYSIS): int(total[1])
         for stage, path in files
-        if stage.startswith(ANALYSIS) and (match := TOTAL.search(path.read_text(encoding="utf-8")))
+        if stage.startswith(ANALYSIS) and (total := TOTAL.search(path.read_text(encoding="utf-8")))
     }
     seen, previous = Counter[str](), ""
     for stage, path in files:

@@ -72,7 +72,7 @@ def test_nothing_of_the_clock_or_the_machine_is_kept(call: CompileCall) -> None:
     # A name as short as `vm` is a word of the listings too.
     assert len(platform.node()) < 4 or platform.node() not in texts
     assert PREFIX not in texts
-    assert re.findall(r"\b\d\d:\d\d:\d\d\b|\b\d{19}\b|/home/|/root/|/tmp/|/work/", texts) == []  # noqa: S108 - sought
+    assert re.findall(r"\b\d\d:\d\d:\d\d\b|\b\d{19}\b|/home/|/root/|/tmp/|/work/", texts) == []
 
 
 def _texts(found: tuple[LowLevel, ...]) -> list[str]:
@@ -152,7 +152,7 @@ def test_a_process_that_ends_leaves_no_folder_and_one_that_is_killed_none_that_t
 ) -> None:
     environment = {**os.environ.copy(), "TMPDIR": str(tmp_path), "XLA_INSPECT_CACHE": "off"}
     command = [sys.executable, "-c", KILLED.format(killed=killed)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     left = Path(done.stdout.strip())
     assert (left.name.startswith(PREFIX), left.exists()) == (True, killed), done.stderr
     assert done.returncode == (-signal.SIGKILL if killed else 0)

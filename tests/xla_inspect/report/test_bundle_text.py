@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from programs import layer, scatter_update
 from xla_inspect import capture
 from xla_inspect.analysis.bundles import read_below
-from xla_inspect.captured import Capture
 from xla_inspect.report import summarize_below, write_below, write_bundles
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
 
 pytestmark = pytest.mark.usefixtures("all_targets")
 
