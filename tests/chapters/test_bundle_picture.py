@@ -93,6 +93,14 @@ def test_operations_are_told_by_unit(kernel: BundledKernel) -> None:
     assert [int(number) for number in re.findall(r"\| (\d+) \|", shown)] == sorted(kernel.units.values(), reverse=True)
 
 
+def test_the_bundles_are_shown_where_that_is_allowed_and_else_how_to_see_them(kernel: BundledKernel) -> None:
+    command = "xla-inspect show attention.py:attention --stage code --target tpu-v5e --kernel fusion.37"
+    hidden = bundle_picture.show_bundles(kernel, command, allowed=False)
+    assert hidden == f"`{command}` prints the {kernel.size} bundles of fusion.37 on your own machine.\n"
+    shown = bundle_picture.show_bundles(kernel, command, allowed=True)
+    assert shown.count(" ;; ") == kernel.low.bundles.count(" ;; ") > 20
+
+
 def test_no_table_or_picture_holds_the_text_of_a_bundle(captures: Captures, kernel: BundledKernel) -> None:
     shown = "".join(
         (

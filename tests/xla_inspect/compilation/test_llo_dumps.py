@@ -72,7 +72,7 @@ def test_nothing_of_the_clock_or_the_machine_is_kept(call: CompileCall) -> None:
     # A name as short as `vm` is a word of the listings too.
     assert len(platform.node()) < 4 or platform.node() not in texts
     assert PREFIX not in texts
-    assert re.findall(r"\b\d\d:\d\d:\d\d\b|\b\d{19}\b|/home/|/root/|/tmp/|/work/", texts) == []
+    assert re.findall(r"\b\d\d:\d\d:\d\d\b|\b\d{19}\b|/(?:home|root|tmp|work)/", texts) == []
 
 
 def _texts(found: tuple[LowLevel, ...]) -> list[str]:

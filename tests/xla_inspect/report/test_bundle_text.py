@@ -10,7 +10,8 @@ import pytest
 from programs import layer, scatter_update
 from xla_inspect import capture
 from xla_inspect.analysis.bundles import read_below
-from xla_inspect.report import summarize_below, write_below, write_bundles
+from xla_inspect.report import write_below, write_bundles
+from xla_inspect.report.bundle_text import summarize_below
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
@@ -44,8 +45,8 @@ def test_a_whole_program_begins_with_a_line_for_each_kernel(found: Capture) -> N
     assert [line.split("  ")[0] for line in text.splitlines()[:4]] == [
         "fusion",
         "the program around the kernels",
-        "late finalization",
         "late initialization",
+        "late finalization",
     ]
     assert text.count("==== ") == 4
     assert "control target key" not in text

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import capture
-from xla_inspect.analysis.bundles import AROUND, read_below, share_known
+from xla_inspect.analysis.bundles import read_below
+from xla_inspect.analysis.bundles.below_hlo import AROUND, share_known
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Captures

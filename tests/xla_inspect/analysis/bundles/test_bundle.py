@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.bundles import Slot, find_loops, parse_bundles, read_below
+from xla_inspect.analysis.bundles import read_below
+from xla_inspect.analysis.bundles.bundle import Slot, find_loops, parse_bundles
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Captures

@@ -9,7 +9,9 @@ import pytest
 
 from programs import attention, rnn, softmax
 from xla_inspect import capture_all
-from xla_inspect.analysis.bundles import UNITS, find_mnemonic, list_mnemonics, list_units, read_below, share_known
+from xla_inspect.analysis.bundles import UNITS, list_units, read_below
+from xla_inspect.analysis.bundles.below_hlo import share_known
+from xla_inspect.analysis.bundles.bundle_units import find_mnemonic, list_mnemonics
 
 if TYPE_CHECKING:
     from xla_inspect.analysis.bundles import BundledKernel

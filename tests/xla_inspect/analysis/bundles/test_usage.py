@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from xla_inspect.analysis.bundles import PARTS, UNITS, Utilization, read_below
-from xla_inspect.analysis.bundles.usage import parse_chains, parse_schedule, parse_utilization
+from xla_inspect.analysis.bundles import PARTS, UNITS, read_below
+from xla_inspect.analysis.bundles.usage import Utilization, parse_chains, parse_schedule, parse_utilization
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Captures
