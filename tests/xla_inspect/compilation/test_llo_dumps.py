@@ -186,7 +186,8 @@ def test_a_folder_without_a_finished_program_has_no_kernels(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100"])
-def test_other_targets_have_none(target: str) -> None:
+def test_other_targets_have_none_and_are_not_compiled_again(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llo_dumps, "collect_low_level", pytest.fail)
     assert capture(jnp.sin, jnp.ones(8), target=target, machine=True, passes=False).low_level == ()
 
 

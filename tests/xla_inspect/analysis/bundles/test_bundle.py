@@ -47,6 +47,12 @@ def test_a_bundle_is_read_with_its_slots_its_label_and_the_loops_that_it_is_in()
     assert "".join(LISTING[bundle.start : bundle.end] for bundle in bundles) == LISTING[LISTING.index("     0 ") :]
 
 
+def test_comments_are_no_part_of_a_slot() -> None:
+    texts = [slot.text for bundle in parse_bundles(LISTING) for slot in bundle.slots]
+    assert [text for text in texts if "/*" in text or "bounds" in text] == []
+    assert texts[-1] == "%13 = vst [vmem:[%s4_s2] sm:$0xff] %v3_v0"
+
+
 def test_operations_are_told_apart_by_unit_and_names_take_no_slot() -> None:
     assert [dict(bundle.units) for bundle in parse_bundles(LISTING)] == [
         {"scalar": 1},
