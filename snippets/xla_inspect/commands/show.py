@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis import Launch
     from xla_inspect.captured import Capture, Code
+    from xla_inspect.subject import Subject
 
 NVDISASM = "nvidia-cuda-nvdisasm"
 """What turns a GPU's machine code into SASS."""
@@ -53,10 +54,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
     gap = explain_gap(target) if options.stage == "code" else ""
-    below = options.stage == "code" and find(target).kind == "tpu"
-    compiled = subject.capture(target, passes=options.stage == "passes", machine=below)
-    if below and not (compiled.low_level or compiled.error):
-        gap = "no bundles: the capture was made without its machine code"
+    if options.stage == "code" and find(target).kind == "tpu":
+        compiled, gap = _capture_below(subject, target)
+    else:
+        compiled = subject.capture(target, passes=options.stage == "passes")
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
     if options.stage == "code" and not gap and not compiled.error:
@@ -74,6 +75,19 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if gap:
         question.say(gap)
     return 0
+
+
+def _capture_below(subject: Subject, target: str) -> tuple[Capture, str]:
+    """Return a capture for a TPU with what is below HLO, and why it has none of that or an empty string.
+
+    Raises:
+        InspectError: As `Subject.capture`, without it too.
+    """
+    try:
+        compiled, gap = subject.capture(target, machine=True), "the capture was made without its machine code"
+    except InspectError as error:
+        compiled, gap = subject.capture(target), str(error)
+    return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
 
 
 def _keep_kernel(compiled: Capture, name: str) -> Capture:

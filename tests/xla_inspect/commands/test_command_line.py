@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from xla_inspect import TARGETS
+from xla_inspect import TARGETS, InspectError
 from xla_inspect.commands import command_line, targets
 from xla_inspect.compilation import MEMORY, PREFIX
 from xla_inspect.subject import FORMS
@@ -57,6 +57,22 @@ def test_code_for_a_tpu_is_told_kernel_by_kernel_and_then_bundle_by_bundle(capsy
     asked = ["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "code", "--kernel", "fusion"]
     assert command_line.run_here(asked) == 0
     assert [line for line in capsys.readouterr().out.splitlines() if "====" in line] == ["==== fusion (bundles)"]
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_without(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        message = "the compiler ended its process; it said last:\nCheck failed: n < 3"
+        raise InspectError(message)
+
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    monkeypatch.setattr("xla_inspect.compilation.llo_dumps.collect_low_level", fail)
+    assert command_line.run_here(["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("==== module (hlo)\n")
+    assert printed.err.endswith("no bundles: the compiler ended its process; it said last:\nCheck failed: n < 3\n")
 
 
 @pytest.mark.usefixtures("all_targets")
