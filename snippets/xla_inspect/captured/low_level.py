@@ -41,8 +41,6 @@ class LowLevel:
         utilization: How many of each unit's slots each bundle takes, as the compiler prints it.
         schedule: How many bundles there are, and of which HLO instruction, as the compiler prints it.
         critical_path: The longest chain of each block, with cycles to its end, as the compiler prints it.
-        profile: What the compiler counts once through: a part of a unit, how often it is used, and how often it could
-            be in that time.
         stages: The steps that made it, in order.
     """
 
@@ -52,7 +50,6 @@ class LowLevel:
     utilization: str
     schedule: str
     critical_path: str
-    profile: tuple[tuple[str, int, int], ...] = ()
     stages: tuple[LowStage, ...] = ()
 
 
@@ -72,7 +69,6 @@ def write_low_level(kernels: Iterable[LowLevel], keep: Callable[[str], Any] = st
             each.kernel,
             list(each.instructions),
             [keep(getattr(each, name)) for name in TEXTS],
-            [list(row) for row in each.profile],
             [list(astuple(stage)) for stage in each.stages],
         ]
         for each in kernels
@@ -87,7 +83,7 @@ def read_low_level(written: Iterable[Any], get: Callable[[Any], str] = str) -> t
         get: What a long text is made of again.
     """
     kernels = []
-    for kernel, instructions, texts, profile, stages in written:
+    for kernel, instructions, texts, stages in written:
         bundles, utilization, schedule, critical_path = map(get, texts)
         kernels.append(
             LowLevel(
@@ -97,7 +93,6 @@ def read_low_level(written: Iterable[Any], get: Callable[[Any], str] = str) -> t
                 utilization,
                 schedule,
                 critical_path,
-                tuple((str(part), int(used), int(room)) for part, used, room in profile),
                 tuple(LowStage(*stage) for stage in stages),
             )
         )

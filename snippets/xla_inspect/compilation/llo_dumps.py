@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING
@@ -44,7 +43,7 @@ ALL = "--xla_jf_dump_to={folder} --xla_jf_dump_llo_text=true"
 
 FINISHED = (
     f"{ALL} --xla_jf_dump_llo_pass_label_regex=^(?:final_bundles|critical-path|deduplication-map"
-    "|final_hlo-static-per-bundle-utilization|hlo-static-bundle-profile)$"
+    "|final_hlo-static-per-bundle-utilization|packed-bundles-post-ra)$"
 )
 """The flags that make it write the finished ones alone, and what is said of them: a thirtieth of that."""
 
@@ -53,7 +52,7 @@ NAME = re.compile(r"(?P<time>\d+)-(?P<kernel>.+)-\d+-(?P<stage>[^-].*)\.txt")
 NUMBERED = re.compile(r"(?P<kernel>\d+-.+)-(?P<number>\d+)-[^-].*\.[a-z]+$")
 BUNDLES, UTILIZATION, PATH = "final_bundles", "final_hlo-static-per-bundle-utilization", "critical-path"
 ANALYSIS = "schedule-analysis_"
-PROFILE, SHARED, COUNTS = "hlo-static-bundle-profile", "deduplication-map", "fingerprints"
+SHARED, COUNTS = "deduplication-map", "fingerprints"
 # What is no form of the program but something that is said of it.
 REPORT = re.compile(
     r"(?:all-)?fingerprints|critical-path|schedule-analysis_.*|.*utilization|hlo-.*|deduplication-map|trace-markers"
@@ -61,10 +60,6 @@ REPORT = re.compile(
 )
 TOTAL = re.compile(r"total scheduled bundles:\s*(\d+)")
 COUNT = re.compile(r"^(?P<hash>\S+?):i=(?P<instructions>[0-9a-f]+):\S* (?P<stage>\S+)$", re.MULTILINE)
-HEADING = re.compile(r"^HLO: (?:%(?P<name>\S+) = )?", re.MULTILINE)
-ROW = re.compile(r"^ - (?P<part>.+?): \((?P<used>\d+)/(?P<room>\d+)\)", re.MULTILINE)
-STATED = "SCALAR_ALU"
-"""The part of a profile that is kept where it is not used too: how often it could be says how long that is."""
 KEY = re.compile(r"^key:(.*)\nordinal:.*\nequivalent_hlos.*\n((?:  .*\n?)*)", re.MULTILINE)
 INSTRUCTION, BUNDLE = re.compile(r"^ *%", re.MULTILINE), re.compile(r"^ *(?:0x[0-9a-f]+|0) .*?: ", re.MULTILINE)
 
@@ -242,7 +237,7 @@ def read_kernels(folder: Path) -> tuple[LowLevel, ...]:
     if begun is None:
         return ()
     last = {kernel: files for (kernel, time), files in sorted(finished.items()) if time >= begun}
-    profiles, shared = _read_profiles(_read(last[PROGRAM], PROFILE)), _read_shared(_read(last[PROGRAM], SHARED))
+    shared = _read_shared(_read(last[PROGRAM], SHARED))
     names = sorted(last, key=lambda kernel: (kernel == PROGRAM or kernel.startswith("<"), kernel))
     return tuple(
         LowLevel(
@@ -252,7 +247,6 @@ def read_kernels(folder: Path) -> tuple[LowLevel, ...]:
             utilization=_read(last[kernel], UTILIZATION),
             schedule=_read(last[kernel], ANALYSIS + BUNDLES),
             critical_path=_read(last[kernel], PATH),
-            profile=profiles.get("" if kernel == PROGRAM else kernel, ()),
             stages=tuple(_list_stages(last[kernel])),
         )
         for kernel in names
@@ -296,23 +290,6 @@ def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
                 is_changed = text != previous if previous else None
                 previous = text
         yield LowStage(stage, instructions, bundles, is_changed)
-
-
-def _read_profiles(text: str) -> dict[str, tuple[tuple[str, int, int], ...]]:
-    """Return what is used of each unit by instruction, under an empty name what is of none."""
-    sums: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-    ends = [*(match.start() for match in HEADING.finditer(text)), len(text)]
-    for start, end in pairwise(ends):
-        block = text[start:end]
-        match = HEADING.match(block)
-        rows = sums[match["name"] or "" if match else ""]
-        for row in ROW.finditer(block):
-            used, room = rows.get(row["part"], (0, 0))
-            rows[row["part"]] = (used + int(row["used"]), room + int(row["room"]))
-    return {
-        name: tuple((part, used, room) for part, (used, room) in rows.items() if used or part == STATED)
-        for name, rows in sums.items()
-    }
 
 
 def _read_shared(text: str) -> dict[str, tuple[str, ...]]:

@@ -18,7 +18,6 @@ KERNELS = (
         "",
         "total",
         "New",
-        (("SCALAR_ALU", 3, 426),),
         (LowStage("original", 12, None, None), LowStage("final_bundles", None, 4, is_changed=True)),
     ),
     LowLevel("TLP", (), "", "", "", ""),

@@ -53,7 +53,6 @@ def test_each_generation_leaves_its_kernels_with_all_that_is_said_of_them(target
     kernel = found[0]
     assert "Length to end" in kernel.critical_path
     assert kernel.instructions == ("fusion",)
-    assert any(part.startswith("MXU_0") and used for part, used, _ in kernel.profile)
     assert len(kernel.stages) > 50
     sizes = [stage.instructions for stage in kernel.stages if stage.instructions is not None]
     assert sizes[0] > sizes[-1] > 0
@@ -109,8 +108,11 @@ def test_of_a_program_that_is_too_large_the_finished_kernels_are_kept(
     monkeypatch.setattr(llo_dumps, "_process", processes.get)
     finished = llo_dumps.collect_low_level(call, "tpu-v5e")
     assert _texts(finished) == _texts(everything)
-    assert [each.profile for each in finished] == [each.profile for each in everything]
-    assert [[stage.name for stage in each.stages] for each in finished] == [["final_bundles"]] * 4
+    sizes = {("packed-bundles-post-ra", "final_bundles")}
+    assert {tuple(stage.name for stage in each.stages) for each in finished} == sizes
+    assert [[stage for stage in each.stages if stage.name in next(iter(sizes))] for each in everything] == [
+        list(each.stages) for each in finished
+    ]
 
 
 def test_a_process_that_is_killed_is_told_and_the_next_compile_starts_another(call: CompileCall) -> None:

@@ -27,8 +27,8 @@ AROUND: Mapping[str, str] = {
 }
 """What a page calls that which is no kernel, by libtpu's names."""
 
-STATED = ("SCALAR_ALU", "SALU")
-"""The part of a profile whose chances say how long a kernel takes once through, and the unit that it is one of."""
+PACKED = "packed-bundles-post-ra"
+"""The step after which there is a bundle for each cycle, empty where the core waits; a later one joins those."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class BundledKernel:
     @property
     def size(self) -> int:
         """How many bundles it has, as libtpu counts them."""
-        return self.schedule.bundles
+        return self.schedule.bundles or len(self.bundles)
 
     @cached_property
     def chains(self) -> tuple[Chain, ...]:
@@ -106,10 +106,7 @@ class BundledKernel:
 
         It is an estimate: it knows of no wait for memory and not how often a loop runs.
         """
-        part, unit = STATED
-        room = next((room for name, _, room in self.low.profile if name == part), None)
-        slots = self.utilization.slots.get(unit)
-        return room // slots if self.is_kernel and room and slots else None
+        return next((stage.bundles for stage in self.stages if stage.name == PACKED), None)
 
     @property
     def issued(self) -> int | None:

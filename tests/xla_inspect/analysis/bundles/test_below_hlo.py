@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import capture
-from xla_inspect.analysis.bundles import read_below
+from xla_inspect.analysis.bundles import BundledKernel, read_below
 from xla_inspect.analysis.bundles.below_hlo import AROUND, share_known
 
 if TYPE_CHECKING:
@@ -40,15 +40,14 @@ def test_a_kernel_has_as_many_bundles_as_the_compiler_counts(generations: Captur
 
 def test_the_cycles_of_a_kernel_are_at_least_its_bundles_and_its_longest_chain(generations: Captures) -> None:
     for found in generations.values():
-        kernel, program, *_ = read_below(found)
-        assert kernel.critical_path is not None
+        for each in read_below(found):
+            assert each.cycles is not None
+            assert each.cycles >= max(each.size, each.critical_path.cycles if each.critical_path else 0)
+        kernel, *_ = read_below(found)
         assert kernel.cycles is not None
-        assert kernel.cycles >= max(kernel.size, kernel.critical_path.cycles)
-        # What it packs once registers are chosen still has a bundle for each cycle that it waits.
-        packed = next(stage.bundles for stage in kernel.stages if stage.name == "packed-bundles-post-ra")
-        assert packed is not None
-        assert abs(kernel.cycles - packed) < 0.03 * packed
-        assert program.cycles is None
+        assert kernel.cycles > kernel.size
+        bare = replace(kernel.low, stages=())
+        assert BundledKernel(bare, None, None).cycles is None
 
 
 def test_a_kernel_without_loops_issues_each_bundle_once(generations: Captures) -> None:
