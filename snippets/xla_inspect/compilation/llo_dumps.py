@@ -151,7 +151,8 @@ class DumpingProcess:
         if self._folder is None or self._process is None:
             self._folder = Folder()
             flags = f"{os.environ.get('LIBTPU_INIT_ARGS', '')} {self._flags.format(folder=self._folder.name)}"
-            self._process = LoggedProcess({"LIBTPU_INIT_ARGS": flags.strip(), "TPU_LOG_DIR": "disabled"})
+            variables = {"LIBTPU_INIT_ARGS": flags.strip(), "TPU_LOG_DIR": "disabled"}
+            self._process = LoggedProcess(variables, "wrote its programs below HLO")
         return Path(self._folder.name), self._process
 
 

@@ -64,7 +64,7 @@ def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_w
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
-        message = "the compiler ended its process; it said last:\nCheck failed: n < 3"
+        message = "the compiler ended its process while it wrote its programs below HLO:\nCheck failed: n < 3"
         raise InspectError(message)
 
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
@@ -72,7 +72,9 @@ def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_w
     assert command_line.run_here(["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "code"]) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("==== module (hlo)\n")
-    assert printed.err.endswith("no bundles: the compiler ended its process; it said last:\nCheck failed: n < 3\n")
+    assert printed.err.endswith(
+        "no bundles: the compiler ended its process while it wrote its programs below HLO:\nCheck failed: n < 3\n"
+    )
 
 
 @pytest.mark.usefixtures("all_targets")

@@ -126,7 +126,7 @@ def test_a_process_that_is_killed_is_told_and_the_next_compile_starts_another(ca
         killer.start()
 
     threading.Thread(target=start_and_kill).start()
-    with pytest.raises(InspectError, match="the compiler ended its process"):
+    with pytest.raises(InspectError, match="the compiler ended its process while it wrote its programs below HLO"):
         process.compile(call, "tpu-v5e")
     assert process._folder is not None  # noqa: SLF001 - as above
     assert [path.name for path in Path(process._folder.name).iterdir()] == [LOCK]  # noqa: SLF001
