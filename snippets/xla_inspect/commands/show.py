@@ -12,6 +12,7 @@ from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
+from xla_inspect.report import write_below
 from xla_inspect.targets import find, find_version
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis import Launch
     from xla_inspect.captured import Capture, Code
+    from xla_inspect.subject import Subject
 
 NVDISASM = "nvidia-cuda-nvdisasm"
 """What turns a GPU's machine code into SASS."""
@@ -52,7 +54,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
     gap = explain_gap(target) if options.stage == "code" else ""
-    compiled = subject.capture(target, passes=options.stage == "passes")
+    if options.stage == "code" and find(target).kind == "tpu":
+        compiled, gap = _capture_below(subject, target)
+    else:
+        compiled = subject.capture(target, passes=options.stage == "passes")
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
     if options.stage == "code" and not gap and not compiled.error:
@@ -72,6 +77,19 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
+def _capture_below(subject: Subject, target: str) -> tuple[Capture, str]:
+    """Return a capture for a TPU with what is below HLO, and why it has none of that or an empty string.
+
+    Raises:
+        InspectError: As `Subject.capture`, without it too.
+    """
+    try:
+        compiled, gap = subject.capture(target, machine=True), "the capture was made without its machine code"
+    except InspectError as error:
+        compiled, gap = subject.capture(target), str(error)
+    return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
+
+
 def _keep_kernel(compiled: Capture, name: str) -> Capture:
     """Return a capture with the code of one kernel alone.
 
@@ -80,12 +98,14 @@ def _keep_kernel(compiled: Capture, name: str) -> Capture:
     """
     # An instruction's name has dots where a symbol has not, and Triton's form is kept under the former.
     code = tuple(piece for piece in compiled.code if piece.kernel.replace(".", "_") == name.replace(".", "_"))
-    if not code:
-        known = list(dict.fromkeys(piece.kernel for piece in compiled.code))
+    low_level = tuple(each for each in compiled.low_level if name in {each.kernel, *each.instructions})
+    if not (code or low_level):
+        below = [each.kernel for each in compiled.low_level]
+        known = list(dict.fromkeys((*below, *(piece.kernel for piece in compiled.code))))
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]
         message = f"there is no code of {name!r}; there is that of {', '.join(close) or 'none'}"
         raise InspectError(message)
-    return replace(compiled, code=code)
+    return compiled.retold(code=code, low_level=low_level)
 
 
 def explain_gap(target: str) -> str:
@@ -124,8 +144,8 @@ def _describe_launch(launch: Launch) -> str:
 
 
 def _print_code(compiled: Capture) -> str:
-    """Return all generated code, each piece under a line that names it."""
-    return "\n".join(map(_describe_code, compiled.code))
+    """Return all generated code, each piece under a line that names it; of a TPU's kernels first what each takes."""
+    return "\n".join((*filter(None, [write_below(compiled)]), *map(_describe_code, compiled.code)))
 
 
 def _describe_code(code: Code) -> str:

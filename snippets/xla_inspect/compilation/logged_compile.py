@@ -164,9 +164,14 @@ def collect_log(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
 class LoggedProcess:
     """A process whose compilers write their verbose logs; it lives as long as this one, and compiles one at a time."""
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        """Remember what the process finds in its environment besides this one's; it starts with the first compile."""
-        self._variables = variables
+    def __init__(self, variables: Mapping[str, str], work: str = "logged its reasons") -> None:
+        """Remember what the process finds in its environment besides this one's; it starts with the first compile.
+
+        Args:
+            variables: What it finds.
+            work: What the compiler does there, for the message where it fails.
+        """
+        self._variables, self._work = variables, work
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._number = 0
@@ -197,11 +202,16 @@ class LoggedProcess:
                 self._process = None
                 process.wait()
                 words = "\n".join(log.strip().splitlines()[-6:])
-                message = f"target {target!r}: the compiler ended its process while it logged its reasons:\n{words}"
+                message = f"target {target!r}: the compiler ended its process while it {self._work}:\n{words}"
                 raise InspectError(message)
             assert process.stdout  # noqa: S101 - as above
             process.stdout.readline()
             return log
+
+    def end(self) -> None:
+        """End the process, and with it a compile that another thread waits for; the next compile starts another."""
+        if process := self._process:
+            process.kill()
 
     def _start(self) -> subprocess.Popen[bytes]:
         package = str(Path(__file__).parents[2])

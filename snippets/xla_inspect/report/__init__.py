@@ -1,6 +1,7 @@
 """Captures shown as Markdown, HTML and SVG."""
 
 from xla_inspect.report import markdown, views
+from xla_inspect.report.bundle_text import write_below, write_bundles
 from xla_inspect.report.expected_text import describe_outcome
 from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes
@@ -58,4 +59,6 @@ __all__ = [
     "svg",
     "title",
     "views",
+    "write_below",
+    "write_bundles",
 ]

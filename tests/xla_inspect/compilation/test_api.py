@@ -105,7 +105,7 @@ def test_the_fusion_log_says_what_was_fused_at_what_price_and_why_not(layers: Ca
 
 
 def test_sass_comes_when_asked_for() -> None:
-    found = capture(jnp.sin, X, target="h100", sass=True)
+    found = capture(jnp.sin, X, target="h100", machine=True)
     (text,) = (code.text for code in found.code if code.language == "sass")
     assert "sm_90a" in text
     assert "EXIT" in text
