@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jax
-from jax._src import config, core, mesh, pjit, sharding_impls, source_info_util, xla_bridge
+from jax._src import compiler, config, core, mesh, pjit, sharding_impls, source_info_util, xla_bridge
 from jax._src.interpreters import mlir
 from jaxlib import _hlo, _jax, _profiler
 
@@ -55,6 +55,9 @@ def test_each_private_name_is_there() -> None:
         _hlo.hlo_module_from_text,
         _jax.hlo_module_cost_analysis,
         _jax.CompileOptions,
+        compiler.backend_compile_and_load,
+        mlir.module_to_bytecode,
+        mlir.make_ir_context,
     ]
     assert all(map(callable, names))
     assert mesh.thread_resources.env.physical_mesh.empty

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from xla_inspect.captured import LogEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 PASSES = "hlo_pass_pipeline"
 """The file that says which pass runs."""
@@ -28,9 +29,15 @@ _NOISE = (
     (re.compile(r"0x[0-9a-f]{6,}"), "0x..."),
     (re.compile(r'(?<![\w"./])/(?:[\w.+@-]+/)+'), ""),
     (re.compile(r", metadata=\{[^{}]*\}"), ""),
+    (re.compile(r"\s*=== Source Location Trace: ===(?:\s*\n\S+:\d+)*\s*"), " "),
 )
+# What a protocol buffer prints of itself: the mark and the spaces are of this process, so that nobody relies on them.
+_PROTO = re.compile(r"goo\.gle/debug\w+\s*")
 _CONFIG = ", backend_config="
 _MODULE = "HloModule "
+
+# Each attempt of libtpu's fusion begins so. It looks at the users of a producer in the order of their places in memory.
+_ATTEMPT, _MADE = "Pre-considering", "created new fusion"
 
 
 @dataclass
@@ -81,7 +88,26 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
     inside, outside = (
         [event for event in events if (event.source, event.line) not in printed] for events in (inside, outside)
     )
-    return (*inside, *sorted(outside, key=lambda event: (event.source, event.line, event.text)))
+    return (*_order(inside), *sorted(outside, key=lambda event: (event.source, event.line, event.text)))
+
+
+def _order(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
+    """Yield events with attempts that follow each other and came to nothing in an order that every run has."""
+    for _, of_run in groupby(events, key=lambda event: event.run):
+        attempts: list[list[LogEvent]] = []
+        for event in of_run:
+            if not attempts or event.text.startswith(_ATTEMPT):
+                attempts.append([])
+            attempts[-1].append(event)
+        for failed, group in groupby(attempts, key=_is_failed):
+            alike = list(group)
+            if failed:
+                alike.sort(key=lambda attempt: [event.text for event in attempt])
+            yield from chain.from_iterable(alike)
+
+
+def _is_failed(attempt: list[LogEvent]) -> bool:
+    return attempt[0].text.startswith(_ATTEMPT) and not any(_MADE in event.text for event in attempt)
 
 
 def _split(log: str) -> Iterator[tuple[str, str, int, str]]:
@@ -101,6 +127,8 @@ def _split(log: str) -> Iterator[tuple[str, str, int, str]]:
 
 
 def _clean(text: str) -> str:
+    if _PROTO.search(text):
+        text = " ".join(_PROTO.sub("", text).split())
     for pattern, instead in _NOISE:
         text = pattern.sub(instead, text)
     return _drop_configs(text)

@@ -36,7 +36,7 @@ def deep(levels: int, name: str, target: str) -> str:
         return deep(levels - 1, name, target)
     module = importlib.import_module(f"programs.{name}")
     # How long it took is of each process.
-    return capture(getattr(module, name), *module.EXAMPLE, target=target).retold(times=Times()).to_json()
+    return capture(getattr(module, name), *module.EXAMPLE, target=target, reasons=True).retold(times=Times()).to_json()
 
 
 for name, target in jobs:

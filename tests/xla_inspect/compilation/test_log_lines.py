@@ -1,0 +1,121 @@
+"""The compilers' log as events: whose words, while which pass ran."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect.compilation.log_lines import read_log
+
+HEAD = "I1122 10:11:12.131415   {thread} {where}] {text}"
+SOURCES = frozenset({"instruction_fusion", "algebraic_simplifier"})
+
+
+def write(*said: tuple[str, str], thread: int = 7) -> str:
+    return "\n".join(HEAD.format(thread=thread, where=where, text=text) for where, text in said)
+
+
+def begin(name: str) -> tuple[str, str]:
+    return "hlo_pass_pipeline.cc:211", f"  HLO pass {name}"
+
+
+def end(name: str) -> tuple[str, str]:
+    return "hlo_pass_pipeline.cc:206", f"HLO pass: {name} time: 8 us (8 us) (cumulative: 17 us, max: 8 us, #called: 3)"
+
+
+def pipeline(name: str, module: str = "jit_f") -> tuple[str, str]:
+    return "hlo_pass_pipeline.cc:303", f"Running HLO pass pipeline on module {module}: {name}"
+
+
+def say(text: str, where: str = "instruction_fusion.cc:691") -> tuple[str, str]:
+    return where, text
+
+
+def test_words_are_of_the_pass_that_runs_and_of_its_pipeline() -> None:
+    log = write(
+        pipeline("fusion"), begin("dce"), end("dce"), begin("priority-fusion"), say("no"), end("priority-fusion")
+    )
+    (event,) = read_log(log, SOURCES)
+    assert (event.run, event.pipeline, event.name, event.module) == (1, "fusion", "priority-fusion", "jit_f")
+    assert (event.source, event.line, event.text) == ("instruction_fusion", 691, "no")
+
+
+def test_a_pipeline_inside_another_ends_with_the_pass_that_it_is() -> None:
+    log = write(
+        pipeline("outer"), begin("inner"), pipeline("inner"), begin("algsimp"), say("one"), end("algsimp"),
+        end("inner"), begin("dce"), say("two"), end("dce"),
+    )  # fmt: skip
+    told = [(event.pipeline, event.name, event.text) for event in read_log(log, SOURCES)]
+    assert told == [("inner", "algsimp", "one"), ("outer", "dce", "two")]
+
+
+def test_each_thread_runs_its_own_passes() -> None:
+    mine = [pipeline("a", "jit_f"), begin("algsimp"), say("mine"), end("algsimp")]
+    other = [pipeline("b", "jit_g"), begin("dce"), say("other"), end("dce")]
+    pairs = zip(write(*mine, thread=1).splitlines(), write(*other, thread=2).splitlines(), strict=True)
+    log = "\n".join(line for pair in pairs for line in pair)
+    told = {event.text: event.module for event in read_log(log, SOURCES)}
+    assert told == {"mine": "jit_f", "other": "jit_g"}
+
+
+def test_what_is_said_where_no_pass_runs_comes_last_and_sorted() -> None:
+    log = write(say("b"), say("a"), pipeline("p"), begin("dce"), say("c"), end("dce"))
+    assert [(event.run, event.text) for event in read_log(log, SOURCES)] == [(0, "c"), (-1, "a"), (-1, "b")]
+
+
+def test_a_message_of_several_lines_is_one() -> None:
+    log = write(pipeline("p"), begin("dce"), say("because:\n  one\n  two"), say("next"), end("dce"))
+    assert [event.text for event in read_log(log, SOURCES)] == ["because:\n  one\n  two", "next"]
+
+
+def test_files_that_nobody_asked_for_are_left_out() -> None:
+    log = write(pipeline("p"), begin("dce"), say("Current working directory /home", "b295d63588a.cc:882"), end("dce"))
+    assert read_log(log, SOURCES) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Not allowed at: third_party/tpu/fusion.cc:50", "Not allowed at: third_party/tpu/fusion.cc:50"),
+        ("looked in /home/x/lib/a.so", "looked in a.so"),
+        ("Removing instruction 0x55c602c299d0 add.1", "Removing instruction 0x... add.1"),
+        ('%a = f32[2]{0} add(%b), metadata={op_name="f/add" stack_frame_id=2}', "%a = f32[2]{0} add(%b)"),
+        (
+            '%a = f32[2]{0} fusion(%b), backend_config={"a":{"b":[1]}} because no',
+            "%a = f32[2]{0} fusion(%b) because no",
+        ),
+        ("with goo.gle/debugproto  \nconfig {\n  kind:  1 }", "with config { kind: 1 }"),
+        ("no tiles\n=== Source Location Trace: === \nxla/a.cc:12\n, so a loop", "no tiles , so a loop"),
+    ],
+)
+def test_nothing_of_the_machine_or_the_process_is_left_in_the_words(said: str, told: str) -> None:
+    (event,) = read_log(write(pipeline("p"), begin("dce"), say(said), end("dce")), SOURCES)
+    assert event.text == told
+
+
+def test_what_was_only_timed_is_left_out() -> None:
+    assert read_log(write(pipeline("p"), begin("dce"), say("Run time: 12 us (12 us)"), end("dce")), SOURCES) == ()
+
+
+def test_attempts_that_came_to_nothing_are_in_the_same_order_whichever_came_first() -> None:
+    one = [say("Pre-considering\n producer=a"), say("no: a")]
+    two = [say("Pre-considering\n producer=b"), say("no: b")]
+    made = [say("Pre-considering\n producer=c"), say("created new fusion: c")]
+    orders = [[*made, *two, *one], [*made, *one, *two]]
+    first, second = (read_log(write(pipeline("p"), begin("fusion"), *order), SOURCES) for order in orders)
+    assert first == second
+    assert [event.text.splitlines()[-1] for event in first[1::2]] == ["created new fusion: c", "no: a", "no: b"]
+
+
+def test_what_prints_whole_modules_is_left_out_with_all_its_lines() -> None:
+    printed = [
+        say(text, "algebraic_simplifier.cc:109") for text in ("before:", "HloModule jit_f", "ENTRY %main {", "}")
+    ]
+    log = write(pipeline("p"), begin("algsimp"), *printed, say("trying", "algebraic_simplifier.cc:942"), end("algsimp"))
+    assert [event.text for event in read_log(log, SOURCES)] == ["trying"]
+
+
+def test_a_log_of_another_kind_or_cut_off_loses_nothing_that_is_whole() -> None:
+    assert read_log("", SOURCES) == ()
+    assert read_log("Traceback (most recent call last):\n  File", SOURCES) == ()
+    cut = write(pipeline("p"), begin("dce"), say("whole"), say("cut"))[:-2]
+    assert [event.text for event in read_log(cut, SOURCES)] == ["whole", "c"]

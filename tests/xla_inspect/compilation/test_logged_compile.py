@@ -1,0 +1,103 @@
+"""What compilers say of their reasons: collected in another process, for the compile that a capture holds."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from programs import layer, softmax
+from xla_inspect import Capture, InspectError, capture, capture_all
+from xla_inspect.compilation import logged_compile
+
+from .conftest import note
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+TARGETS = ("cpu", "h100", "tpu-v5e")
+FUSION = {"cpu": "instruction_fusion", "h100": "priority_fusion", "tpu-v5e": "tpu_instruction_fusion"}
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Capture]:
+    """The softmax with its reasons, by target."""
+    return dict(capture_all(softmax.softmax, *softmax.EXAMPLE, reasons=True))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_compiler_says_which_fusions_it_made_and_which_rules_it_tried(
+    told: dict[str, Capture], target: str
+) -> None:
+    sources = {event.source for event in told[target].log}
+    assert {FUSION[target], "algebraic_simplifier", "layout_assignment", "copy_insertion"} - sources == set()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_the_log_calls_a_pass_is_a_pass_that_ran(told: dict[str, Capture], target: str) -> None:
+    ran = {(run.pipeline, run.name) for run in told[target].runs}
+    said = {(event.pipeline, event.name) for event in told[target].log if event.source == FUSION[target]}
+    assert said
+    assert said - ran == set()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_the_log_fuses_are_instructions_of_the_capture(told: dict[str, Capture], target: str) -> None:
+    fused = {event.text.removeprefix("Fusing %").split(" ")[0] for event in told[target].log if " into %" in event.text}
+    held = {name for change in told[target].passes for name in re.findall(r"%([\w.-]+) =", change.text)}
+    assert len(fused & held) * 2 > len(fused), (fused - held, held)
+
+
+def test_a_capture_is_the_same_with_its_reasons_and_without() -> None:
+    plain = capture(layer.layer, *layer.EXAMPLE)
+    told = capture(layer.layer, *layer.EXAMPLE, reasons=True)
+    assert plain.log == ()
+    assert told.log != ()
+    assert told.retold(log=()) == plain
+
+
+def test_reasons_are_kept_and_found_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del folder
+    asked = note(monkeypatch, logged_compile, "collect_log", lambda _, target: target)
+    first, second = (capture(softmax.softmax, *softmax.EXAMPLE, reasons=True).log for _ in range(2))
+    assert (first, asked) == (second, ["cpu"])
+
+
+def test_a_process_that_was_killed_is_told_with_what_it_said_and_the_next_compile_has_another() -> None:
+    capture(layer.layer, *layer.EXAMPLE, reasons=True)
+    process = logged_compile._process()._process  # noqa: SLF001 - what a crash would end
+    assert process
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(InspectError, match="the compiler ended its process while it logged its reasons"):
+        capture(layer.layer, *layer.EXAMPLE, reasons=True)
+    assert capture(layer.layer, *layer.EXAMPLE, reasons=True).log
+
+
+def test_a_compile_that_fails_has_what_was_said_until_then() -> None:
+    too_large = jax.ShapeDtypeStruct((1 << 17, 1 << 17), jnp.float32)
+    with pytest.raises(jax.errors.JaxRuntimeError) as failed:
+        capture(lambda x, y: x @ y, too_large, too_large, target="tpu-v5e", reasons=True)
+    assert failed.value.capture.log  # type: ignore[attr-defined]  # added by capture
+
+
+def test_a_log_that_never_ends_is_cut_and_the_compile_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logged_compile, "LIMIT", 10_000)
+    whole = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", reasons=True)
+    assert 0 < sum(len(event.text) for event in whole.log) < 10_000
+
+
+def test_the_process_ends_with_the_one_that_started_it() -> None:
+    process = logged_compile.LoggedProcess(logged_compile.list_variables(logged_compile.LEVELS))
+    child = process._start()  # noqa: SLF001 - what a compile starts
+    assert child.stdin
+    child.stdin.close()
+    begun = time.monotonic()
+    assert (child.wait(60), time.monotonic() - begun < 60) == (0, True)
