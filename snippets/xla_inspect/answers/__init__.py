@@ -10,6 +10,8 @@ from xla_inspect.answers.html import write_fragment, write_page
 from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
+from xla_inspect.answers.kernel_listing import KernelListing, describe_kernels
+from xla_inspect.answers.machine_code import MachineCode, explain_code
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import explain_recompiles
@@ -24,8 +26,10 @@ __all__ = [
     "Diagnosis",
     "Difference",
     "Exchanges",
+    "KernelListing",
     "KernelTimes",
     "Kernels",
+    "MachineCode",
     "MemoryTrial",
     "MemoryUse",
     "Names",
@@ -34,6 +38,8 @@ __all__ = [
     "Trouble",
     "compare_captures",
     "describe_json",
+    "describe_kernels",
+    "explain_code",
     "explain_memory",
     "explain_passes",
     "explain_recompiles",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches
+from xla_inspect.answers import explain_code, write_json
 from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
@@ -25,6 +26,9 @@ NVDISASM = "nvidia-cuda-nvdisasm"
 """What turns a GPU's machine code into SASS."""
 
 
+SUMMARIZED = frozenset({"cpu", "gpu"})
+"""Kinds of targets of whose code a summary stands above the listings."""
+
 LEFT_OUT = ("dense_resource<__elided__>", "constant({...})")
 """What stands in a text in the place of a large literal: in StableHLO, and in HLO."""
 
@@ -35,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("its form")
     how.add_argument("--stage", choices=STAGES, default="after", help="default: %(default)s")
     how.add_argument("--kernel", metavar="NAME", default="", help="of the stage code, that of this kernel alone")
+    how.add_argument("--json", action="store_true", help="of the stage code: what the code takes and does, as JSON")
     how.add_argument("-o", "--output", metavar="FILE", type=Path, help="write it there (default: print it)")
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
@@ -51,13 +56,22 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     subject = question.read_subject(question.read_request(options), options.load_limit)
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
+    if options.json and options.stage != "code":
+        message = "--json is of the stage code; a whole capture as JSON is the stage capture"
+        raise InspectError(message)
+    kind = find(target).kind
     gap = explain_gap(target) if options.stage == "code" else ""
-    compiled = subject.capture(target, passes=options.stage == "passes")
+    is_code = options.stage == "code"
+    compiled = subject.capture(target, passes=options.stage == "passes", reasons=is_code and kind == "cpu")
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
     if options.stage == "code" and not gap and not compiled.error:
         compiled = replace(compiled, code=compiled.code + disassemble(compiled))
     text = STAGES[options.stage](compiled) + "\n"
+    if is_code and kind in SUMMARIZED:
+        asked = question.retype(options, target)
+        told = explain_code(compiled.retold(program=subject.name), asked, kernel=options.kernel, gap=gap)
+        text = f"{write_json(told)}\n" if options.json else f"{told}\n\n{text}"
     if options.output:
         question.write_file(options.output, text)
     else:
