@@ -39,6 +39,9 @@ MOST_REGISTERS = 255
 BARRIERS_PER_BLOCK = 2
 """Barriers of a multiprocessor for each block that it may hold."""
 
+BARRIERS_COUNT_FROM = 9
+"""The compute capability from which barriers may bind."""
+
 # Device descriptions of older GPUs lack these two; of compute capability 8.0 they are the table's.
 _DEFAULTS = {"max_blocks_per_multiprocessor": 32, "reserved_shared_memory_per_block": 1024}
 
@@ -48,6 +51,7 @@ class Limits:
     """What one multiprocessor (SM) of a GPU has.
 
     Attributes:
+        capability: The first number of the GPU's compute capability, such as 9 of 9.0.
         multiprocessors: How many the GPU has.
         warp: Threads of a warp.
         threads: Threads that it holds at once.
@@ -60,6 +64,7 @@ class Limits:
         reserved: Bytes of shared memory that the driver takes for each block.
     """
 
+    capability: int
     multiprocessors: int
     warp: int
     threads: int
@@ -114,6 +119,7 @@ def read_limits(description: str) -> Limits:
     found = {name: int(value) for name, value in re.findall(r"^\s*(\w+): (\d+)$", description, re.MULTILINE)}
     figures = {**_DEFAULTS, **found}
     return Limits(
+        capability=figures["major"],
         multiprocessors=figures["core_count"],
         warp=figures["threads_per_warp"],
         threads=figures["threads_per_core_limit"],
@@ -148,7 +154,7 @@ def find_occupancy(  # noqa: PLR0913 - what a launch takes of a multiprocessor
         REGISTERS: _count_by_registers(limits, warps, registers),
         SHARED: limits.shared // asked if asked <= limits.block_shared + limits.reserved else 0,
     }
-    if barriers:
+    if barriers and limits.capability >= BARRIERS_COUNT_FROM:
         allowed[BARRIERS] = limits.blocks * BARRIERS_PER_BLOCK // barriers
     blocks = min(allowed.values())
     return Occupancy(
