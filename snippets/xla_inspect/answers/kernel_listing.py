@@ -12,6 +12,7 @@ from xla_inspect.analysis.machine import (
     Resources,
     VectorLoop,
     VectorUse,
+    assign_kernels,
     count_instructions,
     count_vectors,
     count_widths,
@@ -78,7 +79,12 @@ class KernelListing:
 
     @property
     def width(self) -> int:
-        """Bits of the vectors that a CPU's kernel works on, by its instructions, else by its LLVM IR; 0 of none."""
+        """Bits of the vectors that a CPU's kernel works on, by its instructions, else by its LLVM IR; 0 of none.
+
+        Where the IR has no vectors, what instructions do with whole registers is to clear and copy them.
+        """
+        if "llvm" in self.languages and not self.ir_vectors:
+            return 0
         return self.vectors.width if self.vectors else measure_width(self.ir_vectors)
 
     @property
@@ -107,14 +113,20 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     pieces: dict[str, dict[str, str]] = {}
     for piece in capture.code:
         pieces.setdefault(fit_symbol(piece.kernel), {})[piece.language] = piece.text
+    shared: dict[str, str] = {}
+    if kind == "cpu" and capture.after:
+        shared = assign_kernels(capture.module, {piece.kernel for piece in capture.code})
     rows: dict[str, list[LaunchRow]] = {}
     for row in describe_launches(capture) if capture.after else ():
-        rows.setdefault(fit_symbol(row.symbol or row.name), []).append(row)
+        rows.setdefault(fit_symbol(row.symbol or shared.get(row.name, row.name)), []).append(row)
     limits = read_limits(read_spec(capture.target)) if kind == "gpu" else None
     remarks: dict[str, list[str]] = {}
     for event in capture.log:
         if event.source == REMARKS:
-            remarks.setdefault(fit_symbol(event.module), []).append(event.text.partition(": ")[2])
+            # The function of a whole computation is called otherwise than its module.
+            name = fit_symbol(event.module)
+            kernel = name if name in pieces else f"{name.removesuffix('_kernel')}_computation"
+            remarks.setdefault(kernel, []).append(event.text.partition(": ")[2])
     order = [*(name for name in rows if name in pieces), *(name for name in pieces if name not in rows)]
     return tuple(
         _describe(name, pieces[name], rows.get(name, ()), limits, tuple(remarks.get(name, ()))) for name in order

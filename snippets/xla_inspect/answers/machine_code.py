@@ -26,7 +26,18 @@ USUAL_KERNELS = 12
 _NAME, _WHERE, _KINDS, _REMARK = 21, 16, 48, 140
 _GPU = ("kernel", "line", "regs", "spills", "shared", "full", "waves", "by")
 _CPU = ("kernel", "line", "bits", "of code", "loops", "vectorized", "spills")
+_LEAST_WAVES = 0.1
 _SHORT = {"registers": "regs", "shared memory": "shared"}
+# Remarks from the most telling to the least: that LLVM made vectors, that they would not pay, what stands in their way.
+_TELLING = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"vectorized (?:outer )?loop|.*SLP vectorized|Vectoriz(?:ed|ing) horizontal reduction",
+        r"the cost-model indicates that vectorization|loop not vectorized: .*(?:beneficial|trip count)",
+        r"loop not vectorized: ",
+        r"(?:completely )?unrolled",
+    )
+)
 _SPILLS = re.compile(r"(?P<spills>\d+) spills .*generated in function")
 
 
@@ -108,7 +119,9 @@ class MachineCode(Answer):
         if emptiest is None or emptiest.occupancy is None:
             return f"{counted}; what they take of the hardware is not known here."
         spilling = self.spilling
-        spills = f"{plural(len(spilling), 'kernel spills', 'kernels spill')} registers" if spilling else "nothing spills"
+        spills = "nothing spills"
+        if spilling:
+            spills = f"{plural(len(spilling), 'kernel spills', 'kernels spill')} registers"
         if emptiest.occupancy.share >= 1:
             each = "each" if len(self.kernels) > 1 else "it"
             return f"{counted}; {each} can fill a multiprocessor with warps; {spills}."
@@ -131,7 +144,8 @@ class MachineCode(Answer):
             listed = ", ".join(f"{name} {number}" for name, number in unknown.most_common(8))
             yield f"Instructions of a kind that is not known here: {listed}."
         if self.without_code and self.kernels:
-            yield f"{self._say_without()}.".capitalize()
+            text = self._say_without()
+            yield f"{text[0].upper()}{text[1:]}."
         if self.gap:
             yield self.gap
         if self.kind == "gpu" and self.emptiest:
@@ -149,18 +163,30 @@ class MachineCode(Answer):
 def _tell_cpu(kernels: Collection[KernelListing]) -> Iterator[Part]:
     yield Table(_CPU, tuple(map(_list_cpu, kernels)), (2, 3, 4, 5, 6))
     rows = tuple(
-        (shorten(kernel.name, _NAME), shorten(remark, _REMARK))
-        for kernel in kernels
-        for remark in kernel.remarks
-        if not remark.endswith(("stack bytes", "generated in loop", "generated in function"))
+        (shorten(kernel.name, _NAME), shorten(words, _REMARK)) for kernel in kernels if (words := _pick_words(kernel))
     )
     if rows:
-        yield Table(("kernel", "LLVM's own words"), rows)
+        yield Table(("kernel", "LLVM's own words, those that tell most"), rows)
+
+
+def _pick_words(kernel: KernelListing) -> str:
+    """Return what LLVM says of a kernel's vectors that tells most: that it made some, else why not."""
+    for telling in _TELLING:
+        if found := next((remark for remark in kernel.remarks if telling.match(remark)), ""):
+            return found
+    return ""
+
+
+def _shorten_place(where: str) -> str:
+    """Return a place in few characters, with its number."""
+    file, _, number = where.rpartition(":")
+    return f"{shorten(file, _WHERE - len(number) - 1)}:{number}" if file else where
 
 
 def _drop_empty(table: Table) -> Table:
     """Return a table without the columns of numbers in which no row has one."""
-    kept = [at for at in range(len(table.columns)) if at not in table.numbers or {row[at] for row in table.rows} != {"-"}]
+    empty = {at for at in table.numbers if {row[at] for row in table.rows} == {"-"}}
+    kept = [at for at in range(len(table.columns)) if at not in empty]
     numbers = tuple(number for number, at in enumerate(kept) if at in table.numbers)
     rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
     return Table(tuple(table.columns[at] for at in kept), rows, numbers, table.title)
@@ -170,21 +196,25 @@ def _list_gpu(kernel: KernelListing) -> tuple[str, ...]:
     taken, occupancy = kernel.resources, kernel.occupancy
     return (
         shorten(kernel.name, _NAME),
-        shorten(kernel.where, _WHERE),
+        _shorten_place(kernel.where),
         f"{taken.registers}" if taken else "?",
         format_bytes(taken.spilled) if taken and taken.spilled else ("-" if taken else "?"),
         format_bytes(kernel.shared) if kernel.shared else "-",
         f"{occupancy.share:.0%}" if occupancy else "?",
-        f"{occupancy.waves:.1f}" if occupancy and occupancy.grid else "?",
+        _show_waves(occupancy.waves) if occupancy and occupancy.grid else "?",
         _SHORT.get(occupancy.bound_by[0], occupancy.bound_by[0]) if occupancy else "",
     )
+
+
+def _show_waves(waves: float) -> str:
+    return f"{waves:.1f}" if waves >= _LEAST_WAVES else f"<{_LEAST_WAVES}"
 
 
 def _list_cpu(kernel: KernelListing) -> tuple[str, ...]:
     used, inner = kernel.vectors, kernel.innermost
     return (
         shorten(kernel.name, _NAME),
-        shorten(kernel.where, _WHERE),
+        _shorten_place(kernel.where),
         f"{kernel.width}" if kernel.width else "-",
         f"{used.vectors / used.instructions:.0%}" if used and used.instructions else "?",
         f"{len(kernel.loops)}",

@@ -130,8 +130,8 @@ def collect_log(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
 def collect_remarks(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
     """Return what LLVM says of the loops of a CPU's kernels; nothing of other targets.
 
-    LLVM prints a remark piece by piece, so only a process with one thread prints whole ones, and each kernel's together.
-    Where a process cannot be held to one processor, as on macOS and Windows, there are none.
+    LLVM prints a remark piece by piece, so only a process with one thread prints whole ones, and those
+    of a kernel together. Where a process cannot be held to one processor, as on macOS and Windows, there are none.
 
     Args:
         call: What the compiler is asked for.
@@ -195,7 +195,7 @@ class LoggedProcess:
         package = str(Path(__file__).parents[2])
         inherited = os.environ.copy()
         paths = os.pathsep.join(filter(None, (package, inherited.get("PYTHONPATH", ""))))
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - this package itself
             [sys.executable, "-P", "-m", "xla_inspect.compilation.logged_process", *self._words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

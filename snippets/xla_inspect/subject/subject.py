@@ -127,9 +127,7 @@ class Subject:
         made = self._capture(target, settings, passes=passes, timed=timed, reasons=reasons)
         return made if self.is_timed else made.retold(times=Times())
 
-    def _capture(
-        self, target: str, settings: dict[str, Any], *, passes: bool, timed: bool, reasons: bool
-    ) -> Capture:
+    def _capture(self, target: str, settings: dict[str, Any], *, passes: bool, timed: bool, reasons: bool) -> Capture:
         if self.call is None:
             if target in self.saved and not settings:
                 return self.saved[target]

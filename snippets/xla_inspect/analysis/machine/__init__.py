@@ -3,6 +3,7 @@
 from xla_inspect.analysis.machine.mnemonics import Mix, Table, count_instructions, list_instructions, read_table
 from xla_inspect.analysis.machine.occupancy import GUIDE, Limits, Occupancy, find_occupancy, read_limits
 from xla_inspect.analysis.machine.resources import Resources, read_resources
+from xla_inspect.analysis.machine.shared_kernels import assign_kernels
 from xla_inspect.analysis.machine.vector_loops import VectorLoop, count_vectors, list_loops, measure_width
 from xla_inspect.analysis.machine.vector_widths import VectorUse, count_widths
 
@@ -15,6 +16,7 @@ __all__ = [
     "Table",
     "VectorLoop",
     "VectorUse",
+    "assign_kernels",
     "count_instructions",
     "count_vectors",
     "count_widths",

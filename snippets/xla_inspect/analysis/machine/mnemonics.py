@@ -19,7 +19,9 @@ PADDING = "padding"
 """The kind of what fills up the code and does nothing."""
 
 # An address, a predicate, the mnemonic with its modifiers, the operands.
-_SASS = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<name>[A-Z][A-Z0-9]*)(?P<rest>[\w.]*)(?P<operands>[^;]*);?")
+_SASS = re.compile(
+    r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<name>[A-Z][A-Z0-9]*)(?P<rest>[\w.]*)(?P<operands>[^;]*);?"
+)
 _ASSEMBLY = re.compile(r"^    (?P<name>[a-z][\w.]*)(?P<rest>)(?: +(?P<operands>[^#\n]*))?", re.MULTILINE)
 _PREFIXES = frozenset({"lock", "rep", "repe", "repne", "notrack", "bnd", "data16"})
 _AARCH64 = re.compile(r"^    (?:stp|ldp|ldr|str|adrp)\b", re.MULTILINE)

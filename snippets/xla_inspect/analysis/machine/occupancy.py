@@ -1,8 +1,8 @@
 """How many warps of a kernel a multiprocessor of a GPU holds at once, and what keeps it from holding more.
 
-The rules are those of NVIDIA's own calculator, `cuda_occupancy.h` of the CUDA toolkit, for compute capability 8.0, 9.0 and
-10.0; the figures are those of the device's description, which agree with the table *Technical Specifications per Compute
-Capability* of the CUDA programming guide:
+The rules are those of NVIDIA's own calculator, `cuda_occupancy.h` of the CUDA toolkit, for compute capability 8.0, 9.0
+and 10.0; the figures are those of the device's description, which agree with the table *Technical Specifications per
+Compute Capability* of the CUDA programming guide:
 https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#features-and-technical-specifications
 """
 

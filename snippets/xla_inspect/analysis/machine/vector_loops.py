@@ -20,6 +20,7 @@ _CALL = re.compile(r'call (?:[^@()]|\([^()]*\))*@(?:"(?P<quoted>[^"]+)"|(?P<plai
 _LOOP_NODE = re.compile(r"!llvm\.loop !(\d+)")
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
 _NOTE = re.compile(r'!"(llvm\.loop\.[\w.]+)"')
+_HELD = re.compile(r"!(\d+)")
 _BRANCH = re.compile(r"^  br i1 %(?P<condition>[-\w.]+),")
 _COMPARE = re.compile(r"= icmp (?:samesign )?(?P<how>\w+) i\d+ %(?P<value>[-\w.]+), (?P<bound>-?\d+)$")
 _STEP = re.compile(r"= (?:add|or)(?: nuw| nsw| disjoint)* i\d+ %(?P<value>[-\w.]+), (?P<step>-?\d+)$")
@@ -100,9 +101,7 @@ def _list_loops(function: Function, notes: Mapping[str, tuple[str, ...]]) -> Ite
     for cycle in cycles:
         inner = [other for other in cycles if other is not cycle and other.header in cycle.blocks]
         inside = frozenset().union(*(other.blocks for other in inner)) if inner else frozenset[str]()
-        lines = [
-            line for label, block in function.blocks.items() if label in cycle.blocks - inside for line in block
-        ]
+        lines = [line for label, block in function.blocks.items() if label in cycle.blocks - inside for line in block]
         calls = (found["quoted"] or found["plain"] for line in lines if (found := _CALL.search(line)))
         noted = [
             note
@@ -133,13 +132,14 @@ def _count_types(lines: Iterable[str]) -> dict[str, int]:
 
 def _read_notes(text: str) -> dict[str, tuple[str, ...]]:
     """Return what LLVM noted of loops, by the number of their node."""
-    nodes = {number: inside for number, inside in _NODE.findall(text) if "llvm.loop" in inside or "!" in inside}
-    return {
-        number: tuple(
-            note for held in re.findall(r"!(\d+)", inside) if held != number for note in _NOTE.findall(nodes.get(held, ""))
-        )
-        for number, inside in nodes.items()
-    }
+    nodes = dict(_NODE.findall(text))
+
+    def list_notes(inside: str, number: str) -> Iterator[str]:
+        for held in _HELD.findall(inside):
+            if held != number:
+                yield from _NOTE.findall(nodes.get(held, ""))
+
+    return {number: tuple(list_notes(inside, number)) for number, inside in nodes.items()}
 
 
 def _count_turns(function: Function, cycle: Cycle) -> int | None:

@@ -48,8 +48,9 @@ class VectorUse:
     @property
     def width(self) -> int:
         """Bits of the registers that most of its instructions on vectors use; 0 of none."""
-        most = max((number for name, number in self.by_register.items() if name != SCALAR), default=0)
-        return max((WIDTHS[name] for name, number in self.by_register.items() if number == most and name in WIDTHS), default=0)
+        most = max((number for name, number in self.by_register.items() if name in WIDTHS), default=0)
+        used = (bits for name, bits in WIDTHS.items() if self.by_register.get(name) == most)
+        return max(used, default=0)
 
     @property
     def widest(self) -> int:
@@ -76,12 +77,12 @@ def count_widths(text: str) -> VectorUse:
 
 
 def _name_x86(name: str, operands: str) -> str:
-    registers = _X86.findall(operands)
+    registers: list[str] = _X86.findall(operands)
     if not registers:
         return ""
     if _ONE.fullmatch(name) and not _ONE_BUT_NOT.fullmatch(name):
         return SCALAR
-    return max(registers, key=WIDTHS.__getitem__)
+    return max(registers, key=lambda register: WIDTHS[register])
 
 
 def _name_arm(operands: str) -> str:

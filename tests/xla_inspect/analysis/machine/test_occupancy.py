@@ -23,8 +23,8 @@ CALCULATOR = """
 int main() {
   int major, threads, registers, fixed, dynamic, barriers, warp, of_sm, of_block, of_threads, sms;
   size_t shared, optin, reserved;
-  while (scanf("%d %d %d %d %d %d %d %d %d %d %d %zu %zu %zu", &major, &threads, &registers, &fixed, &dynamic, &barriers,
-               &warp, &of_sm, &of_block, &of_threads, &sms, &shared, &optin, &reserved) == 14) {
+  while (scanf("%d %d %d %d %d %d %d %d %d %d %d %zu %zu %zu", &major, &threads, &registers, &fixed, &dynamic,
+               &barriers, &warp, &of_sm, &of_block, &of_threads, &sms, &shared, &optin, &reserved) == 14) {
     cudaOccDeviceProp device;
     memset(&device, 0, sizeof device);
     device.computeMajor = major;
@@ -100,9 +100,7 @@ def test_blocks_of_a_multiprocessor_are_those_of_the_makers_calculator(target: s
     done = subprocess.run([calculator], input="\n".join(lines), capture_output=True, text=True, check=True)
     theirs = [int(line) for line in done.stdout.split()]
     ours = [
-        find_occupancy(
-            limits, threads=threads, registers=registers, shared=fixed + dynamic, barriers=barriers
-        ).blocks
+        find_occupancy(limits, threads=threads, registers=registers, shared=fixed + dynamic, barriers=barriers).blocks
         for threads, registers, (fixed, dynamic), barriers in TAKEN
     ]
     assert [(taken, a, b) for taken, a, b in zip(TAKEN, ours, theirs, strict=True) if a != b] == []
@@ -130,9 +128,7 @@ def test_a_multiprocessor_has_what_the_guides_table_says_of_its_capability(targe
         ({"threads": 64, "registers": 16, "shared": 0, "barriers": 16}, 0.125, ("barriers",)),
     ],
 )
-def test_what_a_kernel_takes_most_of_binds_it(
-    taken: dict[str, int], share: float, bound_by: tuple[str, ...]
-) -> None:
+def test_what_a_kernel_takes_most_of_binds_it(taken: dict[str, int], share: float, bound_by: tuple[str, ...]) -> None:
     found = find_occupancy(read_limits(read_spec("h100")), **taken)
     assert (found.share, found.bound_by) == (share, bound_by)
 
