@@ -19,7 +19,7 @@ TAG = re.compile(r"<[^>]+>")
 
 
 @pytest.fixture(scope="module")
-def programs(all_targets: None) -> dict[str, Capture]:
+def programs(all_targets: None) -> dict[str, Capture]:  # noqa: ARG001 - it asks for them
     return {
         name: capture(function, *example, target="h100", machine=True, passes=False)
         for name, function, example in (("a <layer>", layer.layer, layer.EXAMPLE), ("MLP", mlp.mlp, mlp.EXAMPLE))
