@@ -2,6 +2,7 @@
 
 from xla_inspect.captured.capture import Capture, Captures
 from xla_inspect.captured.log_event import LogEvent, read_log, write_log
+from xla_inspect.captured.low_level import PROGRAM, LowLevel, LowStage, read_low_level, write_low_level
 from xla_inspect.captured.parts import (
     PASSES,
     REST,
@@ -19,6 +20,7 @@ from xla_inspect.captured.storage import pack, unpack
 
 __all__ = [
     "PASSES",
+    "PROGRAM",
     "REST",
     "Capture",
     "Captures",
@@ -27,6 +29,8 @@ __all__ = [
     "Cost",
     "Equations",
     "LogEvent",
+    "LowLevel",
+    "LowStage",
     "Memory",
     "PassChange",
     "PassRun",
@@ -34,6 +38,8 @@ __all__ = [
     "Times",
     "pack",
     "read_log",
+    "read_low_level",
     "unpack",
     "write_log",
+    "write_low_level",
 ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xla_inspect.captured.log_event import LogEvent
+    from xla_inspect.captured.low_level import LowLevel
     from xla_inspect.hlo import Frame, Module
 
 
@@ -71,6 +72,7 @@ class Capture:
         constants: The arrays of more than 1 KiB that the program closes over, the largest first. In `stablehlo` such a
             literal is left out, and `dense_resource<__elided__>` stands in its place, in HLO `constant({...})`.
         log: What the compiler said of its reasons, in order, where that was asked for.
+        low_level: A TPU's programs below HLO, those of kernels first, where that was asked for.
     """
 
     program: str
@@ -104,6 +106,7 @@ class Capture:
     equations: tuple[Equations, ...] = field(default_factory=tuple)
     constants: tuple[Constant, ...] = field(default_factory=tuple)
     log: tuple[LogEvent, ...] = field(default_factory=tuple)
+    low_level: tuple[LowLevel, ...] = field(default_factory=tuple)
 
     @cached_property
     def unoptimized_module(self) -> Module:

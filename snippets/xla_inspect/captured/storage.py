@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.captured.capture import Capture
 from xla_inspect.captured.log_event import read_log, write_log
+from xla_inspect.captured.low_level import read_low_level, write_low_level
 from xla_inspect.captured.parts import Code, Constant, Cost, Equations, Memory, PassChange, PassRun, Thunk, Times
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import Frame
@@ -46,6 +47,7 @@ LATER = (
     ("fusion_log", "code", "memory_report"),
     ("equations", "constants"),
     ("log",),
+    ("low_level",),
 )
 """The fields that are read when the first of their group is asked for."""
 
@@ -262,6 +264,7 @@ _WRITE: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "fusion_log": lambda steps, _: list(steps),
     "code": lambda code, table: [[piece.kernel, piece.language, table.add(piece.text)] for piece in code],
     "log": lambda events, _: write_log(events),
+    "low_level": lambda kernels, table: write_low_level(kernels, table.add),
     "equations": lambda equations, _: [list(_flat(each).values()) for each in equations],
     "constants": lambda constants, _: [list(_flat(each).values()) for each in constants],
     "frames": lambda frames, _: [
@@ -281,6 +284,7 @@ _READ: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "fusion_log": lambda steps, _: tuple(steps),
     "code": lambda code, table: tuple(Code(kernel, language, table.get(text)) for kernel, language, text in code),
     "log": lambda written, _: read_log(written),
+    "low_level": lambda written, table: read_low_level(written, table.get),
     "equations": lambda equations, _: tuple(Equations(*each) for each in equations),
     "constants": lambda constants, _: tuple(
         Constant(dtype, tuple(shape), *others) for dtype, shape, *others in constants

@@ -13,6 +13,7 @@ from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
+from xla_inspect.report import write_below
 from xla_inspect.targets import find, find_version
 
 if TYPE_CHECKING:
@@ -56,21 +57,25 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     subject = question.read_subject(question.read_request(options), options.load_limit)
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
-    if options.json and options.stage != "code":
-        message = "--json is of the stage code; a whole capture as JSON is the stage capture"
+    kind, is_code = find(target).kind, options.stage == "code"
+    if options.json and not (is_code and kind in SUMMARIZED):
+        message = "--json is of the stage code of a CPU or GPU; a whole capture as JSON is the stage capture"
         raise InspectError(message)
-    kind = find(target).kind
-    gap = explain_gap(target) if options.stage == "code" else ""
-    is_code = options.stage == "code"
-    compiled = subject.capture(target, passes=options.stage == "passes", reasons=is_code and kind == "cpu")
+    gap = explain_gap(target) if is_code else ""
+    compiled = subject.capture(
+        target,
+        passes=options.stage == "passes",
+        machine=is_code and kind == "tpu",
+        reasons=is_code and kind == "cpu" and not subject.saved,
+    )
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
-    if options.stage == "code" and not gap and not compiled.error:
+    if is_code and not gap and not compiled.error:
         compiled = replace(compiled, code=compiled.code + disassemble(compiled))
     text = STAGES[options.stage](compiled) + "\n"
     if is_code and kind in SUMMARIZED:
-        asked = question.retype(options, target)
-        told = explain_code(compiled.retold(program=subject.name), asked, kernel=options.kernel, gap=gap)
+        named = compiled.retold(program=subject.name)
+        told = explain_code(named, question.retype(options, target), kernel=options.kernel, gap=gap)
         text = f"{write_json(told)}\n" if options.json else f"{told}\n\n{text}"
     if options.output:
         question.write_file(options.output, text)
@@ -94,12 +99,13 @@ def _keep_kernel(compiled: Capture, name: str) -> Capture:
     """
     # An instruction's name has dots where a symbol has not, and Triton's form is kept under the former.
     code = tuple(piece for piece in compiled.code if piece.kernel.replace(".", "_") == name.replace(".", "_"))
-    if not code:
-        known = list(dict.fromkeys(piece.kernel for piece in compiled.code))
+    low_level = tuple(each for each in compiled.low_level if name in {each.kernel, *each.instructions})
+    if not (code or low_level):
+        known = list(dict.fromkeys(each.kernel for each in (*compiled.low_level, *compiled.code)))
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]
         message = f"there is no code of {name!r}; there is that of {', '.join(close) or 'none'}"
         raise InspectError(message)
-    return replace(compiled, code=code)
+    return compiled.retold(code=code, low_level=low_level)
 
 
 def explain_gap(target: str) -> str:
@@ -138,8 +144,8 @@ def _describe_launch(launch: Launch) -> str:
 
 
 def _print_code(compiled: Capture) -> str:
-    """Return all generated code, each piece under a line that names it."""
-    return "\n".join(map(_describe_code, compiled.code))
+    """Return all generated code, each piece under a line that names it; of a TPU's kernels first what each takes."""
+    return "\n".join((*filter(None, [write_below(compiled)]), *map(_describe_code, compiled.code)))
 
 
 def _describe_code(code: Code) -> str:

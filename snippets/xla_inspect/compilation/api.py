@@ -60,7 +60,8 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         specs: With `mesh`, how each positional example lies on it: a `PartitionSpec`, or a pytree of them, per example.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
         machine: Whether the capture holds machine code too: a GPU's kernels assembled and disassembled, which takes two
-            short processes each.
+            short processes each; and a TPU's programs below HLO (`low_level`), for which it is compiled once more, in
+            a process whose libtpu writes them.
         passes: Whether the capture holds the module after each pass that changed it, which for a large program takes
             most of the time and room that a capture takes beside the compile.
         reasons: Whether the capture holds what the compiler says of its reasons, for which it is compiled once more, in
@@ -82,8 +83,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         "specs": specs,
     }
     program = describe_program(fn, example_args, {**settings, **example_kwargs})
-    compiled = begin(program, target, options, passes=passes, reasons=reasons)()
-    return add_machine_code(compiled) if machine else compiled
+    return begin(program, target, options, passes=passes, reasons=reasons, machine=machine)()
 
 
 def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: Mapping[str, Any]) -> Program:
@@ -118,6 +118,7 @@ def begin(  # noqa: PLR0913 - what is compiled for what, and how much of it is k
     passes: bool = True,
     timed: bool = True,
     reasons: bool = False,
+    machine: bool = False,
 ) -> Callable[[], Capture]:
     """Compile a program for a target, and return what reads the capture, in this thread or another.
 
@@ -128,12 +129,14 @@ def begin(  # noqa: PLR0913 - what is compiled for what, and how much of it is k
         passes: As in `capture`.
         timed: Whether a capture without its passes tells all the same which ran, and how long each took.
         reasons: As in `capture`.
+        machine: As in `capture`.
     """
     from xla_inspect.compilation import compiler_run
 
-    return compiler_run.capture_program(
-        program, targets.find(target), options or {}, passes=passes, timed=timed, reasons=reasons
+    read = compiler_run.capture_program(
+        program, targets.find(target), options or {}, passes=passes, timed=timed, reasons=reasons, machine=machine
     )
+    return (lambda: add_machine_code(read())) if machine else read
 
 
 def add_machine_code(compiled: Capture) -> Capture:
@@ -174,9 +177,6 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
         InspectError: No such target or option, or arguments that do not go together.
     """
 
-    def finish(read: Callable[[], Capture]) -> Capture:
-        return add_machine_code(read()) if machine else read()
-
     program = describe_program(fn, example_args, arguments)
     reading: dict[str, Future[Capture]] = {}
     missing: dict[str, str] = {}
@@ -184,7 +184,9 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     with ThreadPoolExecutor(1) as pool:
         for target in targets:
             try:
-                read = begin(program, target, (options or {}).get(target), passes=passes, reasons=reasons)
+                read = begin(
+                    program, target, (options or {}).get(target), passes=passes, reasons=reasons, machine=machine
+                )
             except TargetUnavailableError as error:
                 missing[target] = error.reason
             except Exception as error:
@@ -192,6 +194,6 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
                     raise
                 missing[target] = str(error).partition("\n")[0] or type(error).__name__
             else:
-                reading[target] = pool.submit(finish, read)
+                reading[target] = pool.submit(read)
         captures = {target: future.result() for target, future in reading.items()}
     return Captures(captures, missing, tuple(targets))

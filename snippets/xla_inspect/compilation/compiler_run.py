@@ -18,6 +18,7 @@ from xla_inspect.compilation import (
     capture_cache,
     dumps,
     kernel_code,
+    llo_dumps,
     logged_compile,
     lowering,
     normalize,
@@ -47,6 +48,7 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
     passes: bool = True,
     timed: bool = True,
     reasons: bool = False,
+    machine: bool = False,
 ) -> Callable[[], Capture]:
     """Compile one program for one target unless the cache has it, and return what reads the capture of it.
 
@@ -62,7 +64,10 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
     asked = {**dumps.PINNED[target.kind], **options}
     with lowering.held_settings(program.project):
         lowered = lowering.lower(program, target)
-        with logged_compile.overheard(lowered, target, asked, wanted=reasons) as log:
+        with (
+            logged_compile.overheard(lowered, target, asked, wanted=reasons) as log,
+            llo_dumps.dumped(lowered, target, asked, wanted=machine) as low_level,
+        ):
             read = find_capture(
                 program, lowered, target, asked, passes=passes, timed=timed or passes or target.kind == "tpu"
             )
@@ -76,6 +81,7 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
             source=program.source,
             sources=program.read_sources(capture.files),
             **({"log": log.result()} if log else {}),
+            **({"low_level": low_level.result()} if low_level else {}),
         )
 
     return name

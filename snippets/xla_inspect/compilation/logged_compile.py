@@ -185,11 +185,16 @@ class LoggedProcess:
                 self._process = None
                 process.wait()
                 words = "\n".join(log.strip().splitlines()[-6:])
-                message = f"target {target!r}: the compiler ended its process while it logged its reasons:\n{words}"
+                message = f"target {target!r}: the compiler ended its process; it said last:\n{words}"
                 raise InspectError(message)
             assert process.stdout  # noqa: S101 - as above
             process.stdout.readline()
             return log
+
+    def end(self) -> None:
+        """End the process, and with it a compile that another thread waits for; the next compile starts another."""
+        if process := self._process:
+            process.kill()
 
     def _start(self) -> subprocess.Popen[bytes]:
         package = str(Path(__file__).parents[2])

@@ -1,0 +1,190 @@
+"""A listing of bundles, as libtpu prints it when it has finished a kernel, bundle by bundle and slot by slot."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.bundles.bundle_units import NOTHING, find_mnemonic, find_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from xla_inspect.analysis.bundles.bundle_units import Mnemonic
+
+KEY = "control target key end"
+"""What ends the key to labels in front of a listing."""
+
+UNKNOWN = "unknown"
+"""Under which key operations are counted whose unit nobody knows."""
+
+_START = re.compile(r"^ *(?P<address>0x[0-9a-f]+|0) +(?P<label>[A-Z]{2})? *: (?P<depth>>*) ?(?=\{)", re.MULTILINE)
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_SLOT = re.compile(r"(?:%(?P<result>\S+) = )?(?P<operation>[^\s()]+)(?P<rest>.*)", re.DOTALL)
+_TARGET = re.compile(r"target = \$(\w+)")
+_REGION = re.compile(r"\bregion (\d+)")
+_EXIT = re.compile(r"%(?P<mask>\S+) = scmp\.ge\.s32\.totalorder %(?P<counter>\S+), (?P<end>\d+) /\* loop exit test \*/")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An operation of a bundle.
+
+    Attributes:
+        operation: Its name, such as `vmatmul.bf16.gmra.mxu0`.
+        result: The value that it gives, or an empty string.
+        text: All of it, without comments.
+    """
+
+    operation: str
+    result: str
+    text: str
+
+    @cached_property
+    def mnemonic(self) -> Mnemonic | None:
+        """What the operation is, or None where nobody knows."""
+        return find_mnemonic(self.operation)
+
+    @property
+    def unit(self) -> str:
+        """The key of the unit, `UNKNOWN` where nobody knows."""
+        return self.mnemonic.unit.key if self.mnemonic else UNKNOWN
+
+    @property
+    def number(self) -> int | None:
+        """Which of several like units it is for, or None."""
+        return find_number(self.operation)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Operations that a TPU's core issues at once.
+
+    Attributes:
+        address: Its position in the kernel.
+        label: What a branch may find there: `LB` a loop's body, `PF` what follows a part that a condition skips.
+        depth: How many loops it is in.
+        slots: Its operations; none of them where the core waits a cycle.
+        start: Where its text begins in the listing, and
+        end: where it ends.
+    """
+
+    address: int
+    label: str
+    depth: int
+    slots: tuple[Slot, ...]
+    start: int
+    end: int
+
+    @cached_property
+    def units(self) -> Mapping[str, int]:
+        """How many operations it has by the unit's key, those that take no slot left out."""
+        return Counter(slot.unit for slot in self.slots if slot.unit != NOTHING)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of a kernel.
+
+    Attributes:
+        first: The address of its first bundle, and
+        last: of the one with the branch back; after it a few more run before the branch takes effect.
+        depth: How many loops it is in, itself included.
+        trips: How often its body runs, where the listing says that: a counter from 0 up to a constant; else None.
+    """
+
+    first: int
+    last: int
+    depth: int
+    trips: int | None
+
+    @property
+    def bundles(self) -> int:
+        """How many bundles it has."""
+        return self.last - self.first + 1
+
+
+def parse_bundles(listing: str) -> tuple[Bundle, ...]:
+    """Return the bundles of a listing, in order."""
+    begin = max(listing.find(KEY), 0)
+    starts = list(_START.finditer(listing, begin))
+    ends = [*(match.start() for match in starts[1:]), len(listing)]
+    return tuple(
+        Bundle(
+            int(match["address"], 16),
+            match["label"] or "",
+            len(match["depth"]),
+            tuple(_read_slots(listing[match.end() : end])),
+            match.start(),
+            end,
+        )
+        for match, end in zip(starts, ends, strict=True)
+    )
+
+
+def _read_slots(text: str) -> Iterable[Slot]:
+    """Yield the operations of a bundle, from the brace that opens it on."""
+    body = _COMMENT.sub("", text).strip().removeprefix("{").removesuffix("}")
+    for part in body.split(" ;; "):
+        if match := _SLOT.fullmatch(part.strip()):
+            yield Slot(match["operation"], match["result"] or "", " ".join(part.split()))
+
+
+def count_units(bundles: Iterable[Bundle]) -> dict[str, int]:
+    """Return how many operations bundles have by the unit's key, those that take no slot left out."""
+    total = Counter[str]()
+    for bundle in bundles:
+        total.update(bundle.units)
+    return dict(total)
+
+
+def list_unknown(bundles: Iterable[Bundle]) -> dict[str, int]:
+    """Return the operations that nobody knows, with how often each occurs."""
+    return dict(Counter(slot.operation for bundle in bundles for slot in bundle.slots if slot.mnemonic is None))
+
+
+def find_loops(listing: str, bundles: Iterable[Bundle]) -> tuple[Loop, ...]:
+    """Return the loops of a kernel, in order: from a body's first bundle to the branch back to it.
+
+    Args:
+        listing: The listing.
+        bundles: Its bundles.
+    """
+    found: list[Loop] = []
+    open_bodies: list[tuple[Bundle, frozenset[str]]] = []
+    known = list(bundles)
+    for bundle in known:
+        text = listing[bundle.start : bundle.end]
+        if bundle.label == "LB":
+            open_bodies.append((bundle, frozenset(_REGION.findall(text))))
+        for name in _TARGET.findall(text):
+            for position in range(len(open_bodies) - 1, -1, -1):
+                body, regions = open_bodies[position]
+                if name.removeprefix("region") in regions:
+                    trips = _read_trips(listing, body, bundle)
+                    found.append(Loop(body.address, bundle.address, body.depth, trips))
+                    del open_bodies[position]
+                    break
+    return tuple(sorted(found, key=lambda loop: (loop.first, -loop.last)))
+
+
+def _read_trips(listing: str, body: Bundle, branch: Bundle) -> int | None:
+    """Return how often a loop's body runs where its counter starts at 0, grows by one, and ends at a constant.
+
+    Its condition stands at its end, so that the body runs once at least.
+    """
+    text = listing[body.start : branch.end]
+    for test in _EXIT.finditer(text):
+        used = re.search(rf"sbr\.rel \(!%{re.escape(test['mask'])}\)", text[test.start() :])
+        counter = re.escape(test["counter"])
+        grows = re.search(rf"%{counter} = sadd\.s32 1, %(\S+)", text)
+        if not (used and grows):
+            continue
+        joined = re.search(rf"%{re.escape(grows[1])} = sphi %(\S+), %{counter}\b", text)
+        starts = joined and re.search(rf"%{re.escape(joined[1])} = smov\.u32 0\b", listing[: body.start])
+        if starts:
+            return int(test["end"])
+    return None

@@ -1,0 +1,93 @@
+"""What the operations in a TPU's bundles are called, which unit each is for, and what it does."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TABLE = Path(__file__).parent / "bundle_units.toml"
+
+NOTHING = "none"
+"""The key of what takes no slot: names for whoever reads a listing."""
+
+_NUMBER = re.compile(r"\.(?:mxu|xlu)(\d+)(?:\.|$)")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of a TPU's core, or a kind of work that is issued to one.
+
+    Attributes:
+        key: Its key in the table, such as `alu`.
+        title: What a page calls it.
+        slot: How libtpu calls what is issued to it where it counts them, or an empty string.
+        sentence: What it does.
+    """
+
+    key: str
+    title: str
+    slot: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Mnemonic:
+    """An operation of bundles.
+
+    Attributes:
+        name: Its name, or the first parts of it.
+        unit: The unit that it is issued to.
+        sentence: What it does.
+    """
+
+    name: str
+    unit: Unit
+    sentence: str
+
+
+@cache
+def list_units() -> Mapping[str, Unit]:
+    """Return the units by key, in the order in which pages show them."""
+    return {
+        key: Unit(key, entry["title"], entry["slot"], entry["sentence"])
+        for key, entry in tomllib.loads(TABLE.read_text(encoding="utf-8")).items()
+    }
+
+
+@cache
+def list_mnemonics() -> Mapping[str, Mnemonic]:
+    """Return the operations that are known by name."""
+    tables = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return {
+        name: Mnemonic(name, list_units()[key], sentence)
+        for key, entry in tables.items()
+        for name, sentence in entry["operations"].items()
+    }
+
+
+@cache
+def find_mnemonic(operation: str) -> Mnemonic | None:
+    """Return what an operation is, by the longest known name that it starts with, or None where it is not known.
+
+    Args:
+        operation: As it stands in a bundle, such as `vmatpush.bf16.msra.mxu0`.
+    """
+    parts = operation.split(".")
+    known = list_mnemonics()
+    for length in range(len(parts), 0, -1):
+        if found := known.get(".".join(parts[:length])):
+            return found
+    return None
+
+
+def find_number(operation: str) -> int | None:
+    """Return which of several like units an operation is for, as the 0 of `vmatmul.bf16.gmra.mxu0`, or None."""
+    match = _NUMBER.search(operation)
+    return int(match[1]) if match else None

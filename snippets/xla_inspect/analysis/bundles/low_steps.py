@@ -1,0 +1,49 @@
+"""What the steps of libtpu below HLO do, in plain words."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TABLE = Path(__file__).parent / "low_steps.toml"
+
+
+@dataclass(frozen=True)
+class LowStep:
+    """A step of the compiler below HLO.
+
+    Attributes:
+        name: Its name without the number that tells repetitions apart, such as `post-GVN`.
+        phase: What it belongs to, such as `simplify`.
+        sentence: What it does.
+    """
+
+    name: str
+    phase: str
+    sentence: str
+
+
+@cache
+def list_steps() -> Mapping[str, LowStep]:
+    """Return the steps that are known by name."""
+    return {
+        name: LowStep(name, entry["title"], sentence)
+        for entry in tomllib.loads(TABLE.read_text(encoding="utf-8")).values()
+        for name, sentence in entry["steps"].items()
+    }
+
+
+def find_step(name: str) -> LowStep | None:
+    """Return what a step does, or None where nobody knows.
+
+    Args:
+        name: As `LowStage.name` has it, with a number or without.
+    """
+    return list_steps().get(name) or list_steps().get(re.sub(r"-\d+$", "", name))

@@ -1,0 +1,194 @@
+"""How busy each unit is, bundle by bundle, and what a kernel's longest chain consists of, as libtpu prints them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.bundles.bundle_units import find_mnemonic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from xla_inspect.analysis.bundles.bundle_units import Mnemonic
+
+UNITS: Mapping[str, tuple[str, str]] = {
+    "MATMUL": ("MXU matmul", "rows on their way through the matrix units (MXU)"),
+    "MATPUSH": ("MXU weights", "the operand that stays, on its way into the matrix units"),
+    "XLU": ("across lanes", "transposes, permutations and reductions across lanes"),
+    "VALU": ("vector ALU", "arithmetic on whole vector registers"),
+    "VPOP": ("results", "results fetched from units with a queue"),
+    "EUP": ("transcendental", "exp, log, reciprocals and the like"),
+    "VLOAD": ("vector load", "vectors read from fast memory, and waits and flags, which share its slots"),
+    "VSTORE": ("vector store", "vectors written to fast memory"),
+    "SALU": ("scalar", "addresses, counters, conditions, branches and the start of copies"),
+}
+"""The units that libtpu counts, each with what a page calls it and what it is busy with, as its listings show."""
+
+PARTS: Mapping[str, tuple[str, str]] = {
+    "VLOAD:FILL": ("VLOAD", "reads of what did not fit into registers"),
+    "VSTORE:SPILL": ("VSTORE", "writes of what does not fit into registers"),
+}
+"""What it counts besides, as a part of a unit."""
+
+_HEADING, _ROWS = re.compile(r"^(?:[A-Z][A-Z:]*(?:, )?)+$", re.MULTILINE), "== UTILIZATION:\n"
+_BLOCK = re.compile(r"^New basic block in region: (?P<region>\S+) .*$", re.MULTILINE)
+_STEP = re.compile(
+    r"^ +Length to end: (?P<left>\d+), (?:%(?P<result>\S+) = )?(?P<operation>[^\s()]+)(?P<rest>.*)$", re.MULTILINE
+)
+_TOTAL = re.compile(
+    r"^\s*total scheduled bundles:\s*(?P<all>\d+)\n\s*empty scheduled bundles:\s*(?P<empty>\d+)", re.MULTILINE
+)
+_HLO = re.compile(r"^\s*[\d.]+ scheduled bundles \([ \d.]+%\): (?P<text>%(?P<name>\S+) = .*)$", re.MULTILINE)
+_OP_NAME = re.compile(r'op_name="((?:\\.|[^"\\])*)"')
+
+
+@dataclass(frozen=True)
+class Utilization:
+    """How many slots of each unit each bundle of a kernel takes.
+
+    A matrix unit, and what works across lanes or on transcendental functions, is busy for longer than the bundle that
+    starts it, and counts for as long.
+
+    Attributes:
+        slots: How many there are in a bundle by unit, as `UNITS` and `PARTS` name them, in libtpu's order.
+        rows: A row for each bundle, in the same order.
+    """
+
+    slots: Mapping[str, int]
+    rows: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def used(self) -> Mapping[str, int]:
+        """The slots taken, all bundles together, by unit."""
+        sums = [sum(column) for column in zip(*self.rows, strict=True)] or [0] * len(self.slots)
+        return dict(zip(self.slots, sums, strict=True))
+
+    @cached_property
+    def shares(self) -> Mapping[str, float]:
+        """The share of a unit's slots that are taken, from 0 to 1, by unit."""
+        return {unit: self.used[unit] / (count * len(self.rows) or 1) for unit, count in self.slots.items()}
+
+    @property
+    def busiest(self) -> str:
+        """The unit whose slots are taken most, parts of a unit left out; an empty string where nothing is."""
+        unit = max((unit for unit in self.shares if unit in UNITS), key=lambda unit: self.shares[unit], default="")
+        return unit if unit and self.shares[unit] else ""
+
+    def follow(self, unit: str, columns: int) -> tuple[float, ...]:
+        """Return the share of a unit that is taken in each of so many parts of the kernel, of like length.
+
+        Args:
+            unit: As in `slots`.
+            columns: How many parts there are at most; no more than bundles.
+        """
+        index, count = list(self.slots).index(unit), len(self.rows)
+        columns = min(columns, count)
+        ends = [count * number // columns for number in range(columns + 1)] if columns else []
+        return tuple(
+            sum(row[index] for row in self.rows[start:end]) / (self.slots[unit] * (end - start) or 1)
+            for start, end in pairwise(ends)
+        )
+
+
+def parse_utilization(text: str) -> Utilization:
+    """Return what libtpu counts of a kernel's bundles; nothing of none where the text is empty."""
+    heading = _HEADING.search(text)
+    if heading is None:
+        return Utilization({}, ())
+    units = heading[0].split(", ")
+    counts = text[heading.end() :].split("\n", 2)[1].split()
+    rows = text.partition(_ROWS)[2].splitlines()
+    return Utilization(
+        dict(zip(units, map(int, counts), strict=True)),
+        tuple(tuple(map(int, row.split())) for row in rows if row.strip()),
+    )
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation of a block's longest chain.
+
+    Attributes:
+        operation: Its name.
+        text: All of it.
+        left: Cycles from its start to the end of the chain, as libtpu reckons.
+        cycles: Cycles from its start to that of the next one.
+    """
+
+    operation: str
+    text: str
+    left: int
+    cycles: int
+
+    @property
+    def mnemonic(self) -> Mnemonic | None:
+        """What the operation is, or None where nobody knows."""
+        return find_mnemonic(self.operation)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The longest chain of operations in one block of a kernel, each of which waits for the one before.
+
+    Attributes:
+        region: The block's region, as libtpu names it.
+        steps: The operations, in order.
+    """
+
+    region: str
+    steps: tuple[Step, ...]
+
+    @property
+    def cycles(self) -> int:
+        """How many cycles it takes at least, as libtpu reckons."""
+        return self.steps[0].left if self.steps else 0
+
+
+def parse_chains(text: str) -> tuple[Chain, ...]:
+    """Return the longest chain of each block of a kernel, in order."""
+    starts = list(_BLOCK.finditer(text))
+    ends = [*(match.start() for match in starts[1:]), len(text)]
+    return tuple(
+        Chain(match["region"], tuple(_read_steps(text[match.end() : end])))
+        for match, end in zip(starts, ends, strict=True)
+    )
+
+
+def _read_steps(text: str) -> Iterator[Step]:
+    found = list(_STEP.finditer(text))
+    following = [*(int(match["left"]) for match in found[1:]), 0]
+    for match, after in zip(found, following, strict=True):
+        given = f"%{match['result']} = " if match["result"] else ""
+        left = int(match["left"])
+        yield Step(match["operation"], f"{given}{match['operation']}{match['rest']}", left, left - after)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How many bundles there are, and what they are of, as libtpu counts them.
+
+    Attributes:
+        bundles: How many.
+        empty: How many of them hold nothing.
+        instructions: The HLO instructions that they are of, name to line.
+    """
+
+    bundles: int
+    empty: int
+    instructions: Mapping[str, str]
+
+    @property
+    def op_names(self) -> Mapping[str, str]:
+        """Their `op_name` by name, of those that have one."""
+        return {name: match[1] for name, line in self.instructions.items() if (match := _OP_NAME.search(line))}
+
+
+def parse_schedule(text: str) -> Schedule:
+    """Return what libtpu counts of a schedule."""
+    total = _TOTAL.search(text)
+    named = {match["name"]: match["text"] for match in _HLO.finditer(text)}
+    return Schedule(int(total["all"]) if total else 0, int(total["empty"]) if total else 0, named)

@@ -1,0 +1,288 @@
+"""What libtpu makes below HLO: one more compile, in a process whose libtpu writes its programs into a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect import jax_private
+from xla_inspect.captured import PROGRAM, LowLevel, LowStage, read_low_level, write_low_level
+from xla_inspect.compilation import capture_cache
+from xla_inspect.compilation.dumps import LOCK, Folder
+from xla_inspect.compilation.logged_compile import LoggedProcess
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from xla_inspect.compilation.program_stages import Lowered
+    from xla_inspect.jax_private import CompileCall
+    from xla_inspect.targets import Target
+
+LIMIT = 1 << 30
+"""Bytes that one compile may leave in the folder; where it leaves more, only the finished programs are asked for."""
+
+INTERVAL = 0.25
+"""Seconds between two looks at how many bytes there are."""
+
+ALL = "--xla_jf_dump_to={folder} --xla_jf_dump_llo_text=true"
+"""The flags that make libtpu write the low-level program after each step: a hundred files a kernel."""
+
+FINISHED = (
+    f"{ALL} --xla_jf_dump_llo_pass_label_regex=^(?:final_bundles|critical-path|deduplication-map"
+    "|final_hlo-static-per-bundle-utilization|hlo-static-bundle-profile)$"
+)
+"""The flags that make it write the finished ones alone, and what is said of them: a thirtieth of that."""
+
+# The time in front of a name is that of the clock; a kernel may have numbers in its name.
+NAME = re.compile(r"(?P<time>\d+)-(?P<kernel>.+)-\d+-(?P<stage>[^-].*)\.txt")
+BUNDLES, UTILIZATION, PATH = "final_bundles", "final_hlo-static-per-bundle-utilization", "critical-path"
+ANALYSIS = "schedule-analysis_"
+PROFILE, SHARED, COUNTS = "hlo-static-bundle-profile", "deduplication-map", "fingerprints"
+# What is no form of the program but something that is said of it.
+REPORT = re.compile(
+    r"(?:all-)?fingerprints|critical-path|schedule-analysis_.*|.*utilization|hlo-.*|deduplication-map|trace-markers"
+    r"|overlay-graph|region-expansion.*|heap_sizes|memory-space-assignment-.*|register-pressure|assembly.*|static_gap_analysis.*"
+)
+TOTAL = re.compile(r"total scheduled bundles:\s*(\d+)")
+COUNT = re.compile(r"^(?P<hash>\S+?):i=(?P<instructions>[0-9a-f]+):\S* (?P<stage>\S+)$", re.MULTILINE)
+HEADING = re.compile(r"^HLO: (?:%(?P<name>\S+) = )?", re.MULTILINE)
+ROW = re.compile(r"^ - (?P<part>.+?): \((?P<used>\d+)/(?P<room>\d+)\)", re.MULTILINE)
+STATED = "SCALAR_ALU"
+"""The part of a profile that is kept where it is not used too: how often it could be says how long that is."""
+KEY = re.compile(r"^key:(.*)\nordinal:.*\nequivalent_hlos.*\n((?:  .*\n?)*)", re.MULTILINE)
+INSTRUCTION, BUNDLE = re.compile(r"^ *%", re.MULTILINE), re.compile(r"^ *(?:0x[0-9a-f]+|0) .*?: ", re.MULTILINE)
+
+
+@contextmanager
+def dumped(
+    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
+) -> Iterator[Future[tuple[LowLevel, ...]] | None]:
+    """Let a program be compiled here meanwhile, and in the other process too, where it is for a TPU.
+
+    Args:
+        lowered: The program.
+        target: What for.
+        options: XLA's options by name.
+        wanted: Whether what is below HLO is wanted; else there is none.
+    """
+    if not wanted or target.kind != "tpu":
+        yield None
+        return
+    call = jax_private.describe_compile(lowered.place(target), options)
+    content = {"low level of": capture_cache.make_key(lowered, target, options), "limit": LIMIT}
+    with ThreadPoolExecutor(1) as pool:
+
+        def write() -> str:
+            return json.dumps(write_low_level(collect_low_level(call, target.name)))
+
+        yield pool.submit(lambda: read_low_level(json.loads(capture_cache.recall_text(content, write))))
+
+
+def collect_low_level(call: CompileCall, target: str) -> tuple[LowLevel, ...]:
+    """Return the kernels that libtpu makes below HLO, with their steps unless these are too many bytes.
+
+    Args:
+        call: What the compiler is asked for.
+        target: The short name of the target.
+
+    Raises:
+        InspectError: The compiler ended its process, or even the finished programs are too many bytes.
+    """
+    try:
+        return _process(ALL).compile(call, target)
+    except TooLargeError:
+        return _process(FINISHED).compile(call, target)
+
+
+class TooLargeError(InspectError):
+    """A compile left more bytes than it may."""
+
+
+class DumpingProcess:
+    """A process whose libtpu writes low-level programs into a folder of its own, emptied after each compile."""
+
+    def __init__(self, flags: str, limit: int = LIMIT) -> None:
+        """Remember the flags, with `{folder}` in them; the process starts with the first compile.
+
+        Args:
+            flags: libtpu's own, besides those of this process's environment.
+            limit: Bytes that one compile may leave.
+        """
+        self._flags, self._limit = flags, limit
+        self._lock = threading.Lock()
+        self._folder: Folder | None = None
+        self._process: LoggedProcess | None = None
+
+    def compile(self, call: CompileCall, target: str) -> tuple[LowLevel, ...]:
+        """Compile, and return what it left, without anything of the clock or the machine.
+
+        Raises:
+            TooLargeError: It left more bytes than it may, and was ended.
+            InspectError: As in `collect_low_level`.
+        """
+        with self._lock:
+            folder, process = self._start()
+            try:
+                with _held(folder, process, self._limit) as outgrown:
+                    try:
+                        process.compile(call, target)
+                    except InspectError as error:
+                        if not outgrown.is_set():
+                            raise
+                        message = f"target {target!r}: what libtpu writes of its low-level programs is too large"
+                        raise TooLargeError(message) from error
+                return read_kernels(folder)
+            finally:
+                _empty(folder)
+
+    def _start(self) -> tuple[Path, LoggedProcess]:
+        if self._folder is None or self._process is None:
+            self._folder = Folder()
+            flags = f"{os.environ.get('LIBTPU_INIT_ARGS', '')} {self._flags.format(folder=self._folder.name)}"
+            self._process = LoggedProcess({"LIBTPU_INIT_ARGS": flags.strip(), "TPU_LOG_DIR": "disabled"})
+        return Path(self._folder.name), self._process
+
+
+@cache
+def _process(flags: str) -> DumpingProcess:
+    return DumpingProcess(flags)
+
+
+@contextmanager
+def _held(folder: Path, process: LoggedProcess, limit: int) -> Iterator[threading.Event]:
+    """End a process where the files of a folder become too many bytes, which sets the event."""
+    outgrown, done = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(INTERVAL):
+            if measure(folder) > limit:
+                outgrown.set()
+                process.end()
+                return
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield outgrown
+    finally:
+        done.set()
+        thread.join()
+
+
+def measure(folder: Path) -> int:
+    """Return how many bytes the files of a folder have."""
+    total = 0
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                total += entry.stat().st_size
+    return total
+
+
+def _empty(folder: Path) -> None:
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name != LOCK:
+                path.unlink(missing_ok=True)
+
+
+def read_kernels(folder: Path) -> tuple[LowLevel, ...]:
+    """Return the kernels of the one program whose low-level programs are in a folder, and what is around them.
+
+    Where a compiler began anew, as it does with less memory, those of its last attempt count.
+    """
+    found: dict[tuple[str, int], list[tuple[str, Path]]] = defaultdict(list)
+    for path in sorted(folder.glob("*.txt"), key=_order):
+        if match := NAME.fullmatch(path.name):
+            found[match["kernel"], int(match["time"])].append((match["stage"], path))
+    finished = {key: files for key, files in found.items() if any(stage == BUNDLES for stage, _ in files)}
+    begun = max((time for kernel, time in finished if kernel == PROGRAM), default=None)
+    if begun is None:
+        return ()
+    last = {kernel: files for (kernel, time), files in sorted(finished.items()) if time >= begun}
+    profiles, shared = _read_profiles(_read(last[PROGRAM], PROFILE)), _read_shared(_read(last[PROGRAM], SHARED))
+    names = sorted(last, key=lambda kernel: (kernel == PROGRAM or kernel.startswith("<"), kernel))
+    return tuple(
+        LowLevel(
+            kernel=kernel,
+            instructions=shared.get(kernel, () if kernel == PROGRAM or kernel.startswith("<") else (kernel,)),
+            bundles=_read(last[kernel], BUNDLES),
+            utilization=_read(last[kernel], UTILIZATION),
+            schedule=_read(last[kernel], ANALYSIS + BUNDLES),
+            critical_path=_read(last[kernel], PATH),
+            profile=profiles.get("" if kernel == PROGRAM else kernel, ()),
+            stages=tuple(_list_stages(last[kernel])),
+        )
+        for kernel in names
+    )
+
+
+def _order(path: Path) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", path.name)[:1] + re.findall(r"-(\d+)-", path.name)[-1:])
+
+
+def _read(files: Iterable[tuple[str, Path]], wanted: str) -> str:
+    return next((path.read_text(encoding="utf-8") for stage, path in files if stage == wanted), "")
+
+
+def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
+    """Yield each form of a kernel's program, with its size."""
+    counted = defaultdict[str, list[tuple[int, bool | None]]](list)
+    before = None
+    for match in COUNT.finditer(_read(files, COUNTS)):
+        counted[match["stage"]].append((int(match["instructions"], 16), before and match["hash"] != before))
+        before = match["hash"]
+    packed = {
+        stage.removeprefix(ANALYSIS): int(match[1])
+        for stage, path in files
+        if stage.startswith(ANALYSIS) and (match := TOTAL.search(path.read_text(encoding="utf-8")))
+    }
+    seen, previous = Counter[str](), ""
+    for stage, path in files:
+        if REPORT.fullmatch(stage):
+            continue
+        known = counted[stage][seen[stage] :]
+        seen[stage] += 1
+        instructions, is_changed = known[0] if known else (None, None)
+        bundles = packed.get(stage)
+        if instructions is None and bundles is None:
+            text = path.read_text(encoding="utf-8")
+            bundles = len(BUNDLE.findall(text)) or None
+            if bundles is None:
+                instructions = len(INSTRUCTION.findall(text))
+                is_changed = text != previous if previous else None
+                previous = text
+        yield LowStage(stage, instructions, bundles, is_changed)
+
+
+def _read_profiles(text: str) -> dict[str, tuple[tuple[str, int, int], ...]]:
+    """Return what is used of each unit by instruction, under an empty name what is of none."""
+    sums: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    ends = [*(match.start() for match in HEADING.finditer(text)), len(text)]
+    for start, end in pairwise(ends):
+        block = text[start:end]
+        match = HEADING.match(block)
+        rows = sums[match["name"] or "" if match else ""]
+        for row in ROW.finditer(block):
+            used, room = rows.get(row["part"], (0, 0))
+            rows[row["part"]] = (used + int(row["used"]), room + int(row["room"]))
+    return {
+        name: tuple((part, used, room) for part, (used, room) in rows.items() if used or part == STATED)
+        for name, rows in sums.items()
+    }
+
+
+def _read_shared(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the instructions that share each kernel."""
+    return {match[1]: tuple(line.strip() for line in match[2].splitlines()) for match in KEY.finditer(text) if match[2]}
