@@ -17,6 +17,7 @@ from xla_inspect.analysis.machine import (
     count_vectors,
     count_widths,
     find_occupancy,
+    list_defined,
     list_loops,
     measure_width,
     read_limits,
@@ -115,7 +116,8 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
         pieces.setdefault(fit_symbol(piece.kernel), {})[piece.language] = piece.text
     shared: dict[str, str] = {}
     if kind == "cpu" and capture.after:
-        shared = assign_kernels(capture.module, {piece.kernel for piece in capture.code})
+        defined = {code.kernel: list_defined(code.text) for code in capture.code if code.language == "llvm"}
+        shared = assign_kernels(capture.module, defined)
     rows: dict[str, list[LaunchRow]] = {}
     for row in describe_launches(capture) if capture.after else ():
         rows.setdefault(fit_symbol(row.symbol or shared.get(row.name, row.name)), []).append(row)

@@ -184,9 +184,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     with ThreadPoolExecutor(1) as pool:
         for target in targets:
             try:
-                read = begin(
-                    program, target, (options or {}).get(target), passes=passes, reasons=reasons, machine=machine
-                )
+                read = begin(program, target, (options or {}).get(target), passes=passes, reasons=reasons, machine=machine)
             except TargetUnavailableError as error:
                 missing[target] = error.reason
             except Exception as error:

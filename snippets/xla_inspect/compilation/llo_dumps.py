@@ -285,4 +285,6 @@ def _read_profiles(text: str) -> dict[str, tuple[tuple[str, int, int], ...]]:
 
 def _read_shared(text: str) -> dict[str, tuple[str, ...]]:
     """Return the instructions that share each kernel."""
-    return {match[1]: tuple(line.strip() for line in match[2].splitlines()) for match in KEY.finditer(text) if match[2]}
+    return {
+        match[1]: tuple(line.strip() for line in match[2].splitlines()) for match in KEY.finditer(text) if match[2]
+    }

@@ -4,7 +4,7 @@ from xla_inspect.analysis.machine.mnemonics import Mix, Table, count_instruction
 from xla_inspect.analysis.machine.occupancy import GUIDE, Limits, Occupancy, find_occupancy, read_limits
 from xla_inspect.analysis.machine.resources import Resources, read_resources
 from xla_inspect.analysis.machine.shared_kernels import assign_kernels
-from xla_inspect.analysis.machine.vector_loops import VectorLoop, count_vectors, list_loops, measure_width
+from xla_inspect.analysis.machine.vector_loops import VectorLoop, count_vectors, list_defined, list_loops, measure_width
 from xla_inspect.analysis.machine.vector_widths import VectorUse, count_widths
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "count_vectors",
     "count_widths",
     "find_occupancy",
+    "list_defined",
     "list_instructions",
     "list_loops",
     "measure_width",

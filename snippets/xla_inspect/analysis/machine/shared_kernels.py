@@ -17,16 +17,18 @@ _OF_PLACE = frozenset(
 )
 
 
-def assign_kernels(module: Module, kernels: Collection[str]) -> dict[str, str]:
+def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Return instruction to kernel, for those that no kernel is named after.
 
-    The CPU's compiler generates code once for fusions that compute the same, and names it after one of them.
+    The CPU's compiler generates code once for fusions that compute the same, and names it after one of them. Of what
+    the runtime does itself, such as a sort, it generates the function that is applied, such as the comparison.
 
     Args:
         module: The optimized module.
-        kernels: The names of kernels whose code there is.
+        kernels: The names of kernels whose code there is, each with the functions that its code defines.
     """
     assigned: dict[str, str] = {}
+    defined = {function: kernel for kernel, functions in kernels.items() for function in functions}
     alike: dict[Hashable, str] = {}
     for computation in module.computations:
         for instruction in computation:
@@ -34,11 +36,14 @@ def assign_kernels(module: Module, kernels: Collection[str]) -> dict[str, str]:
                 alike.setdefault(_describe(module, instruction), instruction.name)
     for computation in module.computations:
         for instruction in computation:
-            kernel = f"{instruction.name}_computation"
-            if kernel in kernels and SMALL_CALL in instruction.attributes.get("frontend_attributes", ""):
-                assigned.update(dict.fromkeys(_list_inside(module, instruction), kernel))
-            elif instruction.opcode != "fusion" or instruction.name in kernels:
+            whole = f"{instruction.name}_computation"
+            if whole in kernels and SMALL_CALL in instruction.attributes.get("frontend_attributes", ""):
+                assigned.update(dict.fromkeys(_list_inside(module, instruction), whole))
+            elif instruction.name in kernels:
                 continue
+            elif instruction.opcode != "fusion":
+                applied = (defined[name] for names in instruction.calls.values() for name in names if name in defined)
+                assigned.update((instruction.name, kernel) for kernel in applied)
             elif same := alike.get(_describe(module, instruction)):
                 assigned.setdefault(instruction.name, same)
     return assigned

@@ -74,6 +74,11 @@ def list_loops(text: str) -> tuple[VectorLoop, ...]:
     return tuple(loop for function in list_functions(text) for loop in _list_loops(function, notes))
 
 
+def list_defined(text: str) -> tuple[str, ...]:
+    """Return the names of the functions that a module in LLVM IR defines."""
+    return tuple(function.name for function in list_functions(text))
+
+
 def count_vectors(text: str) -> dict[str, int]:
     """Return types of vectors to how many instructions have them, in loops and outside, the most first.
 
