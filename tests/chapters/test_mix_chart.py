@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chapters import mix_chart
-from xla_inspect.analysis.machine.mnemonics import Mix
+from xla_inspect.analysis.machine import Mix
 
 MIX = Mix({"integers": 60, "floating point": 30, "branches": 8}, {"NEW": 2}, padding=7)
 

@@ -15,7 +15,8 @@ from scanned import EXAMPLE, scanned
 
 from xla_inspect import capture
 from xla_inspect.analysis import list_launches
-from xla_inspect.answers import MachineCode, describe_json, explain_code, write_json
+from xla_inspect.answers import describe_json, explain_code, write_json
+from xla_inspect.answers.machine_code import MachineCode
 from xla_inspect.targets import FAMILIES, find_entry
 
 if TYPE_CHECKING:

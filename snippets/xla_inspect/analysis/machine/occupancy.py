@@ -15,12 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-GUIDE = (
-    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#features-and-technical-specifications-"
-    "technical-specifications-per-compute-capability"
-)
-"""The table of what a multiprocessor has, by compute capability."""
-
 REGISTERS, SHARED, WARPS, BLOCKS, BARRIERS = "registers", "shared memory", "threads", "blocks", "barriers"
 """What a multiprocessor may run out of."""
 

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 
 import pytest
-from programs import attention, transformer_block
 
+from programs import attention, transformer_block
 from xla_inspect import capture
-from xla_inspect.analysis.machine import count_instructions, list_instructions, read_table
-from xla_inspect.analysis.machine.mnemonics import PADDING, TABLES
+from xla_inspect.analysis.machine import count_instructions, read_table
+from xla_inspect.analysis.machine.mnemonics import PADDING, TABLES, list_instructions
 from xla_inspect.targets import FAMILIES, find_entry
 
 MACHINES = sorted(path.stem for path in TABLES.glob("*.toml"))
@@ -35,7 +35,7 @@ def test_sass_is_counted_by_kind_without_predicates_and_modifiers() -> None:
 def test_mnemonic_modifiers_and_operands_are_told_apart() -> None:
     listed = list(list_instructions("sass", SASS))
     assert listed[3] == ("HMMA", ".1688.F32.TF32", "R8, R16, R12, RZ")
-    assert list(list_instructions("asm", "f:\n    rep stosq    qword ptr [rdi]\n"))[0][0] == "stosq"
+    assert next(list_instructions("asm", "f:\n    rep stosq    qword ptr [rdi]\n"))[0] == "stosq"
 
 
 @pytest.mark.usefixtures("all_targets")
