@@ -110,7 +110,8 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     Args:
         capture: One for a GPU, with its SASS where that is wanted; or for the CPU.
     """
-    kind = find_entry(capture.target).kind
+    entry = find_entry(capture.target)
+    kind = entry.kind
     pieces: dict[str, dict[str, str]] = {}
     for piece in capture.code:
         pieces.setdefault(fit_symbol(piece.kernel), {})[piece.language] = piece.text
@@ -121,7 +122,7 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     rows: dict[str, list[LaunchRow]] = {}
     for row in describe_launches(capture) if capture.after else ():
         rows.setdefault(fit_symbol(row.symbol or shared.get(row.name, row.name)), []).append(row)
-    limits = read_limits(read_spec(capture.target)) if kind == "gpu" else None
+    limits = read_limits(read_spec(capture.target)) if kind == "gpu" and not entry.is_local else None
     remarks: dict[str, list[str]] = {}
     for event in capture.log:
         if event.source == REMARKS:
@@ -131,16 +132,19 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
             remarks.setdefault(kernel, []).append(event.text.partition(": ")[2])
     order = [*(name for name in rows if name in pieces), *(name for name in pieces if name not in rows)]
     return tuple(
-        _describe(name, pieces[name], rows.get(name, ()), limits, tuple(remarks.get(name, ()))) for name in order
+        _describe(name, pieces[name], rows.get(name, ()), limits, tuple(remarks.get(name, ())), on_cpu=kind == "cpu")
+        for name in order
     )
 
 
-def _describe(
+def _describe(  # noqa: PLR0913 - what a listing is made of
     name: str,
     texts: Mapping[str, str],
     rows: Sequence[LaunchRow],
     limits: Limits | None,
     remarks: tuple[str, ...],
+    *,
+    on_cpu: bool,
 ) -> KernelListing:
     sass, assembly, llvm = (texts.get(language, "") for language in ("sass", "asm", "llvm"))
     resources = read_resources(sass) if sass else None
@@ -159,7 +163,6 @@ def _describe(
             grid=grid or 0,
         )
     machine = next(((language, texts[language]) for language in MACHINE if language in texts), None)
-    on_cpu = limits is None
     return KernelListing(
         name=name,
         launches=tuple(row.name for row in rows),
