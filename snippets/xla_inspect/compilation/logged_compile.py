@@ -123,8 +123,10 @@ def collect_log(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
     Raises:
         InspectError: The compiler ended its process; with what it said last.
     """
-    said = log_lines.read_log(_process().compile(call, target), frozenset(LEVELS))
-    return said + collect_remarks(call, target)
+    with ThreadPoolExecutor(1) as beside:
+        remarks = beside.submit(collect_remarks, call, target)
+        said = log_lines.read_log(_process().compile(call, target), frozenset(LEVELS))
+        return said + remarks.result()
 
 
 def collect_remarks(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
