@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chapters.gallery_matrix import number_matrix
 from xla_inspect.analysis.bundles import UNITS, find_step, list_units, read_below
 from xla_inspect.plural import plural
-from xla_inspect.report import figure, markdown, svg, title
+from xla_inspect.report import figure, markdown, svg, title, write_bundles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,6 +113,20 @@ def _join_steps(chain: Chain) -> list[tuple[str, int, int, int]]:
         spans.append((name, start, cycles, len(steps)))
         start += cycles
     return spans
+
+
+def show_bundles(kernel: BundledKernel, command: str, *, allowed: bool) -> str:
+    """Return a kernel's bundles as libtpu prints them, folded; where that is not allowed, how to see them.
+
+    Args:
+        kernel: The kernel.
+        command: What prints them on the reader's own machine.
+        allowed: Whether the site may show them (`inside_xla.publication.may_show_bundles`).
+    """
+    what = f"{plural(kernel.size, 'bundle')} of {kernel.name}"
+    if allowed:
+        return markdown.fold(f"The {what}", markdown.fence(write_bundles(kernel), "text"))
+    return f"`{command}` prints the {markdown.escape(what)} on your own machine.\n"
 
 
 def count_bundles(capture: Capture) -> int:

@@ -86,13 +86,19 @@ def read_low_level(written: Iterable[Any], get: Callable[[Any], str] = str) -> t
         written: What it returned.
         get: What a long text is made of again.
     """
-    return tuple(
-        LowLevel(
-            kernel,
-            tuple(instructions),
-            *map(get, texts),
-            profile=tuple((str(part), int(used), int(room)) for part, used, room in profile),
-            stages=tuple(LowStage(*stage) for stage in stages),
+    kernels = []
+    for kernel, instructions, texts, profile, stages in written:
+        bundles, utilization, schedule, critical_path = map(get, texts)
+        kernels.append(
+            LowLevel(
+                kernel,
+                tuple(instructions),
+                bundles,
+                utilization,
+                schedule,
+                critical_path,
+                tuple((str(part), int(used), int(room)) for part, used, room in profile),
+                tuple(LowStage(*stage) for stage in stages),
+            )
         )
-        for kernel, instructions, texts, profile, stages in written
-    )
+    return tuple(kernels)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis import Launch
     from xla_inspect.captured import Capture, Code
+    from xla_inspect.subject import Subject
 
 NVDISASM = "nvidia-cuda-nvdisasm"
 """What turns a GPU's machine code into SASS."""
@@ -61,13 +62,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if options.json and not (is_code and kind in SUMMARIZED):
         message = "--json is of the stage code of a CPU or GPU; a whole capture as JSON is the stage capture"
         raise InspectError(message)
-    gap = explain_gap(target) if is_code else ""
-    compiled = subject.capture(
-        target,
-        passes=options.stage == "passes",
-        machine=is_code and kind == "tpu",
-        reasons=is_code and kind == "cpu" and not subject.saved,
-    )
+    compiled, gap = _capture(subject, target, options.stage)
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
     if is_code and not gap and not compiled.error:
@@ -91,6 +86,30 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
+def _capture_below(subject: Subject, target: str) -> tuple[Capture, str]:
+    """Return a capture for a TPU with what is below HLO, and why it has none of that or an empty string.
+
+    Raises:
+        InspectError: As `Subject.capture`, without it too.
+    """
+    try:
+        compiled, gap = subject.capture(target, machine=True), "the capture was made without its machine code"
+    except InspectError as error:
+        compiled, gap = subject.capture(target), str(error)
+    return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
+
+
+def _capture(subject: Subject, target: str, stage: str) -> tuple[Capture, str]:
+    """Return a capture that holds a stage, and what of it cannot be had here and what to do about it."""
+    if stage != "code":
+        return subject.capture(target, passes=stage == "passes"), ""
+    kind = find(target).kind
+    if kind == "tpu":
+        return _capture_below(subject, target)
+    # Of the CPU's code LLVM tells which loops it made vectors of, and why not of others.
+    return subject.capture(target, reasons=kind == "cpu" and not subject.saved), explain_gap(target)
+
+
 def _keep_kernel(compiled: Capture, name: str) -> Capture:
     """Return a capture with the code of one kernel alone.
 
@@ -101,7 +120,8 @@ def _keep_kernel(compiled: Capture, name: str) -> Capture:
     code = tuple(piece for piece in compiled.code if piece.kernel.replace(".", "_") == name.replace(".", "_"))
     low_level = tuple(each for each in compiled.low_level if name in {each.kernel, *each.instructions})
     if not (code or low_level):
-        known = list(dict.fromkeys(each.kernel for each in (*compiled.low_level, *compiled.code)))
+        below = [each.kernel for each in compiled.low_level]
+        known = list(dict.fromkeys((*below, *(piece.kernel for piece in compiled.code))))
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]
         message = f"there is no code of {name!r}; there is that of {', '.join(close) or 'none'}"
         raise InspectError(message)

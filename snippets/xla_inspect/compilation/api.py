@@ -176,7 +176,6 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     Raises:
         InspectError: No such target or option, or arguments that do not go together.
     """
-
     program = describe_program(fn, example_args, arguments)
     reading: dict[str, Future[Capture]] = {}
     missing: dict[str, str] = {}
@@ -184,7 +183,9 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     with ThreadPoolExecutor(1) as pool:
         for target in targets:
             try:
-                read = begin(program, target, (options or {}).get(target), passes=passes, reasons=reasons, machine=machine)
+                read = begin(
+                    program, target, (options or {}).get(target), passes=passes, reasons=reasons, machine=machine
+                )
             except TargetUnavailableError as error:
                 missing[target] = error.reason
             except Exception as error:

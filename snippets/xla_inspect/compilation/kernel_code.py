@@ -65,7 +65,7 @@ def explain_no_assembly() -> str:
 
 
 def collect_tpu(dumps: Dumps) -> tuple[Code, ...]:
-    """Return the scheduled module that the code generator worked from: libtpu shows no instructions below it."""
+    """Return the scheduled module that the code generator worked from; what is below it `llo_dumps` collects."""
     text = dumps.find("after_codegen.txt")
     return (Code("module", "hlo", Frames().clean(text)),) if text else ()
 

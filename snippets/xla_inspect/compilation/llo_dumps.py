@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private
@@ -35,6 +36,9 @@ LIMIT = 1 << 30
 INTERVAL = 0.25
 """Seconds between two looks at how many bytes there are."""
 
+QUIET, LONGEST = 0.1, 1.0
+"""Seconds without a change after which the files are taken for written: where their numbers have no gap, and else."""
+
 ALL = "--xla_jf_dump_to={folder} --xla_jf_dump_llo_text=true"
 """The flags that make libtpu write the low-level program after each step: a hundred files a kernel."""
 
@@ -46,6 +50,7 @@ FINISHED = (
 
 # The time in front of a name is that of the clock; a kernel may have numbers in its name.
 NAME = re.compile(r"(?P<time>\d+)-(?P<kernel>.+)-\d+-(?P<stage>[^-].*)\.txt")
+NUMBERED = re.compile(r"(?P<kernel>\d+-.+)-(?P<number>\d+)-[^-].*\.[a-z]+$")
 BUNDLES, UTILIZATION, PATH = "final_bundles", "final_hlo-static-per-bundle-utilization", "critical-path"
 ANALYSIS = "schedule-analysis_"
 PROFILE, SHARED, COUNTS = "hlo-static-bundle-profile", "deduplication-map", "fingerprints"
@@ -142,6 +147,7 @@ class DumpingProcess:
                             raise
                         message = f"target {target!r}: what libtpu writes of its low-level programs is too large"
                         raise TooLargeError(message) from error
+                wait_for_files(folder)
                 return read_kernels(folder)
             finally:
                 _empty(folder)
@@ -188,6 +194,31 @@ def measure(folder: Path) -> int:
             with suppress(OSError):
                 total += entry.stat().st_size
     return total
+
+
+def wait_for_files(folder: Path) -> None:
+    """Wait until libtpu has written all files of a compile: it goes on for a moment when the compile has ended.
+
+    It numbers the files of each kernel when it begins them, and ends some of the first last.
+    """
+    before: dict[str, int] = {}
+    changed = perf_counter()
+    while True:
+        sizes = {entry.name: entry.stat().st_size for entry in os.scandir(folder)}
+        if sizes != before:
+            before, changed = sizes, perf_counter()
+        elif perf_counter() - changed >= (QUIET if _is_whole(sizes) else LONGEST):
+            return
+        sleep(QUIET / 4)
+
+
+def _is_whole(names: Iterable[str]) -> bool:
+    """Return whether the numbers in the names of each kernel's files have no gap."""
+    numbers: dict[str, set[int]] = defaultdict(set)
+    for name in names:
+        if match := NUMBERED.match(name):
+            numbers[match["kernel"]].add(int(match["number"]))
+    return all(found == set(range(len(found))) for found in numbers.values())
 
 
 def _empty(folder: Path) -> None:
@@ -239,14 +270,15 @@ def _read(files: Iterable[tuple[str, Path]], wanted: str) -> str:
 def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
     """Yield each form of a kernel's program, with its size."""
     counted = defaultdict[str, list[tuple[int, bool | None]]](list)
-    before = None
+    before = ""
     for match in COUNT.finditer(_read(files, COUNTS)):
-        counted[match["stage"]].append((int(match["instructions"], 16), before and match["hash"] != before))
+        is_changed = match["hash"] != before if before else None
+        counted[match["stage"]].append((int(match["instructions"], 16), is_changed))
         before = match["hash"]
     packed = {
-        stage.removeprefix(ANALYSIS): int(match[1])
+        stage.removeprefix(ANALYSIS): int(total[1])
         for stage, path in files
-        if stage.startswith(ANALYSIS) and (match := TOTAL.search(path.read_text(encoding="utf-8")))
+        if stage.startswith(ANALYSIS) and (total := TOTAL.search(path.read_text(encoding="utf-8")))
     }
     seen, previous = Counter[str](), ""
     for stage, path in files:
@@ -285,6 +317,4 @@ def _read_profiles(text: str) -> dict[str, tuple[tuple[str, int, int], ...]]:
 
 def _read_shared(text: str) -> dict[str, tuple[str, ...]]:
     """Return the instructions that share each kernel."""
-    return {
-        match[1]: tuple(line.strip() for line in match[2].splitlines()) for match in KEY.finditer(text) if match[2]
-    }
+    return {match[1]: tuple(line.strip() for line in match[2].splitlines()) for match in KEY.finditer(text) if match[2]}

@@ -1,7 +1,7 @@
 """Captures shown as Markdown, HTML and SVG."""
 
 from xla_inspect.report import markdown, views
-from xla_inspect.report.bundle_text import summarize_below, write_below, write_bundles
+from xla_inspect.report.bundle_text import write_below, write_bundles
 from xla_inspect.report.expected_text import describe_outcome
 from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes
@@ -56,7 +56,6 @@ __all__ = [
     "shorten",
     "size",
     "sparkline",
-    "summarize_below",
     "svg",
     "title",
     "views",

@@ -69,7 +69,8 @@ def _tell(kernel: BundledKernel) -> Iterator[str]:
         yield f"{plural(kernel.cycles, 'cycle')} once through, as the compiler reckons"
     if (path := kernel.critical_path) and path.cycles:
         names = dict.fromkeys(step.mnemonic.unit.title if step.mnemonic else step.operation for step in path.steps)
-        yield f"longest chain: {plural(path.cycles, 'cycle')}, {plural(len(path.steps), 'operation')}: {', '.join(names)}"
+        length = f"{plural(path.cycles, 'cycle')}, {plural(len(path.steps), 'operation')}"
+        yield f"longest chain: {length}: {', '.join(names)}"
     for loop in kernel.loops:
         trips = f"runs {plural(loop.trips, 'time')}" if loop.trips is not None else "runs as often as its counter says"
         yield f"loop of {plural(loop.bundles, 'bundle')}, {loop.first:#x} to {loop.last:#x}, {trips}"

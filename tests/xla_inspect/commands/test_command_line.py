@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from xla_inspect import TARGETS
+from xla_inspect import TARGETS, InspectError
 from xla_inspect.commands import command_line, targets
 from xla_inspect.compilation import MEMORY, PREFIX
 from xla_inspect.subject import FORMS
@@ -44,6 +44,48 @@ def test_targets_lists_each_target_with_a_reason(
 def test_show_prints_a_stage(stage: str, start: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here(["show", f"{LAYER}:layer", "--stage", stage]) == 0
     assert capsys.readouterr().out.startswith(start)
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_code_for_a_tpu_is_told_kernel_by_kernel_and_then_bundle_by_bundle(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run_here(["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "code"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("fusion ")
+    assert "==== fusion (bundles)\n" in printed
+    assert " = vmatmul." in printed
+    assert "==== module (hlo)\n" in printed
+    asked = ["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "code", "--kernel", "fusion"]
+    assert command_line.run_here(asked) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "====" in line] == ["==== fusion (bundles)"]
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_without(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        message = "the compiler ended its process; it said last:\nCheck failed: n < 3"
+        raise InspectError(message)
+
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    monkeypatch.setattr("xla_inspect.compilation.llo_dumps.collect_low_level", fail)
+    assert command_line.run_here(["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("==== module (hlo)\n")
+    assert printed.err.endswith("no bundles: the compiler ended its process; it said last:\nCheck failed: n < 3\n")
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_capture_that_was_saved_without_bundles_says_that_it_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "layer.json"
+    asked = ["show", f"{LAYER}:layer", "--target", "tpu-v5e", "--stage", "capture", "-o", str(saved)]
+    assert command_line.run_here(asked) == 0
+    assert command_line.run_here(["show", str(saved), "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("==== module (hlo)\n")
+    assert printed.err.endswith("xla-inspect: no bundles: the capture was made without its machine code\n")
 
 
 @pytest.mark.usefixtures("all_targets")

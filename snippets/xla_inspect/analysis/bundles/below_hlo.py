@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import find_lines
 from xla_inspect.analysis.bundles.bundle import count_units, find_loops, list_unknown, parse_bundles
 from xla_inspect.analysis.bundles.usage import parse_chains, parse_schedule, parse_utilization
-from xla_inspect.analysis.tracking import find_lines
 from xla_inspect.captured import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from xla_inspect.analysis import SourceLine
     from xla_inspect.analysis.bundles.bundle import Bundle, Loop
     from xla_inspect.analysis.bundles.usage import Chain, Schedule, Utilization
-    from xla_inspect.analysis.tracking import SourceLine
     from xla_inspect.captured import Capture, LowLevel, LowStage
     from xla_inspect.hlo import Instruction
 
@@ -149,7 +149,7 @@ def read_below(capture: Capture) -> tuple[BundledKernel, ...]:
         return ()
     instructions = {instruction.name: instruction for instruction in capture.module.walk()}
     lines = find_lines(capture, capture.module)
-    order = {name: position for position, name in enumerate(instructions)}
+    order = {name: position for position, name in enumerate((*instructions, *AROUND))}
     kernels = [
         BundledKernel(low, found, lines.get(found) if found else None)
         for low in capture.low_level

@@ -111,7 +111,7 @@ def parse_bundles(listing: str) -> tuple[Bundle, ...]:
     """Return the bundles of a listing, in order."""
     begin = max(listing.find(KEY), 0)
     starts = list(_START.finditer(listing, begin))
-    ends = [*(match.start() for match in starts[1:]), len(listing)]
+    ends = [*(match.start() for match in starts[1:]), len(listing)][: len(starts)]
     return tuple(
         Bundle(
             int(match["address"], 16),

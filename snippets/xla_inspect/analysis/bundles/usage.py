@@ -151,7 +151,7 @@ class Chain:
 def parse_chains(text: str) -> tuple[Chain, ...]:
     """Return the longest chain of each block of a kernel, in order."""
     starts = list(_BLOCK.finditer(text))
-    ends = [*(match.start() for match in starts[1:]), len(text)]
+    ends = [*(match.start() for match in starts[1:]), len(text)][: len(starts)]
     return tuple(
         Chain(match["region"], tuple(_read_steps(text[match.end() : end])))
         for match, end in zip(starts, ends, strict=True)
@@ -160,7 +160,7 @@ def parse_chains(text: str) -> tuple[Chain, ...]:
 
 def _read_steps(text: str) -> Iterator[Step]:
     found = list(_STEP.finditer(text))
-    following = [*(int(match["left"]) for match in found[1:]), 0]
+    following = [*(int(match["left"]) for match in found[1:]), 0][: len(found)]
     for match, after in zip(found, following, strict=True):
         given = f"%{match['result']} = " if match["result"] else ""
         left = int(match["left"])

@@ -1,0 +1,116 @@
+"""Pictures of a TPU's kernels say in numbers what they draw in lengths."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chapters import bundle_picture
+from programs import attention
+from xla_inspect import capture_all
+from xla_inspect.analysis.bundles import UNITS, BundledKernel, read_below
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Captures
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+@pytest.fixture(scope="module")
+def captures(all_targets: None) -> Captures:  # noqa: ARG001 - a fixture that skips
+    """Attention on two generations."""
+    targets = ("tpu-v5e", "tpu-v6e")
+    return capture_all(attention.attention, *attention.EXAMPLE, targets=targets, machine=True, passes=False)
+
+
+@pytest.fixture(scope="module")
+def kernel(captures: Captures) -> BundledKernel:
+    """Its kernel with two matmuls on a TPU v5e."""
+    return next(each for each in read_below(captures["tpu-v5e"]) if each.low.kernel == "fusion.37")
+
+
+def test_each_unit_that_is_busy_has_a_row_with_its_share(kernel: BundledKernel) -> None:
+    shown = bundle_picture.draw_utilization(kernel)
+    busy = {UNITS[unit][0]: share for unit, share in kernel.utilization.shares.items() if unit in UNITS and share}
+    rows = dict(re.findall(r"<title>([^:]+): (\d+%) of its slots", shown))
+    assert rows == {name: f"{share:.0%}" for name, share in busy.items()}
+    assert all(f"{name} {share:.0%}" in shown for name, share in busy.items())
+
+
+def test_rows_are_as_high_as_the_shares_and_fit_a_phone(kernel: BundledKernel) -> None:
+    shown = bundle_picture.draw_utilization(kernel)
+    boxes = [
+        tuple(map(float, found)) for found in re.findall(r'<rect x="(.*?)" y=".*?" width="(.*?)" height="(.*?)"', shown)
+    ]
+    assert max(x + width for x, width, _ in boxes) <= bundle_picture.WIDTH - bundle_picture.RIGHT + 0.2
+    assert max(height for *_, height in boxes) <= bundle_picture.BAR
+    area = sum(width * height for _, width, height in boxes)
+    room = (bundle_picture.WIDTH - bundle_picture.LEFT - bundle_picture.RIGHT) * bundle_picture.BAR
+    shares = [share for unit, share in kernel.utilization.shares.items() if unit in UNITS]
+    assert area / room == pytest.approx(sum(shares), abs=0.05)
+
+
+def test_the_longest_chain_fills_its_cycles(kernel: BundledKernel) -> None:
+    shown = bundle_picture.draw_critical_path(kernel)
+    assert kernel.critical_path is not None
+    spans = [
+        (int(start.replace(",", "")), int(cycles.replace(",", "")))
+        for cycles, start in re.findall(r"(\S+) cycles? from cycle (\S+) on", shown)
+    ]
+    assert sum(cycles for _, cycles in spans) == kernel.critical_path.cycles
+    assert spans[0][0] == 0
+    assert [start for start, _ in spans[1:]] == [start + cycles for start, cycles in spans[:-1]]
+    assert f"{kernel.critical_path.cycles} cycles, as the compiler reckons" in shown
+
+
+def test_a_kernel_without_a_chain_has_no_picture_of_one(kernel: BundledKernel) -> None:
+    assert bundle_picture.draw_critical_path(BundledKernel(replace(kernel.low, critical_path=""), None, None)) == ""
+
+
+def test_bundles_are_counted_by_program_and_generation(captures: Captures) -> None:
+    shown = bundle_picture.matrix_bundles({"attention": ("Attention", captures)})
+    counts = [bundle_picture.count_bundles(capture) for capture in captures.values()]
+    assert re.findall(r"<td[^>]*>(\d+)", shown) == [str(count) for count in counts]
+    listed = bundle_picture.table_kernels(captures)
+    kernels = [each for capture in captures.values() for each in read_below(capture) if each.is_kernel]
+    assert listed.count("<code>") == len(kernels) == 8
+    assert all(f"| line {each.line.number} | {each.size} | {each.cycles} |" in listed for each in kernels if each.line)
+
+
+def test_steps_are_told_in_words_with_the_size_that_each_left(kernel: BundledKernel) -> None:
+    shown, whole = bundle_picture.table_steps(kernel), bundle_picture.table_steps(kernel, silent=True)
+    assert len(whole.splitlines()) == 2 + len(kernel.stages)
+    assert 10 < len(shown.splitlines()) < len(whole.splitlines())
+    assert "not known" not in whole
+    assert f"| the finished bundles | {kernel.size} bundles |" in shown
+
+
+def test_operations_are_told_by_unit(kernel: BundledKernel) -> None:
+    shown = bundle_picture.table_operations(kernel)
+    assert [int(number) for number in re.findall(r"\| (\d+) \|", shown)] == sorted(kernel.units.values(), reverse=True)
+
+
+def test_the_bundles_are_shown_where_that_is_allowed_and_else_how_to_see_them(kernel: BundledKernel) -> None:
+    command = "xla-inspect show attention.py:attention --stage code --target tpu-v5e --kernel fusion.37"
+    hidden = bundle_picture.show_bundles(kernel, command, allowed=False)
+    assert hidden == f"`{command}` prints the {kernel.size} bundles of fusion.37 on your own machine.\n"
+    shown = bundle_picture.show_bundles(kernel, command, allowed=True)
+    assert shown.count(" ;; ") == kernel.low.bundles.count(" ;; ") > 20
+
+
+def test_no_table_or_picture_holds_the_text_of_a_bundle(captures: Captures, kernel: BundledKernel) -> None:
+    shown = "".join(
+        (
+            bundle_picture.table_kernels(captures),
+            bundle_picture.table_operations(kernel),
+            bundle_picture.table_steps(kernel),
+            bundle_picture.draw_utilization(kernel),
+            bundle_picture.draw_critical_path(kernel),
+        )
+    )
+    operations = {slot.operation for bundle in kernel.bundles for slot in bundle.slots if "." in slot.operation}
+    assert {operation for operation in operations if operation in shown} == set()
+    assert " ;; " not in shown

@@ -1,0 +1,73 @@
+"""What a TPU runs below HLO is told kernel by kernel, with the line of Python that it is from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect import capture
+from xla_inspect.analysis.bundles import read_below
+from xla_inspect.analysis.bundles.below_hlo import AROUND, share_known
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Captures
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+
+def test_each_generation_has_the_layer_as_one_kernel_of_its_line_and_three_programs_around_it(
+    generations: Captures,
+) -> None:
+    for target, found in generations.items():
+        kernel, *around = read_below(found)
+        assert (target, kernel.low.kernel, kernel.line and kernel.line.number) == (target, "fusion", 9)
+        assert kernel.op_name == "jit(layer)/dot_general"
+        assert kernel.instruction is not None
+        assert kernel.instruction.fusion_kind == "kOutput"
+        assert sorted(each.low.kernel for each in around) == sorted(AROUND)
+        assert [each.is_kernel for each in (kernel, *around)] == [True, False, False, False]
+
+
+def test_a_kernel_has_as_many_bundles_as_the_compiler_counts(generations: Captures) -> None:
+    for found in generations.values():
+        for kernel in read_below(found):
+            assert kernel.size == len(kernel.bundles) == len(kernel.utilization.rows)
+            assert [bundle.address for bundle in kernel.bundles] == list(range(kernel.size))
+            assert kernel.schedule.empty <= sum(not bundle.units for bundle in kernel.bundles)
+
+
+def test_the_cycles_of_a_kernel_are_at_least_its_bundles_and_its_longest_chain(generations: Captures) -> None:
+    for found in generations.values():
+        kernel, program, *_ = read_below(found)
+        assert kernel.critical_path is not None
+        assert kernel.cycles is not None
+        assert kernel.cycles >= max(kernel.size, kernel.critical_path.cycles)
+        # What it packs once registers are chosen still has a bundle for each cycle that it waits.
+        packed = next(stage.bundles for stage in kernel.stages if stage.name == "packed-bundles-post-ra")
+        assert packed is not None
+        assert abs(kernel.cycles - packed) < 0.03 * packed
+        assert program.cycles is None
+
+
+def test_a_kernel_without_loops_issues_each_bundle_once(generations: Captures) -> None:
+    kernel, *_ = read_below(generations["tpu-v5e"])
+    assert (kernel.loops, kernel.issued) == ((), kernel.size)
+
+
+def test_each_operation_of_the_layer_is_known_on_each_generation(generations: Captures) -> None:
+    assert {target: share_known(found) for target, found in generations.items()} == dict.fromkeys(generations, 1)
+
+
+def test_an_operation_that_nobody_knows_is_told(generations: Captures) -> None:
+    found = generations["tpu-v5e"]
+    changed = tuple(replace(low, bundles=low.bundles.replace("vmatmul", "vmystery")) for low in found.low_level)
+    kernel, *_ = read_below(found.retold(low_level=changed))
+    assert all(name.startswith("vmystery.") for name in kernel.unknown)
+    assert sum(kernel.unknown.values()) == kernel.units["unknown"] == 8
+    assert share_known(found.retold(low_level=changed)) < 1
+
+
+def test_what_was_not_collected_is_not_there() -> None:
+    assert read_below(capture(abs, 1.0, target="tpu-v5e")) == ()

@@ -1,0 +1,98 @@
+"""The table of what operations are for agrees with what libtpu counts, bundle by bundle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from programs import attention, rnn, softmax
+from xla_inspect import capture_all
+from xla_inspect.analysis.bundles import UNITS, list_units, read_below
+from xla_inspect.analysis.bundles.below_hlo import share_known
+from xla_inspect.analysis.bundles.bundle_units import find_mnemonic, list_mnemonics
+
+if TYPE_CHECKING:
+    from xla_inspect.analysis.bundles import BundledKernel
+    from xla_inspect.captured import Captures
+
+GENERATIONS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
+HELD = ("VALU", "VPOP", "VSTORE")
+"""The slots that nothing else shares."""
+
+ALL_AT_ONCE = ("inlined_call", "vsettm")
+"""What libtpu counts in each slot of its bundle."""
+
+
+@pytest.fixture(scope="module")
+def programs(generations: Captures) -> list[Captures]:
+    """Programs with matmuls, loops, transposes and transcendental functions, each on five generations."""
+    return [
+        generations,
+        *(
+            capture_all(function, *example, targets=GENERATIONS, machine=True, passes=False)
+            for function, example in (
+                (softmax.softmax, softmax.EXAMPLE),
+                (attention.attention, attention.EXAMPLE),
+                (rnn.rnn, rnn.EXAMPLE),
+            )
+        ),
+    ]
+
+
+def test_at_least_99_of_100_operations_are_known(programs: list[Captures]) -> None:
+    for captures in programs:
+        for target, found in captures.items():
+            assert share_known(found) >= 0.99, (found.program, target)
+
+
+def test_what_is_issued_to_each_unit_is_what_libtpu_counts(programs: list[Captures]) -> None:
+    held = differing = 0
+    for captures in programs:
+        for found in captures.values():
+            for kernel in read_below(found):
+                held += len(HELD) * kernel.size
+                differing += sum(_differences(kernel))
+    assert held > 20_000
+    assert differing <= held / 1000
+
+
+def _differences(kernel: BundledKernel) -> list[int]:
+    """Return in how many bundles of a kernel each of the slots is taken otherwise than libtpu counts."""
+    columns, found = list(kernel.utilization.slots), Counter[str]()
+    for bundle, row in zip(kernel.bundles, kernel.utilization.rows, strict=True):
+        if any(slot.operation in ALL_AT_ONCE for slot in bundle.slots):
+            continue
+        taken = Counter(slot.mnemonic.unit.slot for slot in bundle.slots if slot.mnemonic)
+        found.update(name for name in HELD if taken[name] != row[columns.index(name)])
+    return list(found.values())
+
+
+@pytest.mark.parametrize(
+    ("operation", "unit"),
+    [
+        ("vmatpush.bf16.msra.mxu0", "push"),
+        ("vmatprep.mubr.f32.mxu1", "matmul"),
+        ("vadd.f32", "alu"),
+        ("vadd.xlane.f32.xlu0", "lanes"),
+        ("dma.hbm_to_vmem", "dma"),
+        ("dma.done.wait", "sync"),
+        ("vexp2.f32", "transcendental"),
+        ("vpop.f32.mrb[3].mxu0", "pop"),
+    ],
+)
+def test_the_longest_name_that_is_known_counts(operation: str, unit: str) -> None:
+    found = find_mnemonic(operation)
+    assert found is not None
+    assert found.unit.key == unit
+
+
+def test_a_name_that_only_begins_like_a_known_one_is_not_known() -> None:
+    assert find_mnemonic("vaddle.f32") is None
+
+
+def test_every_unit_and_operation_has_a_sentence() -> None:
+    assert {unit.slot for unit in list_units().values()} <= {*UNITS, ""}
+    assert all(unit.sentence.endswith(".") for unit in list_units().values())
+    assert all(each.sentence and not each.sentence.endswith(".") for each in list_mnemonics().values())

@@ -1,0 +1,86 @@
+"""What libtpu says of units, chains and schedules is read as it prints it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.analysis.bundles import PARTS, UNITS, read_below
+from xla_inspect.analysis.bundles.usage import Utilization, parse_chains, parse_schedule, parse_utilization
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Captures
+
+COUNTED = """\
+== CAPACTIY:
+MATMUL, VALU, VLOAD, VLOAD:FILL
+    4     2     3     3
+== UTILIZATION:
+0 2 3 1
+4 0 0 0
+4 1 0 0
+2 1 0 0
+"""
+CHAINS = """
+New basic block in region: region2 {members=197 hlo=fusion parent=0}
+  Length to end: 3, %s5 = smov.u32 [#allocation2]
+  Length to end: 1, %s13 = sshll.u32 %s5, 4
+
+New basic block in region: region24 {members=7 hlo=fusion parent=2}
+  Length to end: 202, %40 = dma.done (%p57), %s123, 32
+  Length to end: 195, %v524 = vld [vmem:[%s1 + $0xe0] sm:$0xff]
+  Length to end: 1, %303 = vst [vmem:[#allocation7] sm:$0xff]
+"""
+SCHEDULE = """\
+Schedule analysis:
+\ttotal scheduled bundles:    84
+\tempty scheduled bundles:    2
+\tnon empty scheduled bundles: 82
+\t  80.00 scheduled bundles (97.56%): %fusion.1 = f32[64] fusion(%x.1), kind=kOutput, metadata={op_name="jit(f)/dot" stack_frame_id=1}
+\t   2.00 scheduled bundles ( 2.44%): <no hlo>
+\t[opcode]      84 scheduled bundles (100.00%): fusion               (1 instances,  84.00 avg)
+"""  # noqa: E501 - as libtpu prints it
+
+
+def test_slots_taken_are_counted_by_unit() -> None:
+    found = parse_utilization(COUNTED)
+    assert found.slots == {"MATMUL": 4, "VALU": 2, "VLOAD": 3, "VLOAD:FILL": 3}
+    assert found.used == {"MATMUL": 10, "VALU": 4, "VLOAD": 3, "VLOAD:FILL": 1}
+    assert found.shares == pytest.approx({"MATMUL": 10 / 16, "VALU": 0.5, "VLOAD": 0.25, "VLOAD:FILL": 1 / 12})
+    assert found.busiest == "MATMUL"
+
+
+def test_a_unit_is_followed_through_a_kernel_in_parts_of_like_length() -> None:
+    found = parse_utilization(COUNTED)
+    assert found.follow("MATMUL", 2) == (0.5, 0.75)
+    assert found.follow("MATMUL", 100) == (0, 1, 1, 0.5)
+
+
+def test_nothing_is_counted_of_nothing() -> None:
+    found = parse_utilization("")
+    assert (found, found.busiest, dict(found.used)) == (Utilization({}, ()), "", {})
+
+
+def test_each_step_of_a_chain_takes_until_the_next_one_begins() -> None:
+    short, long = parse_chains(CHAINS)
+    assert (short.region, short.cycles, long.region, long.cycles) == ("region2", 3, "region24", 202)
+    assert [(step.operation, step.left, step.cycles) for step in long.steps] == [
+        ("dma.done", 202, 7),
+        ("vld", 195, 194),
+        ("vst", 1, 1),
+    ]
+    assert [step.mnemonic.unit.key for step in long.steps if step.mnemonic] == ["sync", "load", "store"]
+
+
+def test_a_schedule_names_what_its_bundles_are_of() -> None:
+    found = parse_schedule(SCHEDULE)
+    assert (found.bundles, found.empty, found.op_names) == (84, 2, {"fusion.1": "jit(f)/dot"})
+    assert parse_schedule("").bundles == 0
+
+
+def test_each_generation_counts_units_that_are_known(generations: Captures) -> None:
+    for found in generations.values():
+        for kernel in read_below(found):
+            assert {*kernel.utilization.slots} <= {*UNITS, *PARTS}
+            assert all(0 <= share <= 1 for share in kernel.utilization.shares.values())
