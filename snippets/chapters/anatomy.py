@@ -68,12 +68,12 @@ def annotate_instruction(line: str) -> str:
     Raises:
         HloSyntaxError: The line holds no instruction.
     """
-    return _figure(split_line(line), "An instruction and its parts")
+    return draw_parts(split_line(line), "An instruction and its parts")
 
 
 def annotate_shape(shape: Shape) -> str:
     """Return the shape of an array as an annotated figure, HTML."""
-    return _figure(split_shape(shape), "A shape and its parts")
+    return draw_parts(split_shape(shape), "A shape and its parts")
 
 
 def split_line(line: str) -> tuple[Part, ...]:
@@ -153,18 +153,30 @@ def _join(text: str, parts: Sequence[Part] | Iterator[Part]) -> Iterator[Part]:
         yield Part(text[position:])
 
 
-def _figure(parts: Sequence[Part], label: str) -> str:
-    named = [part for part in parts if part.name]
+def draw_parts(parts: Sequence[Part], label: str) -> str:
+    """Return a line as an annotated figure, HTML: its parts numbered, and named in a list under it.
+
+    Parts of the same name and meaning have one number, and one entry of the list.
+
+    Args:
+        parts: The parts, what stands between them included.
+        label: What the line is, plain text, for those who cannot see it.
+    """
+    named: dict[tuple[str, str], Part] = {}
+    for part in parts:
+        if part.name:
+            named.setdefault((part.name, part.meaning), part)
+    numbers = {key: number for number, key in enumerate(named, start=1)}
     pieces = []
     for part in parts:
         if not part.name:
             pieces.append(html.escape(part.text))
             continue
         text = part.text if len(part.text) <= LONGEST else part.text[:LONGEST] + "…"
-        number = named.index(part) + 1
+        number = numbers[part.name, part.meaning]
         pieces.append(f'<span class="{part.role}">{html.escape(text)}<sup>{number}</sup></span>')
     items = []
-    for part in named:
+    for part in named.values():
         length = f" ({len(part.text):,} characters)" if len(part.text) > LONGEST else ""
         meaning = html.escape(part.meaning) + length
         items.append(f'<li class="{part.role}"><b>{html.escape(part.name)}</b> {meaning}</li>')

@@ -290,5 +290,8 @@ def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
         yield "shared memory", f"{format_bytes(row.shared_bytes)} a block"
     if row.registers is not None:
         yield "registers", f"{row.registers} a thread, {format_bytes(row.spilled_bytes or 0)} spilled"
+    if row.occupancy is not None:
+        bound = f", bound by {' and '.join(row.bound_by)}" if row.occupancy < 1 else ""
+        yield "occupancy", f"{row.occupancy:.0%} of a multiprocessor's warps{bound}"
     if row.symbol and row.symbol != row.name:
         yield "in the code", row.symbol

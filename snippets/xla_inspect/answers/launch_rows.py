@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
@@ -9,13 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HOST_CALL, SourceLine, calls_host, find_lines, is_fusion
+from xla_inspect.analysis.machine import find_occupancy, read_limits
 from xla_inspect.hlo import IDLE
 from xla_inspect.report import MEMORY, model_launches
+from xla_inspect.targets import find_entry, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.captured import Capture
+    from xla_inspect.analysis.machine import Occupancy
+    from xla_inspect.captured import Capture, Thunk
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.report import Launched
 
@@ -70,6 +74,9 @@ class LaunchRow:
         symbol: What the kernel is called in the code, on a GPU.
         registers: Registers of a thread, or None where that is not known.
         spilled_bytes: Bytes that a thread writes and reads for want of registers, or None likewise.
+        occupancy: Warps of it that a multiprocessor can hold, as a share of those that it has room for, or None
+            likewise.
+        bound_by: What it holds no more for, such as `registers`.
         callback: `host callback` where it runs Python on the host, else an empty string.
         code: The languages in which its code is at hand, such as `ptx`.
     """
@@ -98,6 +105,8 @@ class LaunchRow:
     symbol: str
     registers: int | None
     spilled_bytes: int | None
+    occupancy: float | None
+    bound_by: tuple[str, ...]
     callback: str
     code: tuple[str, ...]
 
@@ -202,6 +211,7 @@ def _describe(
     symbol = thunk.symbol if thunk else ""
     counted = registers.get(symbol)
     shared = thunk.shared_memory if thunk else None
+    occupancy = _find_occupancy(capture, thunk, counted) if thunk and counted else None
     return LaunchRow(
         name=launch.name,
         role=launch.role or "",
@@ -230,6 +240,20 @@ def _describe(
         symbol=symbol,
         registers=counted[0] if counted else None,
         spilled_bytes=counted[1] if counted else None,
+        occupancy=occupancy.share if occupancy else None,
+        bound_by=occupancy.bound_by if occupancy else (),
         callback=HOST_CALL if calls_host(launch.instruction) else "",
         code=tuple(dict.fromkeys(languages.get(fit_symbol(symbol or launch.name), ()))),
+    )
+
+
+def _find_occupancy(capture: Capture, thunk: Thunk, counted: tuple[int, int, int]) -> Occupancy | None:
+    if not thunk.threads or find_entry(capture.target).is_local:
+        return None
+    registers, _, declared = counted
+    return find_occupancy(
+        read_limits(read_spec(capture.target)),
+        threads=math.prod(thunk.threads),
+        registers=registers,
+        shared=declared + (thunk.shared_memory or 0),
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches
+from xla_inspect.answers import explain_code, write_json
 from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
@@ -27,6 +28,9 @@ NVDISASM = "nvidia-cuda-nvdisasm"
 """What turns a GPU's machine code into SASS."""
 
 
+SUMMARIZED = frozenset({"cpu", "gpu"})
+"""Kinds of targets of whose code a summary stands above the listings."""
+
 LEFT_OUT = ("dense_resource<__elided__>", "constant({...})")
 """What stands in a text in the place of a large literal: in StableHLO, and in HLO."""
 
@@ -37,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("its form")
     how.add_argument("--stage", choices=STAGES, default="after", help="default: %(default)s")
     how.add_argument("--kernel", metavar="NAME", default="", help="of the stage code, that of this kernel alone")
+    how.add_argument("--json", action="store_true", help="of the stage code: what the code takes and does, as JSON")
     how.add_argument("-o", "--output", metavar="FILE", type=Path, help="write it there (default: print it)")
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
@@ -53,16 +58,20 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     subject = question.read_subject(question.read_request(options), options.load_limit)
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
-    gap = explain_gap(target) if options.stage == "code" else ""
-    if options.stage == "code" and find(target).kind == "tpu":
-        compiled, gap = _capture_below(subject, target)
-    else:
-        compiled = subject.capture(target, passes=options.stage == "passes")
+    kind, is_code = find(target).kind, options.stage == "code"
+    if options.json and not (is_code and kind in SUMMARIZED):
+        message = "--json is of the stage code of a CPU or GPU; a whole capture as JSON is the stage capture"
+        raise InspectError(message)
+    compiled, gap = _capture(subject, target, options.stage)
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
-    if options.stage == "code" and not gap and not compiled.error:
+    if is_code and not gap and not compiled.error:
         compiled = replace(compiled, code=compiled.code + disassemble(compiled))
     text = STAGES[options.stage](compiled) + "\n"
+    if is_code and kind in SUMMARIZED:
+        named = compiled.retold(program=subject.name)
+        told = explain_code(named, question.retype(options, target), kernel=options.kernel, gap=gap)
+        text = f"{write_json(told)}\n" if options.json else f"{told}\n\n{text}"
     if options.output:
         question.write_file(options.output, text)
     else:
@@ -88,6 +97,17 @@ def _capture_below(subject: Subject, target: str) -> tuple[Capture, str]:
     except InspectError as error:
         compiled, gap = subject.capture(target), str(error)
     return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
+
+
+def _capture(subject: Subject, target: str, stage: str) -> tuple[Capture, str]:
+    """Return a capture that holds a stage, and what of it cannot be had here and what to do about it."""
+    if stage != "code":
+        return subject.capture(target, passes=stage == "passes"), ""
+    kind = find(target).kind
+    if kind == "tpu":
+        return _capture_below(subject, target)
+    # Of the CPU's code LLVM tells which loops it made vectors of, and why not of others.
+    return subject.capture(target, reasons=kind == "cpu" and not subject.saved), explain_gap(target)
 
 
 def _keep_kernel(compiled: Capture, name: str) -> Capture:

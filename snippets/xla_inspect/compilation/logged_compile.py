@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private
 from xla_inspect.captured import read_log, write_log
-from xla_inspect.compilation import capture_cache, log_lines
+from xla_inspect.compilation import capture_cache, log_lines, vector_remarks
+from xla_inspect.compilation.logged_process import ONE_THREAD
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def overheard(
         "log of": capture_cache.make_key(lowered, target, options),
         "levels": dict(LEVELS),
         "TPU levels": dict(TPU_LEVELS),
+        "remarks": dict(vector_remarks.SPEAKING),
     }
     with ThreadPoolExecutor(1) as pool:
 
@@ -158,20 +160,42 @@ def collect_log(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
     Raises:
         InspectError: The compiler ended its process; with what it said last.
     """
-    return log_lines.read_log(_process().compile(call, target), frozenset(LEVELS))
+    with ThreadPoolExecutor(1) as beside:
+        remarks = beside.submit(collect_remarks, call, target)
+        said = log_lines.read_log(_process().compile(call, target), frozenset(LEVELS))
+        return said + remarks.result()
+
+
+def collect_remarks(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
+    """Return what LLVM says of the loops of a CPU's kernels; nothing of other targets.
+
+    LLVM prints a remark piece by piece, so only a process with one thread prints whole ones, and those
+    of a kernel together. Where a process cannot be held to one processor, as on macOS and Windows, there are none.
+
+    Args:
+        call: What the compiler is asked for.
+        target: The short name of the target.
+
+    Raises:
+        InspectError: As in `collect_log`.
+    """
+    if target.partition(":")[0] != "cpu" or not hasattr(os, "sched_setaffinity"):
+        return ()
+    return vector_remarks.read_remarks(_remarking_process().compile(vector_remarks.ask_remarks(call), target))
 
 
 class LoggedProcess:
     """A process whose compilers write their verbose logs; it lives as long as this one, and compiles one at a time."""
 
-    def __init__(self, variables: Mapping[str, str], work: str = "logged its reasons") -> None:
+    def __init__(self, variables: Mapping[str, str], *words: str, work: str = "logged its reasons") -> None:
         """Remember what the process finds in its environment besides this one's; it starts with the first compile.
 
         Args:
             variables: What it finds.
+            *words: What stands on its command line.
             work: What the compiler does there, for the message where it fails.
         """
-        self._variables, self._work = variables, work
+        self._variables, self._words, self._work = variables, words, work
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._number = 0
@@ -217,8 +241,8 @@ class LoggedProcess:
         package = str(Path(__file__).parents[2])
         inherited = os.environ.copy()
         paths = os.pathsep.join(filter(None, (package, inherited.get("PYTHONPATH", ""))))
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "xla_inspect.compilation.logged_process"],
+        process = subprocess.Popen(  # noqa: S603 - this package itself
+            [sys.executable, "-P", "-m", "xla_inspect.compilation.logged_process", *self._words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -254,6 +278,11 @@ def _read_until(process: subprocess.Popen[bytes], mark: bytes) -> tuple[str, boo
 @cache
 def _process() -> LoggedProcess:
     return LoggedProcess(list_variables(LEVELS, TPU_LEVELS))
+
+
+@cache
+def _remarking_process() -> LoggedProcess:
+    return LoggedProcess({}, ONE_THREAD, work="told which loops it vectorized")
 
 
 def list_variables(levels: Mapping[str, int], on_tpu: Mapping[str, int] | None = None) -> dict[str, str]:

@@ -12,9 +12,14 @@ import json
 import os
 import sys
 
+ONE_THREAD = "--one-thread"
+"""The word on the command line that holds the process to one processor, so that the compiler starts one thread."""
+
 
 def main() -> None:
     """Answer requests until there are no more."""
+    if ONE_THREAD in sys.argv:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     # The compilers may print too: what they print is log.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 ARCHITECTURE = re.compile(r"^\.target (sm_\w+)", re.MULTILINE)
+PREFIX = re.compile(r"^ptxas info\s*:")
 
 
 def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tuple[Code, ...]:
@@ -69,10 +70,20 @@ def _assemble(code: Code, ptxas: Path, nvdisasm: Path) -> str:
         with tempfile.TemporaryDirectory(prefix="xla_inspect_") as folder:
             source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
             source.write_text(code.text, encoding="utf-8")
-            run_tool(ptxas, f"--gpu-name={match[1] if match else ''}", f"--output-file={binary}", str(source))
-            return run_tool(nvdisasm, "--print-code", str(binary))
+            name = f"--gpu-name={match[1] if match else ''}"
+            said = run_tool(ptxas, "--verbose", name, f"--output-file={binary}", str(source))
+            return quote(said) + run_tool(nvdisasm, "--print-code", str(binary))
 
     return capture_cache.recall_text({"ptx": code.text, "tools": tools}, make)
+
+
+def quote(said: str) -> str:
+    """Return what the assembler says of a kernel as comments above its code, without the time that it took.
+
+    It says there what the code itself does not: registers, spills, stack and shared memory.
+    """
+    lines = [PREFIX.sub("", line).strip() for line in said.splitlines()]
+    return "".join(f"// ptxas: {line}\n" for line in lines if line and not line.startswith("Compile time"))
 
 
 def run_tool(tool: Path, *arguments: str) -> str:

@@ -109,7 +109,14 @@ class Subject:
         return targets.place(target, self.call.devices)
 
     def capture(
-        self, target: str, *, passes: bool = False, timed: bool = False, machine: bool = False, **settings: Any
+        self,
+        target: str,
+        *,
+        passes: bool = False,
+        timed: bool = False,
+        reasons: bool = False,
+        machine: bool = False,
+        **settings: Any,
     ) -> Capture:
         """Return the capture for a target; where the compiler gives up, what it left until then, with `error`.
 
@@ -117,6 +124,7 @@ class Subject:
             target: A short name, see `name_target`.
             passes: Whether it has to hold the module after each pass.
             timed: Whether it has to tell which passes ran, and how long each took.
+            reasons: Whether it has to hold what the compiler says of its reasons.
             machine: Whether it has to hold a TPU's programs below HLO, or the machine code of a GPU's kernels.
             **settings: Options of `capture` in the place of the call's own.
 
@@ -124,10 +132,11 @@ class Subject:
             TargetUnavailableError: This machine cannot compile for the target.
             InspectError: No such target; or arguments, mesh and target do not go together.
         """
-        made = self._capture(target, settings, passes=passes, timed=timed, machine=machine)
+        asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine}
+        made = self._capture(target, settings, asked)
         return made if self.is_timed else made.retold(times=Times())
 
-    def _capture(self, target: str, settings: dict[str, Any], *, passes: bool, timed: bool, machine: bool) -> Capture:
+    def _capture(self, target: str, settings: dict[str, Any], asked: Mapping[str, bool]) -> Capture:
         if self.call is None:
             if target in self.saved and not settings:
                 return self.saved[target]
@@ -136,7 +145,7 @@ class Subject:
         named = self.name_target(target)
         options = {**self.options, **settings.pop("options", {})} or None
         try:
-            return begin(self.program(**settings), named, options, passes=passes, timed=timed, machine=machine)()
+            return begin(self.program(**settings), named, options, **asked)()
         except RuntimeError as error:
             left: Capture | None = getattr(error, "capture", None)
             if left is None:

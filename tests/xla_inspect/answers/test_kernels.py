@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 from scanned import EXAMPLE, scanned
@@ -85,6 +86,7 @@ def test_registers_are_told_of_one_kernel_where_they_are_known_and_why_where_not
     told = tell(rank_launches(made, names=(thunk.name,), registers={thunk.symbol: (38, 16, 1024)}))
     assert "registers      38 a thread, 16 B spilled" in told
     assert "shared memory  1 KiB a block" in told
+    assert re.search(r"occupancy +\d+% of a multiprocessor's warps", told)
     assert "Registers are not known" in tell(rank_launches(made, registers="Registers are not known here."))
 
 

@@ -15,6 +15,7 @@ type Topic = Literal[
     "rematerialization",
     "memory",
     "sharding",
+    "vectorization",
 ]
 
 TOPICS: tuple[Topic, ...] = get_args(Topic.__value__)

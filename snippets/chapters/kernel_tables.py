@@ -1,0 +1,134 @@
+"""Tables of what kernels take of the hardware: registers and occupancy on a GPU, vectors and loops on the CPU."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers import KernelListing, describe_kernels
+from xla_inspect.report import format_bytes, markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.captured import Capture
+
+
+def table_kernels(capture: Capture) -> str:
+    """Return a row for each kernel of a GPU as HTML: what it takes, and how full it can make a multiprocessor.
+
+    Args:
+        capture: One with its machine code.
+    """
+    header = ("kernel", "line", "registers", "spilled", "shared memory", "threads", "blocks", "occupancy", "bound by")
+    rows = [
+        (
+            _code(kernel.name),
+            _code(kernel.where),
+            f"{kernel.resources.registers}",
+            _bytes(kernel.resources.spilled),
+            _bytes(kernel.shared),
+            f"{kernel.block:,}",
+            f"{kernel.grid or 0:,}",
+            f"{kernel.occupancy.share:.0%}",
+            ", ".join(kernel.occupancy.bound_by),
+        )
+        for kernel in describe_kernels(capture)
+        if kernel.resources and kernel.occupancy
+    ]
+    return markdown.cards(header, rows)
+
+
+def table_occupancy(programs: Mapping[str, Capture]) -> str:
+    """Return a row for each program on a GPU as HTML: its kernels, their registers, and the least of their occupancy.
+
+    Args:
+        programs: What a program is called, to its capture with the machine code.
+    """
+    header = ("program", "kernels", "registers", "spilling", "shared memory at most", "least occupancy", "bound by")
+    rows = []
+    for label, capture in programs.items():
+        kernels = [kernel for kernel in describe_kernels(capture) if kernel.resources and kernel.occupancy]
+        if not kernels:
+            continue
+        counts = [kernel.resources.registers for kernel in kernels if kernel.resources]
+        least = min(kernels, key=_share)
+        rows.append(
+            (
+                html.escape(label),
+                f"{len(kernels)}",
+                f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}",
+                f"{sum(bool(kernel.resources and kernel.resources.spilled) for kernel in kernels)}",
+                _bytes(max(kernel.shared for kernel in kernels)),
+                f"{_share(least):.0%}",
+                ", ".join(least.occupancy.bound_by) if least.occupancy and _share(least) < 1 else "",
+            )
+        )
+    return markdown.cards(header, rows)
+
+
+def table_vectors(programs: Mapping[str, Capture]) -> str:
+    """Return a row for each program on the CPU as HTML: its kernels, their vectors, and their innermost loops.
+
+    Args:
+        programs: What a program is called, to its capture.
+    """
+    header = ("program", "kernels", "vectors of", "innermost loops", "on vectors", "spill")
+    rows = []
+    for label, capture in programs.items():
+        kernels = describe_kernels(capture)
+        if not kernels:
+            continue
+        widths = Counter(kernel.width for kernel in kernels)
+        inner = [loop for kernel in kernels for loop in kernel.innermost]
+        rows.append(
+            (
+                html.escape(label),
+                f"{len(kernels)}",
+                ", ".join(
+                    f"{width} bits in {number}" if width else f"none in {number}"
+                    for width, number in sorted(widths.items())
+                ),
+                f"{len(inner)}",
+                f"{sum(loop.is_vectorized for loop in inner)}",
+                f"{sum(map(is_spilling, kernels))}",
+            )
+        )
+    return markdown.cards(header, rows)
+
+
+def count_kernels(programs: Mapping[str, Capture]) -> Counter[str]:
+    """Return how many kernels each resource binds first, `nothing` where a multiprocessor can be full.
+
+    Args:
+        programs: What a program is called, to its capture with the machine code.
+    """
+    return Counter(
+        kernel.occupancy.bound_by[0] if kernel.occupancy.share < 1 else "nothing"
+        for capture in programs.values()
+        for kernel in describe_kernels(capture)
+        if kernel.occupancy
+    )
+
+
+def is_spilling(kernel: KernelListing) -> bool:
+    """Return whether LLVM says of a CPU's kernel that it keeps values on the stack for want of registers."""
+    return any(" spills " in f" {remark} " and "in function" in remark for remark in kernel.remarks)
+
+
+def list_longest(kernels: Sequence[KernelListing], number: int) -> list[KernelListing]:
+    """Return the kernels with the most instructions, the longest first."""
+    return sorted(kernels, key=lambda kernel: kernel.weight, reverse=True)[:number]
+
+
+def _share(kernel: KernelListing) -> float:
+    return kernel.occupancy.share if kernel.occupancy else 1.0
+
+
+def _bytes(number: int) -> str:
+    return format_bytes(number) if number else "none"
+
+
+def _code(text: str) -> str:
+    return f"<code>{html.escape(text)}</code>" if text else ""

@@ -1,0 +1,136 @@
+"""The blocks of a function in LLVM IR, which follows which, and the loops that they make."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ENTRY = "entry"
+"""What the first block of a function is called here: in the text its label is a number, or not there."""
+
+_DEFINE = re.compile(r'^define [^@]*@(?:"(?P<quoted>[^"]+)"|(?P<plain>[-\w.$]+))\(')
+_LABEL = re.compile(r'^(?:"(?P<quoted>[^"]+)"|(?P<plain>[-\w.$]+)):')
+_FOLLOWER = re.compile(r'label %(?:"([^"]+)"|([-\w.$]+))')
+_TERMINATOR = re.compile(r"^  (?:%\S+ = )?(?:tail )?(?:br|switch|indirectbr|invoke|callbr)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function in LLVM IR.
+
+    Attributes:
+        name: Its name.
+        blocks: Label to the lines of the block, in the order of the text.
+        followers: Label to the labels of the blocks that may follow.
+    """
+
+    name: str
+    blocks: Mapping[str, tuple[str, ...]]
+    followers: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """Blocks that run again and again: a natural loop.
+
+    Attributes:
+        header: The block that it is entered by.
+        latches: The blocks that jump back to it.
+        blocks: All of its blocks, those of loops inside it among them.
+    """
+
+    header: str
+    latches: tuple[str, ...]
+    blocks: frozenset[str]
+
+
+def list_functions(text: str) -> Iterator[Function]:
+    """Yield the functions that a module in LLVM IR defines."""
+    name = ""
+    body: list[str] = []
+    for line in text.splitlines():
+        if found := _DEFINE.match(line):
+            name, body = found["quoted"] or found["plain"], []
+        elif name and line == "}":
+            yield _read_function(name, body)
+            name = ""
+        elif name:
+            body.append(line)
+
+
+def _read_function(name: str, body: list[str]) -> Function:
+    blocks: dict[str, list[str]] = {}
+    label = ENTRY
+    for number, line in enumerate(body):
+        if found := _LABEL.match(line):
+            # The first block may carry its label, or have none.
+            label = ENTRY if number == 0 else found["quoted"] or found["plain"]
+        elif line.strip():
+            blocks.setdefault(label, []).append(line)
+    followers: dict[str, tuple[str, ...]] = {}
+    for each, lines in blocks.items():
+        at = next((number for number, line in enumerate(lines) if _TERMINATOR.match(line)), len(lines))
+        rest = "\n".join(lines[at:])
+        followers[each] = tuple(dict.fromkeys(quoted or plain for quoted, plain in _FOLLOWER.findall(rest)))
+    return Function(name, {each: tuple(lines) for each, lines in blocks.items()}, followers)
+
+
+def find_cycles(function: Function) -> tuple[Cycle, ...]:
+    """Return the loops of a function, each outer one before those inside it.
+
+    A jump back is one to a block that every way to the jump leads through.
+    """
+    dominators = _find_dominators(function)
+    before: dict[str, list[str]] = {label: [] for label in function.blocks}
+    backs: dict[str, list[str]] = {}
+    for label in dominators:
+        for follower in function.followers[label]:
+            if follower in before:
+                before[follower].append(label)
+                if follower in dominators[label]:
+                    backs.setdefault(follower, []).append(label)
+    cycles = []
+    for header, latches in backs.items():
+        held, waiting = {header}, [*latches]
+        while waiting:
+            label = waiting.pop()
+            if label not in held:
+                held.add(label)
+                waiting += before[label]
+        cycles.append(Cycle(header, tuple(latches), frozenset(held)))
+    order = {label: number for number, label in enumerate(function.blocks)}
+    return tuple(sorted(cycles, key=lambda cycle: (order[cycle.header], -len(cycle.blocks))))
+
+
+def _find_dominators(function: Function) -> dict[str, set[str]]:
+    """Return for each block that can be reached those that every way to it leads through, itself among them."""
+    order, waiting, seen = [], [(ENTRY, iter(function.followers.get(ENTRY, ())))], {ENTRY}
+    while waiting:
+        label, followers = waiting[-1]
+        follower = next((each for each in followers if each not in seen and each in function.blocks), None)
+        if follower is None:
+            order.append(label)
+            waiting.pop()
+        else:
+            seen.add(follower)
+            waiting.append((follower, iter(function.followers[follower])))
+    order.reverse()
+    before: dict[str, list[str]] = {label: [] for label in order}
+    for label in order:
+        for follower in function.followers[label]:
+            if follower in before:
+                before[follower].append(label)
+    dominators = {label: {*order} for label in order}
+    dominators[ENTRY] = {ENTRY}
+    changed = True
+    while changed:
+        changed = False
+        for label in order[1:]:
+            found = set.intersection(*(dominators[each] for each in before[label])) | {label}
+            if found != dominators[label]:
+                dominators[label], changed = found, True
+    return dominators

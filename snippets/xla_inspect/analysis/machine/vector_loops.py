@@ -1,0 +1,180 @@
+"""The loops of a CPU's kernel in optimized LLVM IR: which work on vectors, how wide, how often they run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.machine.block_graph import Cycle, Function, find_cycles, list_functions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "ptr": 64}
+"""Bits of LLVM's types that are no integers."""
+
+_VECTOR = re.compile(r"<(\d+) x (half|bfloat|float|double|i(?!1>)\d+)>")
+_CALL = re.compile(r'call (?:[^@()]|\([^()]*\))*@(?:"(?P<quoted>[^"]+)"|(?P<plain>[-\w.$]+))\(')
+_LOOP_NODE = re.compile(r"!llvm\.loop !(\d+)")
+_NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
+_NOTE = re.compile(r'!"(llvm\.loop\.[\w.]+)"')
+_HELD = re.compile(r"!(\d+)")
+_BRANCH = re.compile(r"^  br i1 %(?P<condition>[-\w.]+),")
+_COMPARE = re.compile(r"= icmp (?:samesign )?(?P<how>\w+) i\d+ %(?P<value>[-\w.]+), (?P<bound>-?\d+)$")
+_STEP = re.compile(r"= (?:add|or)(?: nuw| nsw| disjoint)* i\d+ %(?P<value>[-\w.]+), (?P<step>-?\d+)$")
+_START = re.compile(r"= phi i\d+ .*\[ (?P<start>-?\d+), ")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorLoop:
+    """A loop of a kernel.
+
+    Attributes:
+        function: The function that it is in.
+        header: The label of its first block.
+        depth: How many loops it is inside of, itself among them.
+        is_innermost: Whether no loop is inside it.
+        turns: How often it runs each time, or None where the code does not say.
+        instructions: How many instructions it has, without those of loops inside it.
+        vectors: Type of a vector, such as `<8 x float>`, to how many instructions of it have one, likewise.
+        calls: Functions that it calls, without LLVM's own, likewise.
+        notes: What LLVM noted of it, such as `llvm.loop.isvectorized`.
+    """
+
+    function: str
+    header: str
+    depth: int
+    is_innermost: bool
+    turns: int | None
+    instructions: int
+    vectors: Mapping[str, int]
+    calls: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Bits of the vector type that most of its instructions have, 0 where none has one."""
+        return measure_width(self.vectors)
+
+    @property
+    def is_vectorized(self) -> bool:
+        """Whether its instructions work on vectors."""
+        return bool(self.vectors)
+
+
+def list_loops(text: str) -> tuple[VectorLoop, ...]:
+    """Return the loops of a kernel, each outer one before those inside it.
+
+    Args:
+        text: Its module in optimized LLVM IR.
+    """
+    notes = _read_notes(text)
+    return tuple(loop for function in list_functions(text) for loop in _list_loops(function, notes))
+
+
+def list_defined(text: str) -> tuple[str, ...]:
+    """Return the names of the functions that a module in LLVM IR defines."""
+    return tuple(function.name for function in list_functions(text))
+
+
+def count_vectors(text: str) -> dict[str, int]:
+    """Return types of vectors to how many instructions have them, in loops and outside, the most first.
+
+    Args:
+        text: A module in LLVM IR.
+    """
+    lines = (line for function in list_functions(text) for block in function.blocks.values() for line in block)
+    return _count_types(lines)
+
+
+def measure_width(vectors: Mapping[str, int]) -> int:
+    """Return the bits of the type of vector that most instructions have, of several the widest; 0 of none."""
+    most = max(vectors.values(), default=0)
+    return max((measure_type(name) for name, number in vectors.items() if number == most), default=0)
+
+
+def measure_type(name: str) -> int:
+    """Return the bits of a vector of LLVM IR, such as `<8 x float>`."""
+    lanes, _, element = name.strip("<>").partition(" x ")
+    return int(lanes) * (BITS.get(element) or int(element.removeprefix("i")))
+
+
+def _list_loops(function: Function, notes: Mapping[str, tuple[str, ...]]) -> Iterator[VectorLoop]:
+    cycles = find_cycles(function)
+    for cycle in cycles:
+        inner = [other for other in cycles if other is not cycle and other.header in cycle.blocks]
+        inside = frozenset().union(*(other.blocks for other in inner)) if inner else frozenset[str]()
+        lines = [line for label, block in function.blocks.items() if label in cycle.blocks - inside for line in block]
+        calls = (found["quoted"] or found["plain"] for line in lines if (found := _CALL.search(line)))
+        noted = [
+            note
+            for latch in cycle.latches
+            if (found := _LOOP_NODE.search(function.blocks[latch][-1]))
+            for note in notes.get(found[1], ())
+        ]
+        yield VectorLoop(
+            function=function.name,
+            header=cycle.header,
+            depth=sum(cycle.header in other.blocks for other in cycles),
+            is_innermost=not inner,
+            turns=_count_turns(function, cycle),
+            instructions=len(lines),
+            vectors=_count_types(lines),
+            calls=tuple(dict.fromkeys(name for name in calls if not name.startswith("llvm."))),
+            notes=tuple(noted),
+        )
+
+
+def _count_types(lines: Iterable[str]) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for line in lines:
+        for lanes, element in set(_VECTOR.findall(line)):
+            counted[f"<{lanes} x {element}>"] += 1
+    return dict(counted.most_common())
+
+
+def _read_notes(text: str) -> dict[str, tuple[str, ...]]:
+    """Return what LLVM noted of loops, by the number of their node."""
+    nodes = dict(_NODE.findall(text))
+
+    def list_notes(inside: str, number: str) -> Iterator[str]:
+        for held in _HELD.findall(inside):
+            if held != number:
+                yield from _NOTE.findall(nodes.get(held, ""))
+
+    return {number: tuple(list_notes(inside, number)) for number, inside in nodes.items()}
+
+
+def _count_turns(function: Function, cycle: Cycle) -> int | None:
+    """Return how often a loop runs, where it counts by a constant from a constant to a constant in its last block."""
+    if len(cycle.latches) != 1:
+        return None
+    lines = {
+        line.split()[0].lstrip("%"): line
+        for label in cycle.blocks
+        for line in function.blocks[label]
+        if line.startswith("  %")
+    }
+    branch = _BRANCH.match(function.blocks[cycle.latches[0]][-1])
+    compared = _COMPARE.search(lines.get(branch["condition"], "")) if branch else None
+    stepped = _STEP.search(lines.get(compared["value"], "")) if compared else None
+    if compared is None:
+        return None
+    # The counter is compared after its step, or before.
+    counter = stepped["value"] if stepped else compared["value"]
+    if stepped is None:
+        stepped = next(
+            (found for line in lines.values() if (found := _STEP.search(line)) and found["value"] == counter), None
+        )
+        extra = 1
+    else:
+        extra = 0
+    start = _START.search(lines.get(counter, ""))
+    if start is None or stepped is None or not int(stepped["step"]):
+        return None
+    turns, rest = divmod(int(compared["bound"]) - int(start["start"]), int(stepped["step"]))
+    if compared["how"] in {"ult", "slt"}:
+        turns, rest = turns + (rest > 0), 0
+    return turns + extra if turns + extra > 0 and not rest else None

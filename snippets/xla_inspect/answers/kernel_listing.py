@@ -1,0 +1,186 @@
+"""What there is to say of one kernel's machine code: what it takes of the hardware, and what its instructions do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.machine import (
+    Mix,
+    Occupancy,
+    Resources,
+    VectorLoop,
+    VectorUse,
+    assign_kernels,
+    count_instructions,
+    count_vectors,
+    count_widths,
+    find_occupancy,
+    list_defined,
+    list_loops,
+    measure_width,
+    read_limits,
+    read_resources,
+)
+from xla_inspect.answers.launch_rows import LaunchRow, describe_launches, fit_symbol
+from xla_inspect.targets import find_entry, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xla_inspect.analysis.machine import Limits
+    from xla_inspect.captured import Capture
+
+MACHINE = ("sass", "asm")
+"""The languages of machine code."""
+
+REMARKS = "llvm_remarks"
+"""What events of the log name as their source where LLVM speaks."""
+
+
+@dataclass(frozen=True)
+class KernelListing:
+    """One kernel, whose code the compiler generated.
+
+    Attributes:
+        name: What it is called in the code.
+        launches: The instructions that run it, by their names; several may share one.
+        where: The line of Python that it comes from, as in `model.py:12`, or an empty string where nobody knows. The
+            code itself carries no lines, so this is the line of the instruction that it was made for.
+        text: The line as it is written.
+        languages: The languages in which its code is at hand, such as `ptx`.
+        block: Threads of a block, on a GPU, or None.
+        grid: Blocks of a launch, on a GPU, or None.
+        launch_shared: Bytes of shared memory that a launch asks for, beside what the code declares; or None.
+        resources: What a GPU's kernel takes, as the assembler says; None elsewhere, or where nothing was assembled.
+        occupancy: How full it can make a multiprocessor of the GPU; None likewise.
+        mix: Its instructions by kind, or None where there is no machine code.
+        vectors: How a CPU's instructions use vector registers; None elsewhere, or without assembly.
+        ir_vectors: On a CPU, types of vectors in the optimized LLVM IR to how many of its instructions have them.
+        loops: The loops of a CPU's kernel in the optimized LLVM IR.
+        remarks: What LLVM says of its loops and registers, in its own words; empty where that was not asked for.
+    """
+
+    name: str
+    launches: tuple[str, ...]
+    where: str
+    text: str
+    languages: tuple[str, ...]
+    block: int | None
+    grid: int | None
+    launch_shared: int | None
+    resources: Resources | None
+    occupancy: Occupancy | None
+    mix: Mix | None
+    vectors: VectorUse | None
+    ir_vectors: Mapping[str, int]
+    loops: tuple[VectorLoop, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Bits of the vectors that a CPU's kernel works on, by its instructions, else by its LLVM IR; 0 of none.
+
+        Where the IR has no vectors, what instructions do with whole registers is to clear and copy them.
+        """
+        if "llvm" in self.languages and not self.ir_vectors:
+            return 0
+        return self.vectors.width if self.vectors else measure_width(self.ir_vectors)
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block, on a GPU: what the code declares and what the launch asks for."""
+        return (self.resources.shared if self.resources else 0) + (self.launch_shared or 0)
+
+    @property
+    def innermost(self) -> tuple[VectorLoop, ...]:
+        """Its loops that no loop is inside of: those that are vectorized, or not."""
+        return tuple(loop for loop in self.loops if loop.is_innermost)
+
+    @property
+    def weight(self) -> int:
+        """By what it is larger than another: its instructions."""
+        return self.mix.total if self.mix else 0
+
+
+def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
+    """Return what there is to say of each kernel whose code a capture holds, in the order in which they are launched.
+
+    Args:
+        capture: One for a GPU, with its SASS where that is wanted; or for the CPU.
+    """
+    entry = find_entry(capture.target)
+    kind = entry.kind
+    pieces: dict[str, dict[str, str]] = {}
+    for piece in capture.code:
+        pieces.setdefault(fit_symbol(piece.kernel), {})[piece.language] = piece.text
+    shared: dict[str, str] = {}
+    if kind == "cpu" and capture.after:
+        defined = {code.kernel: list_defined(code.text) for code in capture.code if code.language == "llvm"}
+        shared = assign_kernels(capture.module, defined)
+    rows: dict[str, list[LaunchRow]] = {}
+    for row in describe_launches(capture) if capture.after else ():
+        rows.setdefault(fit_symbol(row.symbol or shared.get(row.name, row.name)), []).append(row)
+    limits = read_limits(read_spec(capture.target)) if kind == "gpu" and not entry.is_local else None
+    remarks: dict[str, list[str]] = {}
+    for event in capture.log:
+        if event.source == REMARKS:
+            # The function of a whole computation is called otherwise than its module.
+            name = fit_symbol(event.module)
+            kernel = name if name in pieces else f"{name.removesuffix('_kernel')}_computation"
+            remarks.setdefault(kernel, []).append(event.text.partition(": ")[2])
+    order = [*(name for name in rows if name in pieces), *(name for name in pieces if name not in rows)]
+    return tuple(
+        _describe(name, pieces[name], rows.get(name, ()), limits, tuple(remarks.get(name, ())), on_cpu=kind == "cpu")
+        for name in order
+    )
+
+
+def _describe(  # noqa: PLR0913 - what a listing is made of
+    name: str,
+    texts: Mapping[str, str],
+    rows: Sequence[LaunchRow],
+    limits: Limits | None,
+    remarks: tuple[str, ...],
+    *,
+    on_cpu: bool,
+) -> KernelListing:
+    sass, assembly, llvm = (texts.get(language, "") for language in ("sass", "asm", "llvm"))
+    resources = read_resources(sass) if sass else None
+    first = next((row for row in rows if row.threads), rows[0] if rows else None)
+    block = _multiply(first.threads) if first else None
+    grid = _multiply(first.grid) if first else None
+    asked = first.shared_bytes if first else None
+    occupancy = None
+    if limits and resources and block:
+        occupancy = find_occupancy(
+            limits,
+            threads=block,
+            registers=resources.registers,
+            shared=resources.shared + (asked or 0),
+            barriers=resources.barriers,
+            grid=grid or 0,
+        )
+    machine = next(((language, texts[language]) for language in MACHINE if language in texts), None)
+    return KernelListing(
+        name=name,
+        launches=tuple(row.name for row in rows),
+        where=next((row.where for row in rows if row.where), ""),
+        text=next((row.text for row in rows if row.where), ""),
+        languages=tuple(texts),
+        block=block,
+        grid=grid,
+        launch_shared=asked,
+        resources=resources,
+        occupancy=occupancy,
+        mix=count_instructions(*machine) if machine else None,
+        vectors=count_widths(assembly) if assembly and on_cpu else None,
+        ir_vectors=count_vectors(llvm) if on_cpu else {},
+        loops=list_loops(llvm) if on_cpu else (),
+        remarks=remarks,
+    )
+
+
+def _multiply(sizes: tuple[int, int, int] | None) -> int | None:
+    return sizes[0] * sizes[1] * sizes[2] if sizes else None

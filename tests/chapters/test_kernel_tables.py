@@ -1,0 +1,65 @@
+"""Tables of kernels hold what their machine code takes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chapters import kernel_tables
+from programs import layer, mlp
+from xla_inspect import capture
+from xla_inspect.answers import describe_kernels
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+
+TAG = re.compile(r"<[^>]+>")
+
+
+@pytest.fixture(scope="module")
+def programs(all_targets: None) -> dict[str, Capture]:  # noqa: ARG001 - it asks for them
+    return {
+        name: capture(function, *example, target="h100", machine=True, passes=False)
+        for name, function, example in (("a <layer>", layer.layer, layer.EXAMPLE), ("MLP", mlp.mlp, mlp.EXAMPLE))
+    }
+
+
+def test_each_kernel_of_a_gpu_has_a_row_with_its_line_registers_and_occupancy(programs: dict[str, Capture]) -> None:
+    made = programs["MLP"]
+    shown = kernel_tables.table_kernels(made)
+    kernels = describe_kernels(made)
+    assert shown.count("<tr") == len(kernels) + 1
+    for kernel in kernels:
+        assert kernel.resources
+        assert kernel.occupancy
+        row = next(row for row in shown.split("<tr")[2:] if f"<code>{kernel.name}</code>" in row)
+        for text in (kernel.where, str(kernel.resources.registers), f"{kernel.occupancy.share:.0%}"):
+            assert text in TAG.sub(" ", row)
+
+
+def test_a_program_has_the_least_occupancy_of_its_kernels(programs: dict[str, Capture]) -> None:
+    shown = kernel_tables.table_occupancy(programs)
+    assert "a &lt;layer&gt;" in shown
+    for name, made in programs.items():
+        least = min(kernel.occupancy.share for kernel in describe_kernels(made) if kernel.occupancy)
+        row = next(row for row in shown.split("<tr")[2:] if name.partition("<")[0].strip() in row)
+        assert f"{least:.0%}" in row
+    assert sum(kernel_tables.count_kernels(programs).values()) == sum(
+        len(describe_kernels(made)) for made in programs.values()
+    )
+
+
+def test_the_cpus_kernels_are_told_by_the_width_of_their_vectors() -> None:
+    made = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False, reasons=True)
+    shown = kernel_tables.table_vectors({"layer": made})
+    (kernel,) = describe_kernels(made)
+    assert f"{kernel.width} bits in 1" in shown
+    assert kernel_tables.is_spilling(kernel) == bool(kernel.vectors and kernel.vectors.on_stack)
+
+
+def test_the_longest_kernels_come_first(programs: dict[str, Capture]) -> None:
+    kernels = describe_kernels(programs["MLP"])
+    weights = [kernel.weight for kernel in kernel_tables.list_longest(kernels, 2)]
+    assert weights == sorted((kernel.weight for kernel in kernels), reverse=True)[:2]
