@@ -1,6 +1,7 @@
 """Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
+from xla_inspect.analysis.attempts import Attempt, Attempts
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.collectives import Collective, is_cut_anew, list_collectives, name_kind
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
@@ -16,7 +17,9 @@ from xla_inspect.analysis.fusions import (
     list_fusions,
     list_opcodes,
 )
+from xla_inspect.analysis.histories import Histories, Step, origin_key
 from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
+from xla_inspect.analysis.kernel_parts import KernelParts
 from xla_inspect.analysis.launch_sources import list_origins
 from xla_inspect.analysis.launches import HOST_CALL, Launch, Role, calls_host, find_role, list_kernels, list_launches
 from xla_inspect.analysis.memory_plan import (
@@ -60,6 +63,8 @@ __all__ = [
     "MAIN",
     "MOVING",
     "Allocation",
+    "Attempt",
+    "Attempts",
     "Collective",
     "Compilation",
     "Count",
@@ -70,7 +75,9 @@ __all__ = [
     "Fusion",
     "FusionLog",
     "Held",
+    "Histories",
     "JaxprStep",
+    "KernelParts",
     "Launch",
     "Leaf",
     "Mesh",
@@ -83,6 +90,7 @@ __all__ = [
     "ScriptRun",
     "Signature",
     "SourceLine",
+    "Step",
     "Value",
     "Work",
     "calls_host",
@@ -124,6 +132,7 @@ __all__ = [
     "name_alike",
     "name_kind",
     "name_part",
+    "origin_key",
     "parse_buffers",
     "parse_live_ranges",
     "parse_log",

@@ -4,6 +4,7 @@ from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
+from xla_inspect.answers.effects import find_effect
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
@@ -11,11 +12,14 @@ from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
+from xla_inspect.answers.open_questions import list_open_questions
 from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, summarize
 from xla_inspect.answers.text import print_answer
+from xla_inspect.answers.why import OpenQuestions, Why, WhyTrial
+from xla_inspect.answers.why_finding import WhyFinder, explain_why
 
 __all__ = [
     "USUAL_ROWS",
@@ -29,16 +33,23 @@ __all__ = [
     "MemoryTrial",
     "MemoryUse",
     "Names",
+    "OpenQuestions",
     "Summary",
     "TargetCheck",
     "Trouble",
+    "Why",
+    "WhyFinder",
+    "WhyTrial",
     "compare_captures",
     "describe_json",
     "explain_memory",
     "explain_passes",
     "explain_recompiles",
+    "explain_why",
+    "find_effect",
     "find_exchanges",
     "join_times",
+    "list_open_questions",
     "print_answer",
     "rank_launches",
     "summarize",

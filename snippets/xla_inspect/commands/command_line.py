@@ -20,6 +20,7 @@ QUESTIONS: Mapping[str, str] = {
     "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
     "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
     "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
+    "why": "why the compiler did that: two kernels, a copy, a layout, a collective; in its own words, and what helps",
     "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
     "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
 }

@@ -108,23 +108,26 @@ class Subject:
             return target
         return targets.place(target, self.call.devices)
 
-    def capture(self, target: str, *, passes: bool = False, timed: bool = False, **settings: Any) -> Capture:
+    def capture(
+        self, target: str, *, passes: bool = False, timed: bool = False, reasons: bool = False, **settings: Any
+    ) -> Capture:
         """Return the capture for a target; where the compiler gives up, what it left until then, with `error`.
 
         Args:
             target: A short name, see `name_target`.
             passes: Whether it has to hold the module after each pass.
             timed: Whether it has to tell which passes ran, and how long each took.
+            reasons: Whether it has to hold what the compiler says of its reasons.
             **settings: Options of `capture` in the place of the call's own.
 
         Raises:
             TargetUnavailableError: This machine cannot compile for the target.
             InspectError: No such target; or arguments, mesh and target do not go together.
         """
-        made = self._capture(target, settings, passes=passes, timed=timed)
+        made = self._capture(target, settings, passes=passes, timed=timed, reasons=reasons)
         return made if self.is_timed else made.retold(times=Times())
 
-    def _capture(self, target: str, settings: dict[str, Any], *, passes: bool, timed: bool) -> Capture:
+    def _capture(self, target: str, settings: dict[str, Any], *, passes: bool, timed: bool, reasons: bool) -> Capture:
         if self.call is None:
             if target in self.saved and not settings:
                 return self.saved[target]
@@ -133,7 +136,7 @@ class Subject:
         named = self.name_target(target)
         options = {**self.options, **settings.pop("options", {})} or None
         try:
-            return begin(self.program(**settings), named, options, passes=passes, timed=timed)()
+            return begin(self.program(**settings), named, options, passes=passes, timed=timed, reasons=reasons)()
         except RuntimeError as error:
             left: Capture | None = getattr(error, "capture", None)
             if left is None:

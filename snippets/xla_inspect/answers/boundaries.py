@@ -1,0 +1,226 @@
+"""Why two kernels are two, or one: what the compiler said of fusing them, else what they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import custom_fusion_kind, is_fusion, parse_log
+from xla_inspect.answers.evidence import IMPORT
+from xla_inspect.answers.why import Finding
+from xla_inspect.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.analysis import Launch
+    from xla_inspect.answers.evidence import Evidence
+    from xla_inspect.answers.why import Reason
+    from xla_inspect.hlo import Instruction
+
+_FUSING = ("fusion", "priority-fusion", "tpu_fusion", "multi-output-fusion", "dot-library-rewriter")
+_FORMS = {"dot": "a matmul", "convolution": "a matmul or convolution", "reduce": "a reduction", "sort": "a sort"}
+_MOST = 12
+
+
+def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Finding:
+    """Return why two launches are apart.
+
+    Args:
+        evidence: The capture.
+        first: One.
+        second: The other; which of them reads the other is found here.
+    """
+    kernels = evidence.kernels
+    if second in kernels.feeders(first) and second not in kernels.readers(first):
+        first, second = second, first
+    reads = second in kernels.readers(first)
+    left, right = kernels.parts(first), kernels.parts(second)
+    said = evidence.read_decisions(evidence.attempts.between((*left, first.instruction), (*right, second.instruction)))
+    refusals = tuple(each for each in said if each.verdict == "refused")
+    notes = tuple(_list_notes(evidence, first, second, reads=reads))
+    names = f"{evidence.name(first)} and {evidence.name(second)}"
+    way = "the second reads what the first writes" if reads else "neither reads what the other writes"
+    pipeline, passed = _find_pass(evidence, first, second, refusals)
+    if refusals:
+        why = _say_refusal(refusals[0])
+    elif not reads:
+        path = _find_between(evidence, first, second)
+        why = f"what flows from one to the other passes {path}" if path else way
+    else:
+        form = _name_form(first) or _name_form(second)
+        why = (
+            f"{form}, and the compiler says of no attempt to fuse them"
+            if form
+            else ("no pass says that it tried to fuse one into the other")
+        )
+    verdict = f"{names} are two kernels: {why}."
+    return Finding(
+        "apart",
+        (first.name, second.name),
+        verdict.replace("..", "."),
+        pipeline,
+        passed,
+        evidence.show_line(kernels.hero(second)),
+        notes,
+        said[:_MOST],
+        2 * first.instruction.shape.bytes if reads else 0,
+    )
+
+
+def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: Instruction) -> Finding:
+    """Return which pass put two instructions into one kernel.
+
+    Args:
+        evidence: The capture.
+        launch: The kernel that computes both.
+        one: The first.
+        other: The second.
+    """
+    steps = [step for each in (one, other) for step in evidence.steps(each) if step.deed in {"fused", "made"}]
+    last = max(steps, key=lambda step: step.state, default=None)
+    passed = last.name if last else ""
+    names = f"{evidence.name_value(one)} and {evidence.name_value(other)}"
+    by = f"the pass {passed} fused them" if passed else "no pass took them apart"
+    said = evidence.read_decisions(evidence.attempts.between([one], [other]))
+    return Finding(
+        "together",
+        (one.name, other.name),
+        f"{names} are one kernel, {launch.name}: {by}.",
+        last.pipeline if last else "",
+        passed or IMPORT,
+        evidence.show_line(other),
+        (),
+        said[:_MOST],
+    )
+
+
+def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
+    """Return how a kernel came to be what it is.
+
+    Args:
+        evidence: The capture.
+        launch: The kernel.
+    """
+    hero = evidence.kernels.hero(launch)
+    made = evidence.steps(launch.instruction)[0]
+    parts = evidence.kernels.parts(launch)
+    said = evidence.read_decisions(evidence.attempts.about((*parts, launch.instruction)))
+    matmul = [each for each in said if each.topic == "matmul"]
+    emitter = custom_fusion_kind(launch.instruction) or launch.instruction.custom_call_target
+    is_product = hero.opcode in {"dot", "convolution"} or "gemm" in (emitter or "") or bool(matmul)
+    what = _name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
+    by = f"the pass {made.name} made it" if made.name else "it is an instruction that the program came with"
+    reason = next((each for each in (*matmul, *said) if each.verdict in {"done", "noted"}), None)
+    because = f": {reason.meaning.rstrip('.')}" if reason else ""
+    lines = len({part for part in (evidence.show_line(each).where for each in parts) if part})
+    notes = []
+    if len(parts) > 1:
+        notes.append(
+            f"It computes {len(parts) - is_fusion(launch.instruction)} instructions of {lines} lines of Python."
+        )
+    notes += _list_costs(evidence, launch)
+    return Finding(
+        "matmul" if is_product else "kernel",
+        (launch.name,),
+        f"{evidence.name(launch)} is {what}; {by}{because}.",
+        made.pipeline,
+        made.name or IMPORT,
+        evidence.show_line(hero),
+        tuple(notes),
+        (*matmul, *(each for each in said if each not in matmul))[:_MOST],
+        launch.instruction.shape.bytes,
+    )
+
+
+def _say_refusal(reason: Reason) -> str:
+    into = f" into {reason.others[0]}" if reason.others else ""
+    said = reason.meaning.rstrip(".")
+    said = said[0].lower() + said[1:] if reason.sentence and not said.startswith(reason.instruction) else said
+    return f"the pass {reason.pass_name} did not fuse {reason.instruction}{into}: {said}"
+
+
+def _find_pass(evidence: Evidence, first: Launch, second: Launch, refusals: tuple[Reason, ...]) -> tuple[str, str]:
+    """Return the pass that left two kernels apart: that refused, else that made one of them, else that fuses."""
+    if refusals:
+        return refusals[0].pipeline, refusals[0].pass_name
+    for launch in (second, first):
+        made = evidence.steps(launch.instruction)[0]
+        if made.name and is_fusion(launch.instruction):
+            return made.pipeline, made.name
+    for launch in (first, second):
+        made = evidence.steps(launch.instruction)[0]
+        if made.name and launch.opcode == "custom-call":
+            return made.pipeline, made.name
+    found = next((run for run in evidence.capture.runs if run.name in _FUSING), None)
+    return (found.pipeline, found.name) if found else ("", "")
+
+
+def _name_form(launch: Launch) -> str:
+    """Return what a launch is where fusion passes leave it alone or treat it apart, or an empty string."""
+    instruction = launch.instruction
+    emitter = custom_fusion_kind(instruction)
+    target = instruction.custom_call_target or ""
+    if launch.role == "collective":
+        return f"{launch.name} is a collective"
+    if launch.role == "copy":
+        return f"{launch.name} is a copy"
+    if target.startswith(("__cublas", "__cudnn", "__onednn")):
+        return f"{launch.name} is a call of the library {target.strip('_').partition('$')[0]}"
+    if target:
+        return f"{launch.name} is a custom call of {target}"
+    if emitter and "triton" in emitter:
+        return f"{launch.name} is a fusion that Triton compiles ({emitter.strip('_')})"
+    if emitter:
+        return f"{launch.name} is a fusion for the library that `{emitter.strip('_')}` names"
+    if not is_fusion(instruction) and instruction.opcode in _FORMS:
+        return f"{launch.name} is {_FORMS[instruction.opcode]} of its own"
+    return ""
+
+
+def _list_notes(evidence: Evidence, first: Launch, second: Launch, *, reads: bool) -> Iterator[str]:
+    if reads:
+        size = format_bytes(first.instruction.shape.bytes)
+        yield f"Between them {size} are written and read again."
+        readers = evidence.kernels.readers(first)
+        if len(readers) > 1:
+            yield f"{first.name} has {len(readers)} readers, {', '.join(each.name for each in readers[:3])}."
+    for launch in (first, second):
+        if form := _name_form(launch):
+            yield f"{form}."
+    if first.within != second.within:
+        yield "They run in different loops or branches."
+    yield from _list_costs(evidence, first, second)
+
+
+def _list_costs(evidence: Evidence, first: Launch, second: Launch | None = None) -> Iterator[str]:
+    """Yield what the GPU's cost model reckons of fusing one into the other."""
+    if not evidence.capture.fusion_log:
+        return
+    log = parse_log(evidence.capture.fusion_log)
+    for estimate in log.estimates:
+        if estimate.producer == first.name and (second is None or second.name in estimate.consumers):
+            yield (
+                f"The cost model reckons {estimate.fused:.3g} µs fused and {estimate.apart:.3g} µs apart for "
+                f"{first.name}."
+            )
+            break
+    for refusal in log.refusals:
+        if refusal.producer == first.name and (second is None or refusal.consumer in {None, second.name}):
+            yield f"The fusion pass left {first.name} alone: {refusal.reason}."
+            break
+
+
+def _find_between(evidence: Evidence, first: Launch, second: Launch) -> str:
+    """Return the launches on a way from one to the other, either way round, or an empty string."""
+    for start, end in ((first, second), (second, first)):
+        waiting: list[tuple[Launch, ...]] = [(start,)]
+        seen = {start}
+        while waiting:
+            path = waiting.pop(0)
+            for reader in evidence.kernels.readers(path[-1]):
+                if reader == end:
+                    return ", ".join(each.name for each in path[1:])
+                if reader not in seen and len(path) < _MOST:
+                    seen.add(reader)
+                    waiting.append((*path, reader))
+    return ""

@@ -1,0 +1,199 @@
+"""Whether a change of a program changes what was asked about: counted in both programs, by lines of Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import KernelParts, find_lines, list_collectives
+from xla_inspect.answers.why import WhyTrial
+from xla_inspect.plural import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.analysis import SourceLine
+    from xla_inspect.answers.evidence import Evidence
+    from xla_inspect.answers.why import Finding, Kind
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction, Module
+    from xla_inspect.subject import Trial
+
+type Spot = tuple[str, int]
+"""A file and a line."""
+
+_MOVES = frozenset({"copy", "copy-start", "transpose"})
+# What one operation may be called on another target, or after another pass.
+_SAME = {"convolution": "dot", "custom-call": "dot"}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What was asked about, as it can be counted in any compile of the same lines.
+
+    Attributes:
+        kind: What is explained.
+        spots: The lines that it belongs to: of two kernels, those of either, in their order.
+        opcodes: The operations that are counted: of two kernels, what each is mostly about.
+        between: Whether copies between memories are asked about, and no others.
+    """
+
+    kind: Kind
+    spots: tuple[Spot | None, ...]
+    opcodes: tuple[str, ...]
+    between: bool = False
+
+    def count(self, capture: Capture) -> tuple[int, int]:
+        """Return how often it is there at those lines, and how often in the whole program.
+
+        Args:
+            capture: A compile that went through.
+        """
+        lines = find_lines(capture, capture.module)
+        if self.kind in {"copy", "layout", "transpose"}:
+            return self._count_moves(capture.module, lines)
+        if self.kind == "collective":
+            return self._count_collectives(capture.module, lines)
+        if self.kind in {"apart", "together"}:
+            return self._count_kernels(capture.module, lines)
+        alike = [
+            each
+            for each in capture.module.walk()
+            if _name(each.opcode) in self.opcodes and _find(lines, each) in self.spots
+        ]
+        return len(alike), len(alike)
+
+    def _count_moves(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
+        moves = [
+            each
+            for each in module.walk()
+            if each.opcode in self.opcodes and _changes_memory(module, each) is self.between
+        ]
+        return sum(_find(lines, each) in self.spots for each in moves), len(moves)
+
+    def _count_collectives(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
+        same = [each for each in list_collectives(module) if each.kind in self.opcodes]
+        here = sum(
+            bool(
+                {_find(lines, each.instruction), _find(lines, each.scheduled), _find(lines, each.done)}
+                & set(self.spots)
+            )
+            for each in same
+        )
+        return here, len(same)
+
+    def _count_kernels(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
+        """Return how many kernels the two are, one where any holds both, and how many kernels there are."""
+        kernels = KernelParts(module)
+        keys = [(spot, _name(opcode)) for spot, opcode in zip(self.spots, self.opcodes, strict=True)]
+        held = [
+            Counter((_find(lines, part), _name(part.opcode)) for part in kernels.parts(launch))
+            for launch in kernels.launches
+        ]
+        total = sum(launch.role == "kernel" for launch in kernels.launches)
+        if keys[0] == keys[1]:
+            return sum(keys[0] in each for each in held), total
+        if any(all(key in each for key in keys) for each in held):
+            return 1, total
+        if not all(any(key in each for each in held) for key in keys):
+            # One of them is another operation now: then its line tells where it is.
+            spots = [{spot for spot, _ in each} for each in held]
+            if self.spots[0] != self.spots[1] and any(set(self.spots) <= each for each in spots):
+                return 1, total
+        return 2, total
+
+    def compare(self, before: Capture, after: Capture, trial: Trial) -> WhyTrial:
+        """Return what a change came to.
+
+        Args:
+            before: The program as it is.
+            after: The program with the change.
+            trial: The change.
+        """
+        if after.error and not after.after:
+            return WhyTrial(trial.kind, trial.change, "failed", "", after.error.partition("\n")[0])
+        here, total = self.count(before)
+        there, now = self.count(after)
+        if here == there or (there < here and now >= total and self.kind not in {"apart", "together"}):
+            outcome = "keeps"
+        elif self.kind in {"apart", "together", "removed"}:
+            outcome = "removes"
+        else:
+            outcome = "adds" if there > here else "reduces" if there else "removes"
+        return WhyTrial(trial.kind, trial.change, outcome, self._say((here, total), (there, now), (before, after)))  # type: ignore[arg-type]  # one of them
+
+    def _say(self, before: tuple[int, int], after: tuple[int, int], captures: tuple[Capture, Capture]) -> str:
+        sizes = [sum(each.role == "kernel" for each in KernelParts(capture.module).launches) for capture in captures]
+        kernels = f"{plural(sizes[0], 'kernel')}, then {sizes[1]}"
+        if self.kind in {"apart", "together"}:
+            return f"{_count_words(before[0])}, then {_count_words(after[0])}; in all {kernels}"
+        known = [spot for spot in self.spots if spot]
+        where = f" at {known[0][0].rpartition('/')[2]}:{known[0][1]}" if known else ""
+        what = " or ".join(each for each in self.opcodes if each != "copy-start") or "copy"
+        counted = f"{what}{where}: {before[0]}, then {after[0]}"
+        return f"{counted}; in all {before[1]}, then {after[1]}; {kernels}"
+
+
+def find_effect(evidence: Evidence, finding: Finding) -> Effect | None:
+    """Return what is counted to see whether a finding still holds, or None where nothing can be.
+
+    Args:
+        evidence: The capture.
+        finding: What was explained first.
+    """
+    module = evidence.module
+    named = [each for name in finding.names for each in module.walk() if each.name == name]
+    if finding.kind == "removed":
+        step = next((each for name in finding.names if (each := evidence.histories.find(name))), None)
+        line = evidence.find_line(step) if step else None
+        return Effect("removed", (_spot(line),), (_name(step.opcode),)) if step and line else None
+    if not named or finding.kind == "argument":
+        return None
+    if finding.kind in {"apart", "together"}:
+        holders = [evidence.kernels.holder(each) for each in named[:2]]
+        pairs = [
+            evidence.kernels.hero(each) if finding.kind == "apart" else own
+            for each, own in zip(holders, named, strict=False)
+            if each
+        ]
+        if len(pairs) != 2:  # noqa: PLR2004 - the two that are asked about
+            return None
+        spots = tuple(_spot(evidence.find_line(each)) for each in pairs)
+        return Effect(finding.kind, spots, tuple(each.opcode for each in pairs))
+    spots = (_spot(evidence.find_line(named[0])),)
+    if finding.kind == "collective":
+        kind = next(
+            (each.kind for each in list_collectives(module) if finding.names[0] in {each.name, each.scheduled.name}), ""
+        )
+        return Effect("collective", spots, (kind,)) if kind else None
+    if finding.kind in {"copy", "layout", "transpose"}:
+        opcodes = ("transpose",) if named[0].opcode == "transpose" else ("copy", "copy-start")
+        return Effect(finding.kind, spots, opcodes, _changes_memory(module, named[0]))
+    launch = evidence.kernels.holder(named[0])
+    hero = evidence.kernels.hero(launch) if launch else named[0]
+    return Effect(finding.kind, (_spot(evidence.find_line(hero)),), (_name(hero.opcode),))
+
+
+def _changes_memory(module: Module, instruction: Instruction) -> bool:
+    """Return whether a copy brings a value to another memory."""
+    shape = instruction.shape.elements[0] if instruction.shape.elements else instruction.shape
+    operands = module.operands(instruction)
+    before = operands[0].shape.layout if operands else None
+    return bool(shape.layout and before and shape.layout.memory_space != before.memory_space)
+
+
+def _spot(line: SourceLine | None) -> Spot | None:
+    return (line.file, line.number) if line else None
+
+
+def _find(lines: Mapping[Instruction, SourceLine], instruction: Instruction) -> Spot | None:
+    return _spot(lines.get(instruction))
+
+
+def _name(opcode: str) -> str:
+    return _SAME.get(opcode, opcode)
+
+
+def _count_words(number: int) -> str:
+    return "one kernel" if number == 1 else f"{number} kernels"

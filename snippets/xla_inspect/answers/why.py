@@ -1,0 +1,352 @@
+"""Why the compiler did something to a part of a program: plain data, and how it is told, the verdict first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.report import title
+from xla_inspect.units import format_bytes, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from xla_inspect.answers.answer import Part
+
+type Kind = Literal[
+    "apart", "together", "copy", "layout", "transpose", "collective", "matmul", "kernel", "removed", "argument"
+]
+"""What is asked about a thing: why it is apart from another or together with it, why it is there, how it came to be."""
+
+type Outcome = Literal["removes", "reduces", "keeps", "adds", "failed"]
+"""What comes of a change: what was asked about is so no longer, is there less often, as often or more often; or the
+program with the change does not compile."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome.__value__)
+
+FEW_FINDINGS, FEW_STEPS, FEW_REASONS, FEW_NOTES, FEW_NAMES = 2, 3, 2, 2, 3
+CODE, WORDS, CELL = 68, 100, 46
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What the compiler said.
+
+    Attributes:
+        topic: What it is about, such as `fusion`.
+        verdict: `done`, `refused`, `tried` or `noted`.
+        pipeline: The pipeline that ran the pass.
+        pass_name: The pass.
+        instruction: What it is about, by its name at that time.
+        others: Who else had a part.
+        words: The compiler's own words.
+        sentence: What they mean, or an empty string where nobody has written that down.
+        place: Where XLA's source says it.
+    """
+
+    topic: str
+    verdict: str
+    pipeline: str
+    pass_name: str
+    instruction: str
+    others: tuple[str, ...]
+    words: str
+    sentence: str
+    place: str
+
+    @property
+    def meaning(self) -> str:
+        """The plain sentence, or the compiler's own words where there is none."""
+        return self.sentence or f"“{self.words}”"
+
+
+@dataclass(frozen=True)
+class PassStep:
+    """What one pass did to an instruction.
+
+    Attributes:
+        pipeline: The pipeline of the pass.
+        pass_name: The pass; `import` where the program came with it.
+        did: What it did.
+    """
+
+    pipeline: str
+    pass_name: str
+    did: str
+
+
+@dataclass(frozen=True)
+class LineOf:
+    """A line of Python.
+
+    Attributes:
+        where: The file and the line, as in `model.py:12`.
+        text: The line as it is written.
+    """
+
+    where: str
+    text: str
+
+
+@dataclass(frozen=True)
+class WhyPart:
+    """A launch, or an instruction of one, that an answer is about.
+
+    Attributes:
+        name: The instruction.
+        opcode: Its opcode, or the kind of a fusion.
+        shape: The shape of its result.
+        line: Where it comes from.
+        op_name: What JAX called the operation.
+        equation: Its equation in the jaxpr, or an empty string.
+        stablehlo: Its operation in StableHLO, or an empty string.
+        kernel: The launch that computes it, or an empty string where none does.
+        members: What that fuses, by line.
+        memory: Where its result lies: allocation, bytes, and what shares it.
+        fed_by: The launches and arguments that write what it reads.
+        read_by: The launches that read it.
+        steps: What passes did to it.
+    """
+
+    name: str
+    opcode: str
+    shape: str
+    line: LineOf
+    op_name: str
+    equation: str
+    stablehlo: str
+    kernel: str
+    members: tuple[str, ...]
+    memory: str
+    fed_by: tuple[str, ...]
+    read_by: tuple[str, ...]
+    steps: tuple[PassStep, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One reason why something is as it is.
+
+    Attributes:
+        kind: What is explained.
+        names: The instructions that it is about.
+        verdict: The answer in one sentence.
+        pipeline: The pipeline of the pass that brought it about.
+        pass_name: That pass, or an empty string where none did.
+        line: The line of Python.
+        notes: What else decides it, from the program itself.
+        reasons: What the compiler said of it, the weightiest first.
+        bytes: The bytes that it moves, or 0 where that is not what it costs.
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    verdict: str
+    pipeline: str
+    pass_name: str
+    line: LineOf
+    notes: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class WhyTrial:
+    """A change that was compiled.
+
+    Attributes:
+        kind: The kind of change, such as `donate`.
+        change: What was changed.
+        outcome: What came of it.
+        effect: What was counted, before and after.
+        note: What was in the way, or an empty string.
+    """
+
+    kind: str
+    change: str
+    outcome: Outcome
+    effect: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Why(Answer):
+    """Why something is as it is.
+
+    Attributes:
+        program: The name of the program.
+        target: The target's short name, with its grid.
+        asked: What was asked about, as on the command line.
+        what: What of it, as it was written.
+        findings: The answers, the first of which is the one to the question.
+        parts: The launches and instructions that they are about.
+        trials: Changes that were compiled, those that remove it first.
+        missing: What could not be known, and what to do about it.
+        is_full: Whether all is told.
+    """
+
+    program: str
+    target: str
+    asked: str
+    what: str
+    findings: tuple[Finding, ...]
+    parts: tuple[WhyPart, ...]
+    trials: tuple[WhyTrial, ...] = ()
+    missing: tuple[str, ...] = ()
+    is_full: bool = False
+
+    def with_trials(self, trials: Iterable[WhyTrial]) -> Why:
+        """Return the answer with what was tried, what removes it first."""
+        return replace(self, trials=tuple(sorted(trials, key=lambda each: OUTCOMES.index(each.outcome))))
+
+    def tell(self) -> Iterator[Part]:
+        """Yield the verdict, then what it rests on."""
+        first, *rest = self.findings
+        yield f"{self.program} on {title(self.target)}: {first.verdict}"
+        yield from self._tell_finding(first)
+        yield from self._tell_part(self.parts)
+        shown = rest if self.is_full else rest[:FEW_FINDINGS]
+        for finding in shown:
+            yield f"Also: {finding.verdict}"
+            if self.is_full:
+                yield from self._tell_finding(finding)
+        yield from self._tell_trials()
+        for missing in self.missing:
+            yield Hint(missing)
+        yield from self._advise(len(rest) - len(shown))
+
+    def _tell_finding(self, finding: Finding) -> Iterator[Part]:
+        if finding.line.text:
+            yield f"`{finding.line.where}`: `{shorten(finding.line.text, CODE)}`"
+        notes = finding.notes if self.is_full else finding.notes[:FEW_NOTES]
+        if notes:
+            yield " ".join(notes)
+        reasons = finding.reasons if self.is_full else finding.reasons[:FEW_REASONS]
+        if reasons:
+            limit = None if self.is_full else WORDS
+            yield Table(
+                ("pass", "verdict", "what the compiler said"),
+                tuple((each.pass_name or "-", each.verdict, _tell_reason(each, limit)) for each in reasons),
+            )
+
+    def _tell_part(self, parts: tuple[WhyPart, ...]) -> Iterator[Part]:
+        for part in parts if self.is_full else parts[:1]:
+            steps = part.steps if self.is_full else part.steps[:FEW_STEPS]
+            if steps:
+                more = len(part.steps) - len(steps)
+                rows = [(step.pass_name, step.did) for step in steps]
+                rows += [("", f"{more} more with --full")] if more > 0 else []
+                yield Table(("pass", f"what it did to {part.name}"), tuple(rows))
+            said = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
+            said += [f"fed by {_list(part.fed_by, self.is_full)}" if part.fed_by else ""]
+            said += [f"read by {_list(part.read_by, self.is_full)}" if part.read_by else "", part.memory]
+            yield f"Now: {part.name}, {part.opcode} {part.shape}; {'; '.join(filter(None, said)) or 'alone'}."
+            if self.is_full:
+                yield Table(("from", ""), tuple(_list_origin(part)))
+
+    def _tell_trials(self) -> Iterator[Part]:
+        if self.trials:
+            shown = self.trials if self.is_full else [each for each in self.trials if each.outcome != "failed"]
+            rows = tuple((each.outcome, each.change, each.note or each.effect) for each in shown)
+            yield Table(("outcome", "tried", "what was counted"), rows, (), "What would change it, compiled to see")
+            failed = len(self.trials) - len(shown)
+            if failed:
+                yield f"{failed} more could not be compiled; --full has why."
+
+    def _advise(self, left: int) -> Iterator[Hint]:
+        what = self.what and _quote(self.what)
+        options = ("--apart", what) if self.findings[0].kind in {"apart", "together"} and "," in self.what else (what,)
+        if not self.is_full:
+            more = f", {left} more reasons" if left > 0 else ""
+            yield Hint(f"All of it{more}:", self._suggest("--full", *options))
+        if not self.trials:
+            yield Hint("Which change would change it, compiled to see:", self._suggest("--try", "all", *options))
+
+    def _suggest(self, *options: str) -> str:
+        what = "" if "--apart" in options else options[-1]
+        head = options if "--apart" in options else options[:-1]
+        return " ".join(filter(None, (suggest("why", self.asked, *head), what)))
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """A question that a program raises.
+
+    Attributes:
+        question: The question.
+        where: The line of Python, as in `model.py:12`.
+        bytes: The bytes of main memory, or between devices, that what it asks about moves in a run of the program.
+        command: What asks it.
+    """
+
+    question: str
+    where: str
+    bytes: int
+    command: str
+
+
+@dataclass(frozen=True)
+class OpenQuestions(Answer):
+    """The questions that a program raises, those about what costs most first.
+
+    Attributes:
+        program: The name of the program.
+        target: The target's short name, with its grid.
+        asked: What was asked about, as on the command line.
+        questions: The questions.
+        shown: How many of them are told.
+        missing: What could not be known, and what to do about it.
+    """
+
+    program: str
+    target: str
+    asked: str
+    questions: tuple[OpenQuestion, ...]
+    shown: int
+    missing: tuple[str, ...] = ()
+
+    def tell(self) -> Iterator[Part]:
+        """Yield the questions, each with the command that asks it."""
+        where = f"{self.program} on {title(self.target)}:"
+        if not self.questions:
+            yield f"{where} one kernel and no copies or collectives: there is nothing to ask why of."
+            return
+        first = self.questions[0]
+        yield f"{where} {first.question[0].lower()}{first.question[1:]} It moves {format_bytes(first.bytes)}, the most."
+        for each in self.questions[: self.shown]:
+            place = f" ({each.where})" if each.where else ""
+            yield Hint(f"{format_bytes(each.bytes)}: {each.question}{place}", each.command)
+        if left := len(self.questions) - self.shown:
+            yield f"{left} more with --full."
+        for missing in self.missing:
+            yield Hint(missing)
+
+
+def _tell_reason(reason: Reason, limit: int | None) -> str:
+    about = " into ".join(filter(None, (reason.instruction, reason.others[0] if reason.others else "")))
+    meaning = reason.meaning if limit is None else shorten(reason.meaning, limit)
+    source = f" ({reason.place})" if reason.place and limit is None else ""
+    words = f" “{reason.words}”" if limit is None and reason.sentence else ""
+    return f"{about}: {meaning}{words}{source}" if about else f"{meaning}{words}{source}"
+
+
+def _list_origin(part: WhyPart) -> Iterator[tuple[str, str]]:
+    if part.line.where:
+        yield part.line.where, part.line.text
+    for name in ("op_name", "equation", "stablehlo"):
+        if text := getattr(part, name):
+            yield {"op_name": "JAX's name", "equation": "jaxpr", "stablehlo": "StableHLO"}[name], text
+    for member in part.members:
+        yield "fuses", member
+
+
+def _list(names: tuple[str, ...], whole: bool) -> str:  # noqa: FBT001 - one of two
+    shown = names if whole else names[:FEW_NAMES]
+    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
+
+
+def _quote(what: str) -> str:
+    import shlex
+
+    return shlex.quote(what)

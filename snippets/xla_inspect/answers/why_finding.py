@@ -1,0 +1,459 @@
+"""Why something in a program is as it is, found: what is asked about, and which of the explanations fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - of a default
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import MOVING, is_fusion
+from xla_inspect.answers.boundaries import explain_boundary, explain_kernel, explain_union
+from xla_inspect.answers.evidence import IMPORT, Evidence
+from xla_inspect.answers.exchange_finding import find_exchanges
+from xla_inspect.answers.moves import explain_move, find_moved, is_move
+from xla_inspect.answers.selection import Selection, Selector
+from xla_inspect.answers.why import Finding, LineOf, Why
+from xla_inspect.errors import InspectError
+from xla_inspect.report import title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from xla_inspect.analysis import Launch
+    from xla_inspect.answers.exchange import Exchange
+    from xla_inspect.answers.why import WhyTrial
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+_ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
+_OTHER = 4
+_MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
+
+
+class WhyFinder:
+    """Answers why of one capture.
+
+    Args:
+        capture: The capture, with its passes and its reasons.
+        axes: Names and sizes of the mesh as the call has it; empty where it has none.
+    """
+
+    def __init__(self, capture: Capture, axes: Mapping[str, int] | None = None) -> None:
+        """Find nothing yet.
+
+        Raises:
+            InspectError: The program did not compile, or the capture holds no passes.
+        """
+        if not capture.after:
+            said = capture.error.partition("\n")[0]
+            message = f"{capture.program} does not compile for {title(capture.target)}, so nothing came of it: {said}"
+            raise InspectError(message)
+        self.evidence = Evidence(capture)
+        self.axes = dict(axes or {})
+        self.selector = Selector(capture, self.evidence.lines, self.evidence.histories)
+        self._exchanges: list[Exchange] | None = None
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """The collectives of the program."""
+        if self._exchanges is None:
+            capture = self.evidence.capture
+            self._exchanges = list(find_exchanges(capture.program, capture, self.axes).exchanges)
+        return self._exchanges
+
+    def explain(self, what: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
+        """Return why what a word names is as it is, and the instructions that this is about.
+
+        Raises:
+            InspectError: The program has no such thing.
+        """
+        selection = self.selector.select(what)
+        findings = list(self._explain_one(selection) if selection.is_one else self._explain_many(selection))
+        findings += [self._explain_removed(each) for each in self._choose_removed(selection, findings)]
+        if not selection.is_one:
+            findings.sort(key=lambda each: (_ORDER.get(each.kind, _OTHER), -each.bytes))
+        return tuple(findings), self._choose_parts(selection, findings)
+
+    def explain_apart(self, one: str, other: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
+        """Return why two things are in two kernels, or in one.
+
+        Raises:
+            InspectError: The program has no such thing, or one of the two is in no kernel.
+        """
+        first, second = (self.selector.select(each) for each in (one, other))
+        left, right = (self._find_launches(each) for each in (first, second))
+        for word, launches, selection in ((one, left, first), (other, right, second)):
+            if not launches:
+                if selection.removed:
+                    gone = self._explain_removed(selection.removed[0])
+                    return (gone,), selection.removed[:1]
+                message = (
+                    f"no kernel of {self.evidence.capture.program} computes {word!r}: it takes no launch of its own"
+                )
+                raise InspectError(message)
+        shared = [each for each in left if each in right]
+        chosen = self._choose_pair(left, right)
+        if shared and (chosen is None or not (set(left) - set(shared)) or not (set(right) - set(shared))):
+            parts = [self._find_in(each, shared[0]) for each in (first, second)]
+            return (explain_union(self.evidence, shared[0], *parts),), (shared[0].instruction,)
+        launch, neighbour = chosen or (left[0], right[0])
+        finding = explain_boundary(self.evidence, launch, neighbour)
+        others = tuple(
+            explain_boundary(self.evidence, a, b)
+            for a in left
+            for b in right
+            if a is not b and (a, b) != (launch, neighbour) and self._touch(a, b)
+        )
+        return (finding, *others[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
+
+    def _choose_pair(self, left: Sequence[Launch], right: Sequence[Launch]) -> tuple[Launch, Launch] | None:
+        """Return the two launches that are asked about: the ones that are mostly about it, neighbours first."""
+        pairs = [(a, b) for a in left for b in right if a is not b]
+        shared = {each.scheduled for each in left} & {each.scheduled for each in right}
+        return min(
+            pairs,
+            key=lambda pair: (
+                sum(each.scheduled in shared for each in pair),
+                not self._touch(*pair),
+                -sum(each.instruction.shape.bytes for each in pair),
+            ),
+            default=None,
+        )
+
+    def _touch(self, one: Launch, other: Launch) -> bool:
+        readers = self.evidence.kernels.readers
+        return other in readers(one) or one in readers(other)
+
+    def _find_launches(self, selection: Selection) -> list[Launch]:
+        """Return the launches that a selection is computed in, those first that are mostly about it."""
+        kernels = self.evidence.kernels
+        chosen = set(selection.instructions)
+        found = dict.fromkeys(holder for each in selection.instructions if (holder := kernels.holder(each)) is not None)
+        if not found:
+            # What only renames a value is computed where that is.
+            for each in selection.instructions:
+                for user in (*self.evidence.module.operands(each), *self.evidence.module.users(each)):
+                    if (holder := kernels.holder(user)) is not None:
+                        found.setdefault(holder)
+        return sorted(found, key=lambda each: (kernels.hero(each) not in chosen, -each.instruction.shape.bytes))
+
+    def _find_in(self, selection: Selection, launch: Launch) -> Instruction:
+        parts = self.evidence.kernels.parts(launch)
+        own = [each for each in selection.instructions if each in parts and not is_fusion(each)]
+        return own[-1] if own else launch.instruction
+
+    def _explain_one(self, selection: Selection) -> Iterator[Finding]:
+        for instruction in selection.instructions:
+            yield from self._explain_instruction(instruction)
+
+    def _explain_instruction(self, instruction: Instruction) -> Iterator[Finding]:
+        evidence = self.evidence
+        launch = evidence.kernels.holder(instruction)
+        if instruction.opcode == "parameter" and instruction.computation == evidence.module.entry.name:
+            yield self._explain_argument(instruction)
+            return
+        if launch is None:
+            yield self._explain_idle(instruction)
+            return
+        if exchange := self._find_exchange(launch, instruction):
+            yield self._explain_exchange(exchange, launch)
+            return
+        if instruction.opcode in {"copy", "transpose"} or is_move(evidence, launch):
+            moved = instruction if instruction.opcode in {"copy", "transpose"} else find_moved(evidence, launch)
+            yield explain_move(evidence, moved, launch)
+        is_whole = instruction in {launch.instruction, launch.scheduled}
+        if is_whole and not is_move(evidence, launch):
+            yield explain_kernel(evidence, launch)
+            inner = [part for part in evidence.kernels.parts(launch) if part.opcode == "transpose"]
+            yield from (explain_move(evidence, part, launch) for part in inner[:1])
+        elif not is_whole:
+            yield self._explain_inside(instruction, launch)
+        if is_whole:
+            yield from self._explain_neighbours(launch)
+
+    def _explain_neighbours(self, launch: Launch) -> Iterator[Finding]:
+        """Yield why a kernel is apart from those around it."""
+        kernels = self.evidence.kernels
+        around = [
+            *((each, launch) for each in kernels.feeders(launch)),
+            *((launch, each) for each in kernels.readers(launch)),
+        ]
+        computing = [pair for pair in around if all(each.role == "kernel" for each in pair)]
+        for pair in computing[:_MOST_BOUNDARIES]:
+            yield explain_boundary(self.evidence, *pair)
+
+    def _explain_many(self, selection: Selection) -> Iterator[Finding]:
+        """Yield what there is to ask of a line: its collectives and copies, then how its kernels come about."""
+        evidence = self.evidence
+        launches = self._find_launches(selection)
+        chosen = set(selection.instructions)
+        own = [
+            each for each in launches if evidence.kernels.hero(each) in chosen or is_move(evidence, each)
+        ] or launches
+        for launch in own:
+            if exchange := self._find_exchange(launch, launch.instruction):
+                yield self._explain_exchange(exchange, launch)
+            elif is_move(evidence, launch) or launch.role == "copy":
+                yield explain_move(evidence, find_moved(evidence, launch), launch)
+            else:
+                yield explain_kernel(evidence, launch)
+        inner = [
+            each
+            for each in selection.instructions
+            if each.opcode in {"transpose", "copy"}
+            and (holder := evidence.kernels.holder(each)) is not None
+            and not is_move(evidence, holder)
+        ]
+        for moved in inner[:_MOST_BOUNDARIES]:
+            yield explain_move(evidence, moved, evidence.kernels.holder(moved))
+        pairs = {
+            frozenset((one.scheduled, other.scheduled)): (one, other)
+            for one in own
+            for other in evidence.kernels.readers(one)
+            if one.role == other.role == "kernel" and not is_move(evidence, one) and not is_move(evidence, other)
+        }
+        for one, other in list(pairs.values())[:_MOST_BOUNDARIES]:
+            yield explain_boundary(evidence, one, other)
+        if not launches:
+            for instruction in selection.instructions[:1]:
+                yield self._explain_idle(instruction)
+
+    def _choose_removed(self, selection: Selection, findings: Sequence[Finding]) -> Sequence[Instruction]:
+        """Return what passes removed and is worth a word: all where nothing else is left."""
+        del findings
+        kept = [each for each in selection.removed if each.opcode not in {"tuple", "get-tuple-element", "call"}]
+        return kept[:_MOST_REMOVED]
+
+    def _explain_removed(self, instruction: Instruction) -> Finding:
+        """Return which pass removed an instruction, and by which rule."""
+        evidence = self.evidence
+        gone = evidence.steps(instruction)[-1]
+        number, _ = evidence.histories.locate(instruction)
+        names = {
+            place: each.name
+            for place, state in enumerate(evidence.histories.states)
+            for each, own in state.numbers.items()
+            if own == number
+        }
+        said = [
+            each
+            for each in evidence.attempts.named(names.items())
+            if not gone.name or each.pass_name == gone.name or each.verdict == "done"
+        ]
+        reasons = evidence.read_decisions(said)
+        done = next((each for each in reasons if each.verdict == "done" and each.pass_name == gone.name), None)
+        tried = next((each for each in reasons if each.verdict == "tried" and each.pass_name == gone.name), None)
+        instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in gone.instead)
+        rule = done or tried
+        how = (
+            f": {rule.meaning.rstrip('.')}"
+            if done and rule
+            else f"; the last rule that it tried on it is {rule.meaning.rstrip('.')}"
+            if rule
+            else ""
+        )
+        put = f" and put {instead} in its place" if instead else ""
+        return Finding(
+            "removed",
+            (instruction.name,),
+            f"{instruction.opcode} {evidence.name_value(instruction)} is gone: the pass {gone.name or IMPORT} removed "
+            f"it{put}{how}.",
+            gone.pipeline,
+            gone.name,
+            evidence.show_line(instruction),
+            (),
+            reasons,
+        )
+
+    def _explain_inside(self, instruction: Instruction, launch: Launch) -> Finding:
+        """Return which pass put an instruction where it is."""
+        evidence = self.evidence
+        steps = evidence.steps(instruction)
+        step = next((each for each in reversed(steps) if each.deed == "fused"), steps[0])
+        said = evidence.read_decisions(evidence.attempts.about([instruction]))
+        fused = step.deed == "fused"
+        by = f"the pass {step.name} fused it" if fused else f"the pass {step.name or IMPORT} made it"
+        return Finding(
+            "kernel",
+            (instruction.name,),
+            f"{evidence.name_value(instruction)} is computed inside {evidence.name(launch)}: {by}.",
+            step.pipeline,
+            step.name or IMPORT,
+            evidence.show_line(instruction),
+            (),
+            said,
+        )
+
+    def _explain_idle(self, instruction: Instruction) -> Finding:
+        """Return what there is to say of an instruction that takes no launch."""
+        evidence = self.evidence
+        steps = evidence.steps(instruction)
+        said = evidence.read_decisions(evidence.attempts.about([instruction]))
+        made = steps[0]
+        by = f"the pass {made.name} made it" if made.name else "the program came with it"
+        what = (
+            "it moves no bytes"
+            if instruction.opcode in MOVING | {"get-tuple-element", "tuple", "constant"}
+            else "it is no kernel"
+        )
+        return Finding(
+            "kernel",
+            (instruction.name,),
+            f"{instruction.opcode} {evidence.name_value(instruction)} takes no launch: {what}; {by}.",
+            made.pipeline,
+            made.name or IMPORT,
+            evidence.show_line(instruction),
+            (),
+            said,
+        )
+
+    def _explain_argument(self, instruction: Instruction) -> Finding:
+        """Return whether a result takes the place of an argument, and why not."""
+        evidence = self.evidence
+        number = instruction.parameter_number or 0
+        name = instruction.op_name or instruction.name
+        if number in evidence.donated:
+            verdict = f"The argument {name} is donated, and a result takes its place."
+        elif number in evidence.offered:
+            verdict = (
+                f"The argument {name} is donated, and nothing takes its place: no result has its shape and layout."
+            )
+        else:
+            alike = [
+                each for each in evidence.module.entry.root.shape.leaves() if each.plain == instruction.shape.plain
+            ]
+            fits = (
+                f", though {'a result has' if len(alike) == 1 else f'{len(alike)} results have'} its shape"
+                if alike
+                else ""
+            )
+            verdict = f"The argument {name} is not donated{fits}: it keeps its memory to the end."
+        said = evidence.read_decisions(evidence.attempts.about([instruction]))
+        return Finding("argument", (instruction.name,), verdict, "", IMPORT, evidence.show_line(instruction), (), said)
+
+    def _find_exchange(self, launch: Launch, instruction: Instruction) -> Exchange | None:
+        names = {launch.name, launch.scheduled.name, instruction.name}
+        return next((each for each in self.exchanges if each.name in names), None)
+
+    def _explain_exchange(self, exchange: Exchange, launch: Launch) -> Finding:
+        """Return who asked for a collective."""
+        evidence = self.evidence
+        made = evidence.steps(launch.instruction)[0]
+        # What combines or splits collectives made this one of others.
+        first = made
+        seen: set[str] = set()
+        while first.name and first.instead and first.instead[0].name not in seen and "all-" in first.instead[0].opcode:
+            seen.add(first.instead[0].name)
+            first = evidence.steps(first.instead[0])[0]
+        said = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
+        asked = {
+            True: f"the program asks for it ({exchange.reason})",
+            False: f"the partitioner brought it in: {', '.join(exchange.arguments)}{' ' if exchange.arguments else ''}{exchange.reason}",
+            None: "the module does not say who asked for it",
+        }[exchange.is_asked]
+        place = exchange.places[0] if exchange.places else None
+        where = exchange.where.partition(" +")[0] if place else ""
+        notes = (
+            [f"It was made as {first.instruction.name} by the pass {first.name}."]
+            if first is not made and first.name
+            else []
+        )
+        if exchange.is_rematerialized:
+            notes.append("It makes a value whole on each device only to have it sharded again.")
+        return Finding(
+            "collective",
+            (exchange.name,),
+            f"{exchange.name}{f' ({where})' if where else ''} is an {exchange.kind} because {asked}.".replace(
+                f"is an {exchange.kind}", f"is {'an' if exchange.kind[0] == 'a' else 'a'} {exchange.kind}"
+            ),
+            first.pipeline,
+            first.name or IMPORT,
+            LineOf(where, place.text) if place else evidence.show_line(launch.instruction),
+            tuple(notes),
+            said,
+            exchange.total_bytes,
+        )
+
+    def _choose_parts(self, selection: Selection, findings: Sequence[Finding]) -> tuple[Instruction, ...]:
+        """Return the instructions to describe: those of the first finding, then the others that were named."""
+        named = {each.name: each for each in (*selection.removed, *selection.instructions)}
+        module = {each.name: each for each in self.evidence.module.walk()}
+        found = dict.fromkeys(
+            named.get(name) or module[name]
+            for finding in findings
+            for name in finding.names
+            if name in named or name in module
+        )
+        return tuple(found)[:_MOST_PARTS] or selection.instructions[:1]
+
+    def answer(
+        self,
+        asked: str,
+        what: str,
+        *,
+        apart: tuple[str, str] | None = None,
+        trials: Sequence[WhyTrial] = (),
+        full: bool = False,
+        trouble: str = "",
+    ) -> Why:
+        """Return the answer; see `explain_why`."""
+        findings, parts = self.explain_apart(*apart) if apart else self.explain(what)
+        return Why(
+            program=self.evidence.capture.program,
+            target=self.evidence.capture.target,
+            asked=asked,
+            what=",".join(apart) if apart else what,
+            findings=findings,
+            parts=tuple(map(self.evidence.describe, parts)),
+            missing=self.missing(trouble),
+            is_full=full,
+        ).with_trials(trials)
+
+    def missing(self, trouble: str = "") -> tuple[str, ...]:
+        """Return what could not be known of this capture, and what to do about it.
+
+        Args:
+            trouble: Why the compiler gave no reasons where they were asked for.
+        """
+        capture = self.evidence.capture
+        found = []
+        if not capture.is_stepped:
+            found.append("This capture holds no modules between passes, so which pass did what is not known.")
+        if not capture.log:
+            found.append(f"The compiler gave no reasons: {trouble}" if trouble else NO_REASONS)
+        silent: Sequence[str] = tuple(getattr(self.evidence.reasons, "silent", ()))
+        if capture.log and silent:
+            found.append(f"The compiler for {title(capture.target)} says nothing of {', '.join(silent)}.")
+        return tuple(found)
+
+
+NO_REASONS = (
+    "This capture holds nothing of what the compiler said. Save one with its reasons: "
+    "`capture(..., reasons=True).to_json()`, or ask about the function itself."
+)
+
+
+def explain_why(
+    capture: Capture,
+    asked: str,
+    what: str,
+    *,
+    apart: tuple[str, str] | None = None,
+    axes: Mapping[str, int] | None = None,
+    trials: Sequence[WhyTrial] = (),
+    full: bool = False,
+) -> Why:
+    """Return why something in a program is as it is.
+
+    Args:
+        capture: The capture, with its passes and its reasons.
+        asked: What was asked about, as on the command line.
+        what: What of it: an instruction, a line, a variable or what JAX calls an operation.
+        apart: In its place, two of them that are asked why they are two kernels.
+        axes: Names and sizes of the mesh as the call has it.
+        trials: What was tried besides.
+        full: Whether all is told.
+
+    Raises:
+        InspectError: The program has no such thing; with what is nearest.
+    """
+    return WhyFinder(capture, axes).answer(asked, what, apart=apart, trials=trials, full=full)
