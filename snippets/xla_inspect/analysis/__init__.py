@@ -19,7 +19,7 @@ from xla_inspect.analysis.fusions import (
 )
 from xla_inspect.analysis.histories import Histories, Step, origin_key
 from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
-from xla_inspect.analysis.kernel_parts import KernelParts
+from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
 from xla_inspect.analysis.launch_sources import list_origins
 from xla_inspect.analysis.launches import HOST_CALL, Launch, Role, calls_host, find_role, list_kernels, list_launches
 from xla_inspect.analysis.memory_plan import (
@@ -58,6 +58,7 @@ from xla_inspect.analysis.value_origins import MOVING, Origins
 
 __all__ = [
     "ALLOCATION_KINDS",
+    "HEAVY",
     "HOST_CALL",
     "INPUT",
     "MAIN",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _PASSING = frozenset({"bitcast", "get-tuple-element", "tuple", "opt-barrier", "reshape"})
 """What hands a value on without a launch of its own."""
-_HEAVY = (
+HEAVY = (
     "dot",
     "convolution",
     "custom-call",
@@ -68,7 +68,7 @@ class KernelParts:
     def hero(self, launch: Launch) -> Instruction:
         """Return the part that a launch is mostly about: a matmul, a reduction, or its result."""
         parts = self.parts(launch)
-        for opcode in _HEAVY:
+        for opcode in HEAVY:
             if found := next((part for part in parts if part.opcode == opcode and not is_fusion(part)), None):
                 return found
         roots = [part for part in parts if part.is_root and not is_fusion(part)]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FUSING = ("fusion", "priority-fusion", "tpu_fusion", "multi-output-fusion", "dot-library-rewriter")
 _FORMS = {"dot": "a matmul", "convolution": "a matmul or convolution", "reduce": "a reduction", "sort": "a sort"}
+_LIBRARIES = ("cublas", "cudnn", "onednn", "cusolver", "cufft")
 _MOST = 12
 
 
@@ -39,19 +40,17 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Findi
     refusals = tuple(each for each in said if each.verdict == "refused")
     notes = tuple(_list_notes(evidence, first, second, reads=reads))
     names = f"{evidence.name(first)} and {evidence.name(second)}"
-    way = "the second reads what the first writes" if reads else "neither reads what the other writes"
     pipeline, passed = _find_pass(evidence, first, second, refusals)
     if refusals:
         why = _say_refusal(refusals[0])
     elif not reads:
-        path = _find_between(evidence, first, second)
-        why = f"what flows from one to the other passes {path}" if path else way
+        return _explain_distance(evidence, first, second)
     else:
-        form = _name_form(first) or _name_form(second)
+        forms = [f"{each.name} is {form}" for each in (first, second) if (form := _name_form(each))]
         why = (
-            f"{form}, and the compiler says of no attempt to fuse them"
-            if form
-            else ("no pass says that it tried to fuse one into the other")
+            f"{forms[0]}, and the compiler says of no attempt to fuse them"
+            if forms
+            else "no pass says that it tried to fuse one into the other"
         )
     verdict = f"{names} are two kernels: {why}."
     return Finding(
@@ -64,6 +63,51 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Findi
         notes,
         said[:_MOST],
         2 * first.instruction.shape.bytes if reads else 0,
+    )
+
+
+def _explain_distance(evidence: Evidence, first: Launch, second: Launch) -> Finding:
+    """Return why two launches are apart of which neither reads what the other writes."""
+    names = f"{evidence.name(first)} and {evidence.name(second)}"
+    path = _find_path(evidence, first, second)
+    line = evidence.show_line(evidence.kernels.hero(second))
+    if not path:
+        shared = [each for each in evidence.kernels.feeders(first) if each in evidence.kernels.feeders(second)]
+        inputs = [each for each in evidence.kernels.arguments(first) if each in evidence.kernels.arguments(second)]
+        both = [*(evidence.name(each) for each in shared), *map(evidence.name_value, inputs)]
+        reading = f"; both read {', '.join(both[:3])}" if both else ""
+        said = evidence.read_decisions(
+            [
+                *evidence.attempts.between(evidence.kernels.parts(first), evidence.kernels.parts(second)),
+                *evidence.attempts.between(evidence.kernels.parts(second), evidence.kernels.parts(first)),
+            ]
+        )
+        pipeline, passed = _find_pass(evidence, first, second, ())
+        return Finding(
+            "apart",
+            (first.name, second.name),
+            f"{names} are two kernels: neither reads what the other writes{reading}.",
+            pipeline,
+            passed,
+            line,
+            (),
+            said[:_MOST],
+        )
+    edges = [explain_boundary(evidence, one, other) for one, other in zip(path, path[1:], strict=False)]
+    # The first edge that the compiler gave a reason for says most.
+    edge = next((each for each in edges if any(reason.verdict == "refused" for reason in each.reasons)), edges[0])
+    between = ", ".join(evidence.name(each) for each in path[1:-1])
+    return Finding(
+        "apart",
+        (first.name, second.name),
+        f"{names} are two kernels: between them runs {between}, and {edge.verdict}",
+        edge.pipeline,
+        edge.pass_name,
+        line,
+        tuple(note for each in edges for note in each.notes),
+        tuple(
+            reason for each in (edge, *edges) for reason in each.reasons if each is edge or reason not in edge.reasons
+        )[:_MOST],
     )
 
 
@@ -158,23 +202,18 @@ def _find_pass(evidence: Evidence, first: Launch, second: Launch, refusals: tupl
 def _name_form(launch: Launch) -> str:
     """Return what a launch is where fusion passes leave it alone or treat it apart, or an empty string."""
     instruction = launch.instruction
-    emitter = custom_fusion_kind(instruction)
-    target = instruction.custom_call_target or ""
-    if launch.role == "collective":
-        return f"{launch.name} is a collective"
-    if launch.role == "copy":
-        return f"{launch.name} is a copy"
-    if target.startswith(("__cublas", "__cudnn", "__onednn")):
-        return f"{launch.name} is a call of the library {target.strip('_').partition('$')[0]}"
+    emitter = (custom_fusion_kind(instruction) or "").strip("_")
+    target = (instruction.custom_call_target or "").strip("_")
+    if launch.role in {"collective", "copy"}:
+        return f"a {launch.role}"
+    if target.startswith(_LIBRARIES):
+        return f"a call of the library {target.partition('$')[0]}"
     if target:
-        return f"{launch.name} is a custom call of {target}"
-    if emitter and "triton" in emitter:
-        return f"{launch.name} is a fusion that Triton compiles ({emitter.strip('_')})"
+        return f"a custom call of {target}"
     if emitter:
-        return f"{launch.name} is a fusion for the library that `{emitter.strip('_')}` names"
-    if not is_fusion(instruction) and instruction.opcode in _FORMS:
-        return f"{launch.name} is {_FORMS[instruction.opcode]} of its own"
-    return ""
+        maker = "that Triton compiles" if "triton" in emitter else "that a library computes"
+        return f"a fusion {maker} ({emitter})"
+    return _FORMS.get(instruction.opcode, "") and f"{_FORMS[instruction.opcode]} outside of any fusion"
 
 
 def _list_notes(evidence: Evidence, first: Launch, second: Launch, *, reads: bool) -> Iterator[str]:
@@ -186,7 +225,7 @@ def _list_notes(evidence: Evidence, first: Launch, second: Launch, *, reads: boo
             yield f"{first.name} has {len(readers)} readers, {', '.join(each.name for each in readers[:3])}."
     for launch in (first, second):
         if form := _name_form(launch):
-            yield f"{form}."
+            yield f"{launch.name} is {form}."
     if first.within != second.within:
         yield "They run in different loops or branches."
     yield from _list_costs(evidence, first, second)
@@ -210,8 +249,8 @@ def _list_costs(evidence: Evidence, first: Launch, second: Launch | None = None)
             break
 
 
-def _find_between(evidence: Evidence, first: Launch, second: Launch) -> str:
-    """Return the launches on a way from one to the other, either way round, or an empty string."""
+def _find_path(evidence: Evidence, first: Launch, second: Launch) -> tuple[Launch, ...]:
+    """Return the launches on a shortest way from one to the other, either way round, with both; empty without one."""
     for start, end in ((first, second), (second, first)):
         waiting: list[tuple[Launch, ...]] = [(start,)]
         seen = {start}
@@ -219,8 +258,8 @@ def _find_between(evidence: Evidence, first: Launch, second: Launch) -> str:
             path = waiting.pop(0)
             for reader in evidence.kernels.readers(path[-1]):
                 if reader == end:
-                    return ", ".join(each.name for each in path[1:])
+                    return (*path, reader)
                 if reader not in seen and len(path) < _MOST:
                     seen.add(reader)
                     waiting.append((*path, reader))
-    return ""
+    return ()

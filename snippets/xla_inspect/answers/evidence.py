@@ -130,7 +130,10 @@ class Evidence:
             seen.pop(key, None)
             seen[key] = each
         # What is explained tells more than words that nobody has explained.
-        ranked = sorted(reversed(seen.values()), key=lambda each: (_RANK[each.verdict], not each.sentence))
+        ranked = sorted(
+            reversed(seen.values()),
+            key=lambda each: (not each.kind and each.verdict == "noted", _RANK[each.verdict], not each.sentence),
+        )
         return tuple(map(_read_decision, ranked))
 
     def describe(self, instruction: Instruction) -> WhyPart:
@@ -153,6 +156,7 @@ class Evidence:
             memory=self._find_memory(shown.name) if is_left else "",
             fed_by=fed,
             read_by=read,
+            followed=hero.name,
             steps=tuple(map(read_step, self.steps(hero))),
         )
 
@@ -237,4 +241,5 @@ def _read_decision(decision: Decision) -> Reason:
         words=decision.words,
         sentence=decision.sentence,
         place=decision.place,
+        kind=decision.kind,
     )

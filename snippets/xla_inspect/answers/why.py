@@ -43,6 +43,7 @@ class Reason:
         words: The compiler's own words.
         sentence: What they mean, or an empty string where nobody has written that down.
         place: Where XLA's source says it.
+        kind: The key of the message among those that are known, or an empty string.
     """
 
     topic: str
@@ -54,6 +55,7 @@ class Reason:
     words: str
     sentence: str
     place: str
+    kind: str
 
     @property
     def meaning(self) -> str:
@@ -106,7 +108,8 @@ class WhyPart:
         memory: Where its result lies: allocation, bytes, and what shares it.
         fed_by: The launches and arguments that write what it reads.
         read_by: The launches that read it.
-        steps: What passes did to it.
+        followed: The instruction whose way is told: itself, or what a fusion is mostly about.
+        steps: What passes did to that.
     """
 
     name: str
@@ -121,6 +124,7 @@ class WhyPart:
     memory: str
     fed_by: tuple[str, ...]
     read_by: tuple[str, ...]
+    followed: str
     steps: tuple[PassStep, ...]
 
 
@@ -222,7 +226,8 @@ class Why(Answer):
         notes = finding.notes if self.is_full else finding.notes[:FEW_NOTES]
         if notes:
             yield " ".join(notes)
-        reasons = finding.reasons if self.is_full else finding.reasons[:FEW_REASONS]
+        known = tuple(each for each in finding.reasons if each.kind)
+        reasons = finding.reasons if self.is_full else known[:FEW_REASONS]
         if reasons:
             limit = None if self.is_full else WORDS
             yield Table(
@@ -237,7 +242,8 @@ class Why(Answer):
                 more = len(part.steps) - len(steps)
                 rows = [(step.pass_name, step.did) for step in steps]
                 rows += [("", f"{more} more with --full")] if more > 0 else []
-                yield Table(("pass", f"what it did to {part.name}"), tuple(rows))
+                inside = "" if part.followed == part.name else f", in {part.name}"
+                yield Table(("pass", f"what it did to {part.followed}{inside}"), tuple(rows))
             said = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
             said += [f"fed by {_list(part.fed_by, self.is_full)}" if part.fed_by else ""]
             said += [f"read by {_list(part.read_by, self.is_full)}" if part.read_by else "", part.memory]

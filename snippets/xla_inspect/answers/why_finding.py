@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 - of a default
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING, is_fusion
+from xla_inspect.analysis import HEAVY, MOVING, is_fusion
 from xla_inspect.answers.boundaries import explain_boundary, explain_kernel, explain_union
 from xla_inspect.answers.evidence import IMPORT, Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
@@ -13,10 +13,11 @@ from xla_inspect.answers.moves import explain_move, find_moved, is_move
 from xla_inspect.answers.selection import Selection, Selector
 from xla_inspect.answers.why import Finding, LineOf, Why
 from xla_inspect.errors import InspectError
+from xla_inspect.hlo import IDLE
 from xla_inspect.report import title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from xla_inspect.analysis import Launch
     from xla_inspect.answers.exchange import Exchange
@@ -90,12 +91,11 @@ class WhyFinder:
                     f"no kernel of {self.evidence.capture.program} computes {word!r}: it takes no launch of its own"
                 )
                 raise InspectError(message)
-        shared = [each for each in left if each in right]
-        chosen = self._choose_pair(left, right)
-        if shared and (chosen is None or not (set(left) - set(shared)) or not (set(right) - set(shared))):
-            parts = [self._find_in(each, shared[0]) for each in (first, second)]
-            return (explain_union(self.evidence, shared[0], *parts),), (shared[0].instruction,)
-        launch, neighbour = chosen or (left[0], right[0])
+        parts = [self._find_in(each, set(left) & set(right)) for each in (first, second)]
+        holders = [self.evidence.kernels.holder(each) for each in parts]
+        if holders[0] is not None and holders[0] is holders[1]:
+            return (explain_union(self.evidence, holders[0], *parts),), (holders[0].instruction,)
+        launch, neighbour = self._choose_pair(left, right)
         finding = explain_boundary(self.evidence, launch, neighbour)
         others = tuple(
             explain_boundary(self.evidence, a, b)
@@ -105,18 +105,13 @@ class WhyFinder:
         )
         return (finding, *others[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
 
-    def _choose_pair(self, left: Sequence[Launch], right: Sequence[Launch]) -> tuple[Launch, Launch] | None:
-        """Return the two launches that are asked about: the ones that are mostly about it, neighbours first."""
+    def _choose_pair(self, left: Sequence[Launch], right: Sequence[Launch]) -> tuple[Launch, Launch]:
+        """Return the two launches that are asked about: those that are mostly about it, neighbours first."""
         pairs = [(a, b) for a in left for b in right if a is not b]
-        shared = {each.scheduled for each in left} & {each.scheduled for each in right}
         return min(
             pairs,
-            key=lambda pair: (
-                sum(each.scheduled in shared for each in pair),
-                not self._touch(*pair),
-                -sum(each.instruction.shape.bytes for each in pair),
-            ),
-            default=None,
+            key=lambda pair: (left.index(pair[0]) + right.index(pair[1]), not self._touch(*pair)),
+            default=(left[0], right[0]),
         )
 
     def _touch(self, one: Launch, other: Launch) -> bool:
@@ -136,10 +131,17 @@ class WhyFinder:
                         found.setdefault(holder)
         return sorted(found, key=lambda each: (kernels.hero(each) not in chosen, -each.instruction.shape.bytes))
 
-    def _find_in(self, selection: Selection, launch: Launch) -> Instruction:
-        parts = self.evidence.kernels.parts(launch)
-        own = [each for each in selection.instructions if each in parts and not is_fusion(each)]
-        return own[-1] if own else launch.instruction
+    def _find_in(self, selection: Selection, shared: Collection[Launch]) -> Instruction:
+        """Return the instruction that a selection is mostly about, one in a kernel that both have where there is one."""
+        kernels = self.evidence.kernels
+        own = [each for each in selection.instructions if kernels.holder(each) is not None and not is_fusion(each)]
+        own = own or [each for each in selection.instructions if kernels.holder(each) is not None]
+        heavy = (
+            [each for each in own if each.opcode in HEAVY] or [each for each in own if each.opcode not in IDLE] or own
+        )
+        inside = [each for each in heavy if kernels.holder(each) in shared]
+        chosen = inside or heavy
+        return chosen[-1] if chosen else self._find_launches(selection)[0].instruction
 
     def _explain_one(self, selection: Selection) -> Iterator[Finding]:
         for instruction in selection.instructions:
