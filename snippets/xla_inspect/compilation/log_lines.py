@@ -24,7 +24,7 @@ _END = re.compile(r"HLO pass: (?P<name>.*) time: ")
 
 # What is of one machine and moment, or says nothing of a reason: times, places in memory, folders, where an instruction
 # comes from.
-_TIMED = re.compile(r"\btime: [\d.]+ .s\b")
+_TIMED = re.compile(r"\btime: [\d.]+ .?s\b")
 _NOISE = (
     (re.compile(r"0x[0-9a-f]{6,}"), "0x..."),
     (re.compile(r'(?<![\w"./])/(?:[\w.+@-]+/)+'), ""),

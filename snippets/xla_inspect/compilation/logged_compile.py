@@ -37,28 +37,34 @@ MARK = "end of the compile {number} of xla_inspect"
 TOPICS: Mapping[str, Mapping[str, int]] = {
     "passes": {"hlo_pass_pipeline": 1},
     "fusion": {
+        "convolution_emitter": 2,
         "cpu_instruction_fusion": 2,
+        "fusion_block_level_rewriter": 2,
         "fusion_emitter": 2,
         "fusion_merger": 2,
         "instruction_fusion": 3,
         "multi_output_fusion": 2,
         "priority_fusion": 2,
-        "softmax_rewriter_triton": 3,
+        "softmax_rewriter_triton": 2,
+        "support": 2,
+        "thunk_emitter": 1,
         "tpu_instruction_fusion": 2,
         "tpu_multi_output_fusion": 1,
+        "tree_reduction_rewriter": 3,
     },
     "simplification": {"algebraic_simplifier": 10, "while_loop_simplifier": 2},
     "layout": {"layout_assignment": 2, "tpu_layout_assignment": 1},
     "copies": {"copy_insertion": 3},
     "matmul": {
-        "algorithm_checker": 3,
-        "dot_decomposer": 2,
-        "fusion_block_level_rewriter": 3,
+        "algorithm_checker": 1,
+        "conv_rewriter": 2,
+        "dot_decomposer": 3,
+        "dot_merger": 3,
         "gemm_fusion": 5,
         "gemm_rewriter": 3,
-        "library_rewriter": 3,
-        "split_k_gemm_rewriter": 3,
-        "triton": 3,
+        "library_rewriter": 4,
+        "mlir_kernel_emitter": 2,
+        "triton": 1,
     },
     "schedule": {"latency_hiding_scheduler": 1, "llo_schedulers": 1},
     "rematerialization": {"hlo_rematerialization": 1},
@@ -72,6 +78,9 @@ level more than anybody can keep.
 """
 
 LEVELS: Mapping[str, int] = {name: level for levels in TOPICS.values() for name, level in levels.items()}
+
+TPU_LEVELS: Mapping[str, int] = {**LEVELS, "fusion_emitter": 1}
+"""The levels in libtpu: a file of XLA's name may be another there, which says each step of the code that it writes."""
 
 
 @contextmanager
@@ -95,6 +104,7 @@ def overheard(
     content = {
         "log of": capture_cache.make_key(lowered, target, options),
         "levels": dict(LEVELS),
+        "TPU levels": dict(TPU_LEVELS),
     }
     with ThreadPoolExecutor(1) as pool:
 
@@ -199,22 +209,25 @@ def _read_until(process: subprocess.Popen[bytes], mark: bytes) -> tuple[str, boo
 
 @cache
 def _process() -> LoggedProcess:
-    return LoggedProcess(list_variables(LEVELS))
+    return LoggedProcess(list_variables(LEVELS, TPU_LEVELS))
 
 
-def list_variables(levels: Mapping[str, int]) -> dict[str, str]:
+def list_variables(levels: Mapping[str, int], on_tpu: Mapping[str, int] | None = None) -> dict[str, str]:
     """Return the variables by which the compilers say more: XLA in jaxlib and the CUDA plugin, and libtpu.
 
     Args:
         levels: Files of XLA, without their suffix, and their levels.
+        on_tpu: The same in libtpu, where that differs.
     """
-    modules = ",".join(f"{name}={level}" for name, level in levels.items())
+    modules, tpu_modules = (
+        ",".join(f"{name}={level}" for name, level in each.items()) for each in (levels, on_tpu or levels)
+    )
     return {
         "TF_CPP_MIN_LOG_LEVEL": "0",
         "TF_CPP_VMODULE": modules,
         "TPU_MIN_LOG_LEVEL": "0",
         "TPU_STDERR_LOG_LEVEL": "0",
-        "TPU_VMODULE": modules,
+        "TPU_VMODULE": tpu_modules,
         # Else libtpu writes all of it into a file too.
         "TPU_LOG_DIR": "disabled",
     }

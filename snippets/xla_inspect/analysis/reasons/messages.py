@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 TABLES = Path(__file__).parent / "tables"
 
-type Part = Literal["context", "nothing"]
-"""What a message is that decides nothing: it names what those after it are about, or says how the pass gets on."""
+type Part = Literal["context", "nothing", "echo"]
+"""What a message is that decides nothing: it names what those after it are about, or says how the pass gets on.
+
+An echo refuses what was refused right before, in other words; where nothing was, it is a refusal itself.
+"""
 
 
 @dataclass(frozen=True)
@@ -30,9 +33,9 @@ class Message:
         topic: What it is about, the name of its table.
         kind: Its key.
         sources: The files of XLA that say it, without suffix.
-        pattern: What its text matches as a whole. Groups by name say what it is about: `instruction`; `other`, one or
-            several names; and `words`, where the compiler's own words are a part of the text. Any other group may stand
-            in the sentence.
+        pattern: What its text matches as a whole. Groups by name say what it is about: `instruction`; those that begin
+            with `other`, one or several names; and `words`, where the compiler's own words are a part of the text. A
+            group `other` that finds nothing is what the pass named last. Any other group may stand in the sentence.
         verdict: What it decides, or which part of the log it is.
         sentence: What it means, with groups by name in braces.
         place: Where XLA's source says it: a file of openxla/xla, or `libtpu`.

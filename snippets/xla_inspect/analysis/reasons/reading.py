@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis.reasons.cost_steps import weave_log
 from xla_inspect.analysis.reasons.decision import Decision
 from xla_inspect.analysis.reasons.messages import find_topics, group_messages
 
@@ -26,6 +27,11 @@ _WHOLE = re.compile(
 )
 _NAMED = re.compile(r"%([\w.-]+)")
 _NAMES = re.compile(r"[\w.-]+")
+
+type Named = tuple[str, tuple[str, ...]]
+
+NOBODY: Named = ("", ())
+"""No instruction, and no others that have a part."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,9 @@ def read_reasons(capture: Capture) -> Reasons:
     decisions: list[Decision] = []
     unexplained: Counter[str] = Counter()
     explained = 0
-    subjects: dict[int, tuple[str, tuple[str, ...]]] = {}
-    for event in capture.log:
+    subjects: dict[int, Named] = {}
+    refused: dict[int, str] = {}
+    for event in weave_log(capture):
         if event.source not in topics:
             continue
         message, found = _recognize(known.get(event.source, ()), event.text)
@@ -77,13 +84,22 @@ def read_reasons(capture: Capture) -> Reasons:
         if verdict == "nothing":
             continue
         named = _list_named(event.text, found)
-        # What names no instruction is about that which the pass named last.
-        named = named if named[0] else subjects.get(event.run, named)
         if verdict == "context":
             subjects[event.run] = named
-        else:
-            topic = message.topic if message else topics[event.source]
-            decisions.append(_decide(event, topic, verdict, named, message, found))
+            continue
+        # Where no pass runs, several threads speak, and nothing is about what was named before.
+        if event.run >= 0:
+            inherits = found.get("other") == ""
+            named = _complete(named, subjects.get(event.run, NOBODY), inherits=inherits)
+            if verdict in {"tried", "done"} and not inherits:
+                subjects[event.run] = named
+            if verdict == "echo" and named[0] and refused.get(event.run) == named[0]:
+                continue
+        if verdict == "echo":
+            verdict = "refused"
+        refused[event.run] = named[0] if verdict == "refused" else ""
+        topic = message.topic if message else topics[event.source]
+        decisions.append(_decide(event, topic, verdict, named, message, found))
     return Reasons(tuple(decisions), explained, dict(unexplained.most_common()))
 
 
@@ -95,22 +111,38 @@ def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, 
     return None, {}
 
 
-def _list_named(text: str, found: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+def _list_named(text: str, found: Mapping[str, str]) -> Named:
     """Return the instruction that a message is about, and the others: those that its groups found, else the first."""
-    if found.get("instruction"):
+    if found:
         others = {
             name: None for group, value in found.items() if group.startswith("other") for name in _NAMES.findall(value)
         }
-        return found["instruction"].lstrip("%"), tuple(others)
-    names = list(dict.fromkeys(_NAMED.findall(text))) if not found else []
-    return (names[0], tuple(names[1:3])) if names else ("", ())
+        return found.get("instruction", "").lstrip("%"), tuple(others)
+    names = list(dict.fromkeys(_NAMED.findall(text)))
+    return (names[0], tuple(names[1:3])) if names else NOBODY
+
+
+def _complete(named: Named, last: Named, *, inherits: bool) -> Named:
+    """Return what a message is about, with what the pass named last where the message names less.
+
+    Args:
+        named: What the message names.
+        last: What the pass named last.
+        inherits: Whether that has a part in it, though the message is about another instruction.
+    """
+    instruction, others = named
+    if not instruction:
+        return last[0], tuple(dict.fromkeys((*last[1], *others)))
+    if not others and last[0] in {"", instruction}:
+        return instruction, last[1]
+    return (instruction, (last[0],)) if inherits and last[0] else named
 
 
 def _decide(  # noqa: PLR0913, PLR0917 - what a decision consists of
     event: LogEvent,
     topic: Topic,
     verdict: Verdict,
-    named: tuple[str, tuple[str, ...]],
+    named: Named,
     message: Message | None,
     found: Mapping[str, str],
 ) -> Decision:

@@ -1,0 +1,60 @@
+"""The steps of the GPU's fusion cost model, which captures hold apart, as events of the log that they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.fusion_log import Estimate, Merge, parse_log
+from xla_inspect.captured import LogEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from xla_inspect.captured import Capture
+
+SOURCE = "fusion_log"
+"""What tables call these steps; the other sources are files of XLA."""
+
+_FUSING = re.compile(r"Fusing %(\S+) = .* into %(\S+) = ", re.DOTALL)
+
+
+def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
+    """Return a capture's log with the steps of the GPU's cost model after what the pass said that took them.
+
+    A fusion that the pass spoke of is not told again. An estimate ends with whether fusing saves time; it counts as one
+    that costs time only where none of the fusion came about.
+    """
+    said = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
+    fused = {(found[1], found[2]): event for event, found in said if found}
+    lines = tuple(dict.fromkeys(capture.fusion_log))
+    if not fused or not lines:
+        return capture.log
+    merges = {(merge.producer, merge.consumer) for merge in parse_log(lines).merges}
+    run = Counter(event.run for pair, event in fused.items() if pair in merges).most_common(1)
+    last = max(
+        (place for place, event in enumerate(capture.log) if not run or event.run == run[0][0]),
+        default=len(capture.log) - 1,
+    )
+    at = capture.log[last]
+    steps = tuple(
+        LogEvent(at.run, at.pipeline, at.name, at.module, SOURCE, 0, text) for text in _tell(lines, fused, merges)
+    )
+    return (*capture.log[: last + 1], *steps, *capture.log[last + 1 :])
+
+
+def _tell(
+    lines: tuple[str, ...], fused: Mapping[tuple[str, str], LogEvent], merges: set[tuple[str, str]]
+) -> Iterator[str]:
+    for line in lines:
+        log = parse_log((line,))
+        match (*log.merges, *log.estimates, *log.refusals):
+            case (Merge(producer, consumer),):
+                if (producer, consumer) not in fused:
+                    yield line
+            case (Estimate(producer, consumers) as estimate,):
+                happened = any((producer, consumer) in merges for consumer in consumers)
+                yield f"{line}; {'saves' if estimate.gain >= 0 or happened else 'costs'}"
+            case _:
+                yield line
