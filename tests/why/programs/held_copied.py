@@ -1,0 +1,48 @@
+"""Programs of public issues in which the compiler copies, each written anew from what its issue says.
+
+They are kept out while `xla-inspect why` is built.
+"""
+
+import jax
+import jax.numpy as jnp
+
+
+def read_then_add(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return a matrix with its first element raised, and what that was before."""
+    first = x[0, 0]
+    return x.at[0, 0].add(1.0), first
+
+
+def advance(clock: jax.Array, terrain: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return a state of which only one of two arrays changes."""
+    return clock * 2.0, terrain
+
+
+def write_cache(cache: jax.Array, entry: jax.Array, position: jax.Array) -> jax.Array:
+    """Return a cache with one entry written."""
+    return jax.lax.dynamic_update_slice(cache, entry, (position, 0))
+
+
+def stack_activations(x: jax.Array, w: jax.Array) -> jax.Array:
+    """Return the gradient of a scan of layers that share their weights."""
+
+    def layer(carry: jax.Array, _: None) -> tuple[jax.Array, None]:
+        return jnp.tanh(carry @ w), None
+
+    def loss(x: jax.Array) -> jax.Array:
+        return jnp.sum(jax.lax.scan(layer, x, None, length=8)[0])
+
+    return jax.grad(loss)(x)
+
+
+def learn_sometimes(weights: jax.Array, batches: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return weights after a scan that updates them in those steps whose batch has a positive sum."""
+
+    def step(weights: jax.Array, batch: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def update(held: jax.Array) -> jax.Array:
+            return held - 0.1 * jnp.outer(batch, batch) @ held
+
+        loss = jnp.sum(weights @ batch)
+        return jax.lax.cond(loss > 0, update, lambda held: held, weights), loss
+
+    return jax.lax.scan(step, weights, batches)
