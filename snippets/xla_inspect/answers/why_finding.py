@@ -129,7 +129,15 @@ class WhyFinder:
                 for user in (*self.evidence.module.operands(each), *self.evidence.module.users(each)):
                     if (holder := kernels.holder(user)) is not None:
                         found.setdefault(holder)
-        return sorted(found, key=lambda each: (kernels.hero(each) not in chosen, -each.instruction.shape.bytes))
+        return sorted(
+            found,
+            key=lambda each: (
+                kernels.hero(each) not in chosen,
+                each.role == "copy",
+                kernels.hero(each).opcode not in HEAVY,
+                -each.instruction.shape.bytes,
+            ),
+        )
 
     def _find_in(self, selection: Selection, shared: Collection[Launch]) -> Instruction:
         """Return the instruction that a selection is mostly about, one in a kernel that both have where there is one."""

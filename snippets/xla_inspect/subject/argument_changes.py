@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable  # noqa: TC003 - an alias below is made of it
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,28 +56,69 @@ def list_batches(call: Call, factors: tuple[float, ...] = (0.5,)) -> Iterator[Ch
         call: The call.
         factors: By how much the batch is multiplied.
     """
+    size = _find_common(call.args[1:] if len(call.args) > 1 else call.args)
+    if size:
+        for wanted in _resize(size, factors):
+            args = tuple(
+                argument if at == 0 and len(call.args) > 1 else _batch(argument, size, wanted)
+                for at, argument in enumerate(call.args)
+            )
+            yield f"a batch of {wanted} in the place of {size}", replace(call, args=args)
+
+
+def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
+    """Yield other batches of a program of which nobody knows where the batch is: as far as its shapes go together.
+
+    The leading dimension of all arguments, of those behind the first, or of the first alone is taken for it.
+
+    Args:
+        call: The call.
+        factors: By how much the batch is multiplied; 0 stands for a batch of one.
+    """
     import jax
 
-    behind = jax.tree.leaves(call.args[1:] if len(call.args) > 1 else call.args)
-    sizes = Counter(leaf.shape[0] for leaf in behind if getattr(leaf, "shape", ()))
-    if not sizes or len(sizes) != 1:
-        return
-    size = next(iter(sizes))
-    for factor in factors:
-        wanted = int(size * factor)
-        if wanted < 1 or wanted != size * factor:
+    numbers = range(len(call.args))
+    for chosen in ({*numbers}, {*numbers} - {0}, {0}):
+        size = _find_common([call.args[at] for at in sorted(chosen)])
+        if not size or _has_static(call):
             continue
+        found = []
+        for wanted in _resize(size, factors):
+            args = tuple(
+                _batch(argument, size, wanted) if at in chosen else argument for at, argument in enumerate(call.args)
+            )
+            try:
+                jax.eval_shape(call.function, *args, **call.kwargs)
+            except Exception:  # noqa: BLE001 - shapes do not go together, whatever the program says of it
+                continue
+            found.append((f"a batch of {wanted} in the place of {size}", replace(call, args=args)))
+        if found:
+            yield from found
+            return
 
-        def resize(leaf: Any, wanted: int = wanted) -> Any:
-            if not getattr(leaf, "shape", ()) or leaf.shape[0] != size:
-                return leaf
-            return _describe(leaf, (wanted, *leaf.shape[1:]))
 
-        args = tuple(
-            argument if at == 0 and len(call.args) > 1 else jax.tree.map(resize, argument)
-            for at, argument in enumerate(call.args)
-        )
-        yield f"a batch of {wanted} in the place of {size}", replace(call, args=args)
+def _find_common(arguments: Any) -> int:
+    import jax
+
+    sizes = {leaf.shape[0] for leaf in jax.tree.leaves(arguments) if getattr(leaf, "shape", ())}
+    return int(next(iter(sizes))) if len(sizes) == 1 else 0
+
+
+def _resize(size: int, factors: tuple[float, ...]) -> Iterator[int]:
+    for factor in factors:
+        wanted = int(size * factor) if factor else 1
+        if wanted >= 1 and wanted != size and (not factor or wanted == size * factor):
+            yield wanted
+
+
+def _batch(argument: Any, size: int, wanted: int) -> Any:
+    import jax
+
+    def resize(leaf: Any) -> Any:
+        shape = getattr(leaf, "shape", ())
+        return _describe(leaf, (wanted, *shape[1:])) if shape and shape[0] == size else leaf
+
+    return jax.tree.map(resize, argument)
 
 
 def list_types(call: Call) -> Iterator[Changed]:
@@ -100,54 +140,45 @@ def list_types(call: Call) -> Iterator[Changed]:
 
 
 def list_layouts(call: Call) -> Iterator[Changed]:
-    """Yield arguments, and then the results, stored with their last two dimensions the other way round."""
+    """Yield arguments, and then the result, that lie in memory with two dimensions that follow each other swapped."""
     import jax
 
-    if call.settings.get("mesh") or _is_spread(call) or any(name.startswith("static") for name in call.settings):
+    if call.devices > 1 or call.kwargs or hasattr(call.function, "lower"):
         return
-    sizes = [
-        max((leaf.size for leaf in jax.tree.leaves(argument) if _is_matrix(leaf)), default=0) for argument in call.args
-    ]
-    largest = sorted((at for at, size in enumerate(sizes) if size), key=lambda at: -sizes[at])[:MOST]
+    matrices = [at for at, argument in enumerate(call.args) if _is_matrix(argument)]
+    largest = sorted(matrices, key=lambda at: -call.args[at].size)[:MOST]
     for at in largest:
-        args = tuple(jax.tree.map(_swap_shape, each) if at == own else each for own, each in enumerate(call.args))
-        yield (
-            f"argument {at} stored with its last two dimensions swapped",
-            _wrap(call, args, _swap_argument(call.function, at)),
-        )
-    yield "results stored with their last two dimensions swapped", _wrap(call, call.args, _swap_results(call.function))
+        for order in _list_orders(len(call.args[at].shape)):
+            laid = tuple(_lay(order) if own == at else None for own in range(len(call.args)))
+            words = f"argument {at} laid out with its dimensions in the order {order}, the most major first"
+            yield words, _jit(call, in_shardings=laid)
+    result = jax.eval_shape(call.function, *call.args) if not _has_static(call) else None
+    if _is_matrix(result):
+        for order in _list_orders(len(result.shape)):
+            words = f"the result laid out with its dimensions in the order {order}, the most major first"
+            yield words, _jit(call, out_shardings=_lay(order))
 
 
-def _wrap(call: Call, args: tuple[Any, ...], function: Callable[..., Any]) -> Call:
-    function.__wrapped__ = call.function  # type: ignore[attr-defined]  # so that its file and name are the reader's
-    function.__name__ = getattr(call.function, "__name__", type(call.function).__name__)
-    return replace(call, args=args, function=function)
+def _list_orders(rank: int) -> Iterator[tuple[int, ...]]:
+    for at in reversed(range(rank - 1)):
+        yield (*range(at), at + 1, at, *range(at + 2, rank))
 
 
-def _swap_argument(function: Callable[..., Any], at: int) -> Callable[..., Any]:
+def _lay(order: tuple[int, ...]) -> Any:
+    import jax
+    from jax.experimental.layout import Format, Layout
+
+    return Format(Layout(order), jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))
+
+
+def _jit(call: Call, **laid: Any) -> Call:
     import jax
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*(jax.tree.map(_swap, each) if own == at else each for own, each in enumerate(args)), **kwargs)
-
-    return call
+    return replace(call, function=jax.jit(call.function, **laid, **call.settings), settings={})
 
 
-def _swap_results(function: Callable[..., Any]) -> Callable[..., Any]:
-    import jax
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return jax.tree.map(_swap, function(*args, **kwargs))
-
-    return call
-
-
-def _swap(leaf: Any) -> Any:
-    return leaf.swapaxes(-1, -2) if _is_matrix(leaf) else leaf
-
-
-def _swap_shape(leaf: Any) -> Any:
-    return _describe(leaf, (*leaf.shape[:-2], leaf.shape[-1], leaf.shape[-2])) if _is_matrix(leaf) else leaf
+def _has_static(call: Call) -> bool:
+    return any(name.startswith("static") for name in call.settings)
 
 
 def _is_matrix(leaf: Any) -> bool:
@@ -221,10 +252,6 @@ def _list_specs(one: Any, rank: int, axes: tuple[str, ...]) -> Iterator[Any]:
 
 def _show(spec: Any) -> str:
     return f"P({', '.join(map(repr, spec))})"
-
-
-def _is_spread(call: Call) -> bool:
-    return call.devices > 1
 
 
 def _describe(leaf: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Mapping  # noqa: TC003 - of a constant
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.subject import argument_changes, traced_changes
 from xla_inspect.subject.subject import Subject
-from xla_inspect.targets import available
+from xla_inspect.targets import available, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from xla_inspect.captured import Capture
@@ -23,11 +24,20 @@ if TYPE_CHECKING:
 KINDS = ("donate", "remat", "batch")
 """The kinds of changes that may save memory."""
 
-EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "target")
+EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")
 """The kinds of changes that may change what the compiler does to a part of a program."""
 
 NEEDED = frozenset({"copy-insertion", "layout-assignment", "spmd-partitioning", "shardy", "import"})
 """Passes without which a program is wrong, or none that can be run."""
+
+SIZES = (0, 0.5, 4, 16)
+"""By how much the batch is multiplied where a part of a program is asked about; 0 stands for a batch of one."""
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "cpu": ("xla_cpu_copy_insertion_use_region_analysis=true", "xla_cpu_use_fusion_emitters=false"),
+    "gpu": ("xla_gpu_enable_triton_gemm=false",),
+}
+"""Options of XLA that change what is most asked about, by the kind of target."""
 
 DISABLE = "xla_disable_hlo_passes"
 MOST = 3
@@ -89,12 +99,13 @@ def list_trials(
     listed: Mapping[str, Callable[[], Iterator[Trial]]] = {
         "donate": lambda: _list_donations(subject, call, undone=asked),
         "remat": lambda: _list_remats(subject, capture),
-        "batch": lambda: _change(subject, "batch", argument_changes.list_batches(call, (0.5, 4) if asked else (0.5,))),
+        "batch": lambda: _list_batches(subject, call, asked=asked),
         "pass": lambda: _list_passes(subject, passes),
         "barrier": lambda: _list_barriers(subject, capture),
         "layout": lambda: _change(subject, "layout", argument_changes.list_layouts(call)),
         "precision": lambda: _list_precisions(subject, call, capture),
         "sharding": lambda: _list_shardings(subject, call, capture),
+        "option": lambda: _list_options(subject, capture),
         "target": lambda: _list_targets(subject, capture),
     }
     wanted = set(kinds)
@@ -112,6 +123,19 @@ def _list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[T
     yield from _change(subject, "donate", argument_changes.list_donations(subject, call))
     if undone:
         yield from _change(subject, "donate", argument_changes.list_donations_undone(call))
+
+
+def _list_batches(subject: Subject, call: Call, *, asked: bool) -> Iterator[Trial]:
+    changes = argument_changes.list_sizes(call, SIZES) if asked else argument_changes.list_batches(call)
+    yield from _change(subject, "batch", changes)
+
+
+def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
+    for option in OPTIONS.get(find(capture.target).kind, ()):
+        name, _, value = option.partition("=")
+        if name not in capture.options:
+            options = {name: {"true": True, "false": False}.get(value, value)}
+            yield Trial(f"--xla {option}", subject, traced_changes.nothing, "option", options)
 
 
 def _list_passes(subject: Subject, passes: Iterable[str]) -> Iterator[Trial]:
