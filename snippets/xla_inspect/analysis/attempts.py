@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.reasons import Decision, Reasons
     from xla_inspect.hlo import Instruction, Module
 
+_EMITTING = frozenset({"algorithm_checker", "fusion_block_level_rewriter", "fusion_emitter", "triton"})
+"""Files that decide how a kernel is written, and not what is in it."""
 _MERGE = re.compile(r"\s*Fusing %?(?P<producer>[\w.-]+)\b.*? into %?(?P<consumer>[\w.-]+)", re.DOTALL)
 _CREATED = re.compile(r"\s*created new fusion: %?(?P<name>[\w.-]+)\b", re.DOTALL)
 
@@ -58,7 +60,7 @@ class Attempts:
         self.known: tuple[Attempt, ...] = tuple(self._read(runs))
 
     def _read(self, runs: Mapping[int, list[Decision]]) -> Iterable[Attempt]:
-        places = self._place_steps()
+        places = self.histories.places
         merges = self._read_merges()
         for run in sorted(runs, key=lambda number: (number < 0, number)):
             decisions = runs[run]
@@ -71,25 +73,7 @@ class Attempts:
                 others = frozenset().union(*(held.get(each, frozenset({each})) for each in decision.others))
                 yield Attempt(decision, state, first - {""}, others)
 
-    def _place_steps(self) -> list[int]:
-        """Return for each pass that changed the module where it is among all runs of passes."""
-        runs = self.histories.capture.runs
-        places: list[int] = []
-        at = 0
-        for step in self.histories.capture.passes:
-            found = next(
-                (
-                    number
-                    for number in range(at, len(runs))
-                    if (runs[number].pipeline, runs[number].name) == (step.pipeline, step.name) and runs[number].changed
-                ),
-                at,
-            )
-            places.append(found)
-            at = found + 1
-        return places
-
-    def _find_state(self, run: int, decision: Decision, places: list[int]) -> int:
+    def _find_state(self, run: int, decision: Decision, places: list[int | None]) -> int:
         """Return the position of the state that a run of a pass began with."""
         if run < 0:
             return len(self.histories.states) - 1
@@ -101,7 +85,7 @@ class Attempts:
         ]
         # The log counts a few runs that leave no dump, so the nearest of the same name it is.
         at = min(same, key=lambda number: abs(number - run)) if same else run
-        return sum(place < at for place in places)
+        return max((state for state, place in enumerate(places) if place is not None and place < at), default=0)
 
     def _read_merges(self) -> Mapping[int, dict[str, tuple[str, str]]]:
         """Return by run what each fusion was made of that the pass made on its way, the later of two with one name."""
@@ -152,7 +136,7 @@ class Attempts:
         both: list[Decision] = []
         some: list[Decision] = []
         for attempt in self.known:
-            if attempt.decision.topic not in {"fusion", "matmul"}:
+            if attempt.decision.topic not in {"fusion", "matmul"} or attempt.decision.source in _EMITTING:
                 continue
             left = self.names_at(attempt.state, producer)
             right = self.names_at(attempt.state, consumer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +24,14 @@ type Deed = Literal["imported", "made", "changed", "fused", "removed"]
 
 _QUIET = frozenset({"name", "metadata", "backend config", "frontend attributes", "control dependencies"})
 """Aspects in which an instruction may differ without that it computes otherwise."""
+_MAKERS = (
+    ("copy", re.compile("copy-insertion|layout-assignment")),
+    ("all-", re.compile("partition")),
+    ("collective-", re.compile("partition")),
+    ("reduce-scatter", re.compile("partition")),
+    ("", re.compile("layout-assignment|partition")),
+)
+"""What mostly makes instructions of an opcode that begins so, where several passes ran between two modules."""
 _MOVED = "operands"
 _SHOWN = 3
 
@@ -72,6 +82,45 @@ class Histories:
                     numbers[instruction] = fresh
                     fresh += 1
             self.states.append(PassState("", LAST, capture.module, change, numbers))
+
+    @cached_property
+    def places(self) -> list[int | None]:
+        """For each state where its pass is among all runs; None at import, and of what is no run, as `pipeline-start`."""
+        runs = self.capture.runs
+        named: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, run in enumerate(runs):
+            named[run.pipeline, run.name].append(number)
+        places: list[int | None] = [None]
+        least = 0
+        for state in self.states[1:]:
+            found = next((number for number in named[state.pipeline, state.name] if number >= least), None)
+            least = least if found is None else found + 1
+            places.append(found)
+        return places
+
+    def find_pass(self, place: int, opcode: str) -> tuple[str, str]:
+        """Return the pipeline and the name of the pass that made a state of the one before, for one instruction.
+
+        A module is dumped after most passes that change it, and not after all: what a dump at the start of a pipeline
+        has that the one before has not was made by a pass that ran between the two.
+
+        Args:
+            place: The position of the state.
+            opcode: The opcode of the instruction.
+        """
+        state = self.states[place]
+        before = next((each for each in reversed(self.places[:place]) if each is not None), -1)
+        own = self.places[place]
+        after = next((each for each in self.places[place:] if each is not None), len(self.capture.runs))
+        holders = {run.pipeline for run in self.capture.runs}
+        between = [run for run in self.capture.runs[before + 1 : after] if run.changed and run.name not in holders]
+        wanted = next(pattern for start, pattern in _MAKERS if opcode.startswith(start))
+        likely = [run for run in between if wanted.search(run.name)]
+        is_own = own is not None and not (likely and opcode.startswith(_MAKERS[0][0]))
+        if is_own or not between or (own is None and state.name.endswith("copies")):
+            return state.pipeline, "" if state.name == LAST else state.name
+        found = (likely or between)[-1]
+        return found.pipeline, found.name
 
     @cached_property
     def _lives(self) -> Mapping[int, list[tuple[int, Instruction]]]:
@@ -149,22 +198,20 @@ class Histories:
 
     def _tell(self, life: list[tuple[int, Instruction]]) -> Iterator[Step]:
         first, born = life[0]
-        state = self.states[first]
         if not first:
             yield Step(0, "", "", "imported", f"{born.opcode} {born.name} as the compiler got it", born)
         else:
             before = self._find_counterparts(first, born, made=True)
             words = f"made {born.opcode} {born.name}" + (f" in the place of {_name(before)}" if before else "")
-            yield Step(first, state.pipeline, state.name, "made", words, born, before)
-        for (_, old), (place, new) in zip(life, life[1:], strict=False):
+            yield Step(first, *self.find_pass(first, born.opcode), "made", words, born, before)
+        for (_, old), (place, new) in itertools.pairwise(life):
             if old is not new:
                 yield from self._tell_change(place, old, new)
         place, last = life[-1]
         if place + 1 < len(self.states):
-            after = self.states[place + 1]
             instead = self._find_counterparts(place + 1, last, made=False)
             words = f"removed {last.opcode} {last.name}" + (f", {_name(instead)} in its place" if instead else "")
-            yield Step(place + 1, after.pipeline, after.name, "removed", words, last, instead)
+            yield Step(place + 1, *self.find_pass(place + 1, last.opcode), "removed", words, last, instead)
 
     def _tell_change(self, place: int, old: Instruction, new: Instruction) -> Iterator[Step]:
         state = self.states[place]
@@ -174,7 +221,7 @@ class Histories:
                 (each for each in state.module.walk() if is_fusion(each) and new.computation in each.called), None
             )
             words = f"moved into the fusion {holder.name}" if holder else "moved into a fusion"
-            yield Step(place, state.pipeline, state.name, "fused", words, new)
+            yield Step(place, *self.find_pass(place, "fusion"), "fused", words, new)
             return
         aspects = self._aspects[place].get(new, ())
         weighty = [aspect for aspect in aspects if aspect not in _QUIET]
@@ -182,7 +229,7 @@ class Histories:
             weighty.remove(_MOVED)
         if weighty:
             words = f"changed its {' and '.join(weighty)}: {_show_change(old, new, weighty)}"
-            yield Step(place, state.pipeline, state.name, "changed", words.rstrip(": "), new)
+            yield Step(place, *self.find_pass(place, ""), "changed", words.rstrip(": "), new)
 
     @cached_property
     def _aspects(self) -> list[Mapping[Instruction, tuple[str, ...]]]:
@@ -190,6 +237,18 @@ class Histories:
             {change.after: change.aspects for change in state.change.changed} if state.change else {}
             for state in self.states
         ]
+
+    def find_first(self, instruction: Instruction) -> Step:
+        """Return the step that brought an instruction in, before any pass that only made it anew in its own form."""
+        step = self.tell(instruction)[0]
+        seen = {instruction}
+        while step.deed == "made":
+            alike = [each for each in step.instead if _stem(each.opcode) == _stem(instruction.opcode)]
+            if not alike or alike[0] in seen:
+                break
+            seen.add(alike[0])
+            step = self.tell(alike[0])[0]
+        return step
 
     def _find_counterparts(self, place: int, instruction: Instruction, *, made: bool) -> tuple[Instruction, ...]:
         """Return what a pass removed for what it made, or made for what it removed: of the same operation."""
@@ -204,6 +263,10 @@ class Histories:
             return tuple(same[:_SHOWN])
         found = [each for each in others if (each.op_name, each.stack_frame) == origin]
         return tuple(each for each in found if each.opcode not in {"parameter", "constant"})[:_SHOWN]
+
+
+def _stem(opcode: str) -> str:
+    return opcode.removesuffix("-start").removesuffix("-done")
 
 
 def origin_key(instruction: Instruction) -> Hashable | None:

@@ -25,7 +25,7 @@ from xla_inspect.errors import HloSyntaxError
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from xla_inspect.analysis import Launch, Step
     from xla_inspect.analysis.reasons import Decision, Reasons
@@ -94,7 +94,13 @@ class Evidence:
         if (known := self.lines.get(instruction)) is not None:
             return known
         frame = find_frame(self.capture, instruction)
-        return SourceLine(frame.file, frame.line, "") if frame else None
+        if frame is not None:
+            return SourceLine(frame.file, frame.line, "")
+        # What has no line, and nothing inside its fusion that has one, is of the line of that.
+        launch = self.kernels.holder(instruction)
+        around = [] if launch is None else [launch, *self.kernels.readers(launch), *self.kernels.feeders(launch)]
+        found = (line for each in around for own in (each.scheduled, each.instruction) if (line := self.lines.get(own)))
+        return next(found, None)
 
     def show_line(self, instruction: Instruction | None) -> LineOf:
         """Return the line of an instruction as answers hold it."""
@@ -223,11 +229,6 @@ class Evidence:
 def read_step(step: Step) -> PassStep:
     """Return what a pass did as answers hold it."""
     return PassStep(step.pipeline, step.name or IMPORT, step.words)
-
-
-def find_maker(steps: Collection[Step]) -> Step:
-    """Return the step that brought an instruction in."""
-    return next(iter(steps))
 
 
 def _read_decision(decision: Decision) -> Reason:

@@ -51,7 +51,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     """
     scheduled = launch.scheduled if launch else moved
     steps = evidence.steps(moved)
-    made = steps[0]
+    made = evidence.histories.find_first(moved)
     source = _find_source(evidence, moved, scheduled)
     said = evidence.read_decisions(
         [
@@ -131,13 +131,13 @@ def _find_cause(
     if inner and moved.opcode == "copy":
         before = inner[0].shape.layout or before
     reading = ", ".join(evidence.name_value(user) for user in users[:2]) or "the result"
-    if before and after and before.memory_space != after.memory_space:
-        places = [_SPACES.get(each.memory_space, f"memory space {each.memory_space}") for each in (before, after)]
-        return "copy", f"it brings {evidence.name_value(source)} from {places[0]} to {places[1]} for {reading}", ()
     if moved.opcode == "transpose":
         return "transpose", *_explain_transpose(evidence, moved, made, reading)
     if before and after and before.minor_to_major != after.minor_to_major:
         return "layout", *_explain_layout(evidence, source, users, (before.minor_to_major, after.minor_to_major))
+    if before and after and before.memory_space != after.memory_space:
+        places = [_SPACES.get(each.memory_space, f"memory space {each.memory_space}") for each in (before, after)]
+        return "copy", f"it brings {evidence.name_value(source)} from {places[0]} to {places[1]} for {reading}", ()
     return "copy", *_explain_protection(evidence, moved, source, users, made)
 
 

@@ -347,13 +347,9 @@ class WhyFinder:
     def _explain_exchange(self, exchange: Exchange, launch: Launch) -> Finding:
         """Return who asked for a collective."""
         evidence = self.evidence
+        # What combines, splits or starts collectives made this one of others.
+        first = evidence.histories.find_first(launch.instruction)
         made = evidence.steps(launch.instruction)[0]
-        # What combines or splits collectives made this one of others.
-        first = made
-        seen: set[str] = set()
-        while first.name and first.instead and first.instead[0].name not in seen and "all-" in first.instead[0].opcode:
-            seen.add(first.instead[0].name)
-            first = evidence.steps(first.instead[0])[0]
         said = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
         asked = {
             True: f"the program asks for it ({exchange.reason})",
