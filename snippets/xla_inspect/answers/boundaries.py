@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import custom_fusion_kind, is_fusion, parse_log
+from xla_inspect.analysis import HEAVY, custom_fusion_kind, is_fusion, parse_log
 from xla_inspect.answers.evidence import IMPORT
-from xla_inspect.answers.why import Finding
+from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.analysis import Launch
+    from xla_inspect.analysis import Launch, Step
     from xla_inspect.answers.evidence import Evidence
     from xla_inspect.answers.why import Reason
     from xla_inspect.hlo import Instruction
 
 _FUSING = ("fusion", "priority-fusion", "tpu_fusion", "multi-output-fusion", "dot-library-rewriter")
 _FORMS = {"dot": "a matmul", "convolution": "a matmul or convolution", "reduce": "a reduction", "sort": "a sort"}
+BARRIER = "opt-barrier"
+PRODUCTS = frozenset({"convolution", "custom-call", "dot"})
 _LIBRARIES = ("cublas", "cudnn", "onednn", "cusolver", "cufft")
 _MOST = 12
 
@@ -41,7 +43,18 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Findi
     notes = tuple(_list_notes(evidence, first, second, reads=reads))
     names = f"{evidence.name(first)} and {evidence.name(second)}"
     pipeline, passed = _find_pass(evidence, first, second, refusals)
-    if refusals:
+    line = evidence.show_line(kernels.hero(second))
+    if barrier := find_barrier(evidence, first, second):
+        line = evidence.show_line(barrier)
+        where = f" ({line.where})" if line.where else ""
+        said_too = f", and {_say_refusal(refusals[0])}" if refusals else ""
+        why = f"optimization_barrier{where} stands between them until fusion is over{said_too}"
+    elif split := find_split(evidence, first, second):
+        pipeline, passed = split.pipeline, split.name
+        gone = ", ".join(f"{each.opcode} {each.name}" for each in split.instead)
+        part = f"{split.instruction.opcode} {evidence.name_value(split.instruction)}"
+        why = f"the pass {passed} wrote {gone or kernels.hero(first).opcode} as several steps, and {part} is one of the second"
+    elif refusals:
         why = _say_refusal(refusals[0])
     elif not reads:
         return _explain_distance(evidence, first, second)
@@ -59,11 +72,60 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Findi
         verdict.replace("..", "."),
         pipeline,
         passed,
-        evidence.show_line(kernels.hero(second)),
+        line,
         notes,
         said[:_MOST],
         2 * first.instruction.shape.bytes if reads else 0,
+        tuple(dict.fromkeys((line, *_list_lines(evidence, first, second)))),
     )
+
+
+def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None:
+    """Return the step in which a pass wrote the operation of one kernel as several, one of which the other computes."""
+    hero = evidence.kernels.hero(first)
+    origin = hero.op_name, hero.stack_frame
+    if origin == (None, None):
+        return None
+    for part in evidence.kernels.parts(second):
+        if (part.op_name, part.stack_frame) != origin or part.opcode == hero.opcode or part.opcode not in HEAVY:
+            continue
+        made = evidence.histories.find_first(part)
+        if made.name and any(_is_same(each, hero) for each in made.instead):
+            return made
+    return None
+
+
+def _is_same(one: Instruction, other: Instruction) -> bool:
+    return one.opcode == other.opcode or {one.opcode, other.opcode} <= PRODUCTS
+
+
+def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instruction | None:
+    """Return the optimization barrier of the program on a way from one kernel to the other, or None."""
+    module = evidence.capture.unoptimized_module
+    if not any(each.opcode == BARRIER for each in module.walk()):
+        return None
+    numbers = evidence.histories.states[0].numbers
+    known = {number: each for each, number in numbers.items()}
+    names = [evidence.histories.names_at(0, evidence.kernels.parts(each)) for each in (first, second)]
+    for start in known.values():
+        if start.name not in names[0] or start.name in names[1]:
+            continue
+        waiting: list[tuple[Instruction, Instruction | None]] = [(start, None)]
+        seen = {start}
+        while waiting:
+            each, passed = waiting.pop()
+            for user in module.users(each):
+                if user.name in names[1] and passed is not None:
+                    return passed
+                if user not in seen and user.name not in names[0]:
+                    seen.add(user)
+                    waiting.append((user, user if user.opcode == BARRIER else passed))
+    return None
+
+
+def _list_lines(evidence: Evidence, *launches: Launch) -> tuple[LineOf, ...]:
+    found = (evidence.show_line(evidence.kernels.hero(launch)) for launch in launches)
+    return tuple(dict.fromkeys(line for line in found if line.where))
 
 
 def _explain_distance(evidence: Evidence, first: Launch, second: Launch) -> Finding:
@@ -92,6 +154,8 @@ def _explain_distance(evidence: Evidence, first: Launch, second: Launch) -> Find
             line,
             (),
             said[:_MOST],
+            0,
+            _list_lines(evidence, first, second),
         )
     edges = [explain_boundary(evidence, one, other) for one, other in zip(path, path[1:], strict=False)]
     # The first edge that the compiler gave a reason for says most.

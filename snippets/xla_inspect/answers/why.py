@@ -142,6 +142,7 @@ class Finding:
         notes: What else decides it, from the program itself.
         reasons: What the compiler said of it, the weightiest first.
         bytes: The bytes that it moves, or 0 where that is not what it costs.
+        lines: All lines that it is about, where those are several, as of two kernels.
     """
 
     kind: Kind
@@ -153,6 +154,7 @@ class Finding:
     notes: tuple[str, ...] = ()
     reasons: tuple[Reason, ...] = ()
     bytes: int = 0
+    lines: tuple[LineOf, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,8 +223,9 @@ class Why(Answer):
         yield from self._advise(len(rest) - len(shown))
 
     def _tell_finding(self, finding: Finding) -> Iterator[Part]:
-        if finding.line.text:
-            yield f"`{finding.line.where}`: `{shorten(finding.line.text, CODE)}`"
+        for line in finding.lines or (finding.line,):
+            if line.text:
+                yield f"`{line.where}`: `{shorten(line.text, CODE)}`"
         notes = finding.notes if self.is_full else finding.notes[:FEW_NOTES]
         if notes:
             yield " ".join(notes)

@@ -14,6 +14,7 @@ from xla_inspect.answers.selection import Selection, Selector
 from xla_inspect.answers.why import Finding, LineOf, Why
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import IDLE
+from xla_inspect.plural import plural
 from xla_inspect.report import title
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
+CONTROL = frozenset({"call", "conditional", "while"})
+"""Opcodes that run other computations."""
 _MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
 
 
@@ -144,11 +147,12 @@ class WhyFinder:
         kernels = self.evidence.kernels
         own = [each for each in selection.instructions if kernels.holder(each) is not None and not is_fusion(each)]
         own = own or [each for each in selection.instructions if kernels.holder(each) is not None]
-        heavy = (
-            [each for each in own if each.opcode in HEAVY] or [each for each in own if each.opcode not in IDLE] or own
-        )
-        inside = [each for each in heavy if kernels.holder(each) in shared]
-        chosen = inside or heavy
+        # A matmul says more than the sum of its parts, and both more than what is done to the result.
+        heavy = min((HEAVY.index(each.opcode) for each in own if each.opcode in HEAVY), default=None)
+        most = own if heavy is None else [each for each in own if each.opcode == HEAVY[heavy]]
+        most = [each for each in most if each.opcode not in IDLE] or most
+        inside = [each for each in most if kernels.holder(each) in shared]
+        chosen = inside or most
         return chosen[-1] if chosen else self._find_launches(selection)[0].instruction
 
     def _explain_one(self, selection: Selection) -> Iterator[Finding]:
@@ -296,19 +300,23 @@ class WhyFinder:
     def _explain_idle(self, instruction: Instruction) -> Finding:
         """Return what there is to say of an instruction that takes no launch."""
         evidence = self.evidence
-        steps = evidence.steps(instruction)
         said = evidence.read_decisions(evidence.attempts.about([instruction]))
-        made = steps[0]
+        made = evidence.histories.find_first(instruction)
+        instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in made.instead)
         by = f"the pass {made.name} made it" if made.name else "the program came with it"
-        what = (
-            "it moves no bytes"
-            if instruction.opcode in MOVING | {"get-tuple-element", "tuple", "constant"}
-            else "it is no kernel"
-        )
+        by += f" in the place of {instead}" if instead else ""
+        name = f"{instruction.opcode} {evidence.name_value(instruction)}"
+        if instruction.opcode in CONTROL:
+            inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
+            verdict = f"{name} runs {plural(inner, 'launch', 'launches')} of its own: {by}."
+        elif instruction.opcode in MOVING | IDLE:
+            verdict = f"{name} takes no launch, for it moves no bytes: {by}."
+        else:
+            verdict = f"{name} takes no launch: {by}."
         return Finding(
             "kernel",
             (instruction.name,),
-            f"{instruction.opcode} {evidence.name_value(instruction)} takes no launch: {what}; {by}.",
+            verdict,
             made.pipeline,
             made.name or IMPORT,
             evidence.show_line(instruction),

@@ -17,6 +17,7 @@ from xla_inspect.lazy_names import lazy_names
 if TYPE_CHECKING:
     from xla_inspect.compilation.compiler_run import capture_program
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
+    from xla_inspect.compilation.logged_compile import LoggedProcess
     from xla_inspect.compilation.lowering import Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh
 
@@ -26,6 +27,7 @@ __all__ = [
     "PINNED",
     "PREFIX",
     "USUAL",
+    "LoggedProcess",
     "Program",
     "RefusedHloError",
     "ambient_flags",
@@ -61,6 +63,7 @@ __getattr__ = lazy_names(
     {
         "compiler_run": ("capture_program",),
         "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
+        "logged_compile": ("LoggedProcess",),
         "meshes": ("make_mesh",),
         "lowering": ("Program", "held_settings", "lower", "run_fresh"),
     },

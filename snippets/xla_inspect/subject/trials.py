@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.subject import argument_changes, traced_changes
+from xla_inspect.subject.probing import probe
 from xla_inspect.subject.subject import Subject
 from xla_inspect.targets import available, find
 
@@ -38,6 +39,9 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "gpu": ("xla_gpu_enable_triton_gemm=false",),
 }
 """Options of XLA that change what is most asked about, by the kind of target."""
+
+RISKY = frozenset({"layout", "option", "pass", "sharding"})
+"""Kinds of changes over which a compiler may end its process."""
 
 DISABLE = "xla_disable_hlo_passes"
 MOST = 3
@@ -74,11 +78,13 @@ class Trial:
 
         Raises:
             TargetUnavailableError: This machine cannot compile for the target.
-            InspectError: The change does not fit the program.
+            InspectError: The change does not fit the program, or the compiler ends its process over it.
         """
-        settings = {"options": dict(self.options)} if self.options else {}
         with self.applied():
-            return self.subject.capture(self.target or target, **settings)
+            if self.kind in RISKY:
+                options = {**self.subject.options, **self.options}
+                probe(self.subject.program(), self.subject.name_target(self.target or target), options)
+            return self.subject.capture(self.target or target, **({"options": self.options} if self.options else {}))
 
 
 def list_trials(
