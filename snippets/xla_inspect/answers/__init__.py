@@ -4,7 +4,7 @@ from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
-from xla_inspect.answers.effects import find_effect
+from xla_inspect.answers.effects import Effect, find_effect
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
@@ -27,6 +27,7 @@ __all__ = [
     "CompileTimes",
     "Diagnosis",
     "Difference",
+    "Effect",
     "Exchanges",
     "KernelTimes",
     "Kernels",

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import KernelParts, find_lines, list_collectives
+from xla_inspect.answers.moves import is_move
 from xla_inspect.answers.why import WhyTrial
 from xla_inspect.plural import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from xla_inspect.analysis import SourceLine
     from xla_inspect.answers.evidence import Evidence
@@ -37,12 +38,14 @@ class Effect:
         spots: The lines that it belongs to: of two kernels, those of either, in their order.
         opcodes: The operations that are counted: of two kernels, what each is mostly about.
         between: Whether copies between memories are asked about, and no others.
+        alone: Whether what is counted are launches that do nothing but move.
     """
 
     kind: Kind
     spots: tuple[Spot | None, ...]
     opcodes: tuple[str, ...]
     between: bool = False
+    alone: bool = False
 
     def count(self, capture: Capture) -> tuple[int, int]:
         """Return how often it is there at those lines, and how often in the whole program.
@@ -65,12 +68,25 @@ class Effect:
         return len(alike), len(alike)
 
     def _count_moves(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
-        moves = [
-            each
-            for each in module.walk()
-            if each.opcode in self.opcodes and _changes_memory(module, each) is self.between
+        if not self.alone:
+            moves = [
+                each
+                for each in module.walk()
+                if each.opcode in self.opcodes and _changes_memory(module, each) is self.between
+            ]
+            return sum(_find(lines, each) in self.spots for each in moves), len(moves)
+        kernels = KernelParts(module)
+        found = [
+            launch
+            for launch in kernels.launches
+            if (is_move(kernels, launch) or launch.role == "copy")
+            and _only_changes_memory(module, launch.scheduled) is self.between
         ]
-        return sum(_find(lines, each) in self.spots for each in moves), len(moves)
+        here = sum(
+            any(_find(lines, each) in self.spots for each in (launch.scheduled, *kernels.parts(launch)))
+            for launch in found
+        )
+        return here, len(found)
 
     def _count_collectives(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
         same = [each for each in list_collectives(module) if each.kind in self.opcodes]
@@ -111,7 +127,7 @@ class Effect:
             after: The program with the change.
             trial: The change.
         """
-        if after.error and not after.after:
+        if after.error:
             return WhyTrial(trial.kind, trial.change, "failed", "", after.error.partition("\n")[0])
         here, total = self.count(before)
         there, now = self.count(after)
@@ -131,48 +147,59 @@ class Effect:
         known = [spot for spot in self.spots if spot]
         where = f" at {known[0][0].rpartition('/')[2]}:{known[0][1]}" if known else ""
         what = " or ".join(each for each in self.opcodes if each != "copy-start") or "copy"
+        what = "kernels that only move data" if self.alone else what
         counted = f"{what}{where}: {before[0]}, then {after[0]}"
         return f"{counted}; in all {before[1]}, then {after[1]}; {kernels}"
 
 
-def find_effect(evidence: Evidence, finding: Finding) -> Effect | None:
+def find_effect(evidence: Evidence, finding: Finding, pair: Sequence[Instruction] = ()) -> Effect | None:
     """Return what is counted to see whether a finding still holds, or None where nothing can be.
 
     Args:
         evidence: The capture.
         finding: What was explained first.
+        pair: Of two things that are apart or together, the instructions that were asked about.
     """
     module = evidence.module
-    named = [each for name in finding.names for each in module.walk() if each.name == name]
     if finding.kind == "removed":
-        step = next((each for name in finding.names if (each := evidence.histories.find(name))), None)
-        line = evidence.find_line(step) if step else None
-        return Effect("removed", (_spot(line),), (_name(step.opcode),)) if step and line else None
+        gone = next((each for name in finding.names if (each := evidence.histories.find(name))), None)
+        line = evidence.find_line(gone) if gone else None
+        return Effect("removed", (_spot(line),), (_name(gone.opcode),)) if gone and line else None
+    named = [each for name in finding.names for each in module.walk() if each.name == name]
     if not named or finding.kind == "argument":
         return None
+    launch = evidence.kernels.holder(named[0])
     if finding.kind in {"apart", "together"}:
-        holders = [evidence.kernels.holder(each) for each in named[:2]]
-        pairs = [
-            evidence.kernels.hero(each) if finding.kind == "apart" else own
-            for each, own in zip(holders, named, strict=False)
-            if each
-        ]
-        if len(pairs) != 2:  # noqa: PLR2004 - the two that are asked about
+        holders = [evidence.kernels.holder(each) for each in named]
+        both = pair or [evidence.kernels.hero(each) for each in holders if each]
+        if len(both) < 2:  # noqa: PLR2004 - the two that are asked about
             return None
-        spots = tuple(_spot(evidence.find_line(each)) for each in pairs)
-        return Effect(finding.kind, spots, tuple(each.opcode for each in pairs))
+        spots = tuple(_spot(evidence.find_line(each)) for each in both[:2])
+        return Effect(finding.kind, spots, tuple(_name(each.opcode) for each in both[:2]))
     spots = (_spot(evidence.find_line(named[0])),)
     if finding.kind == "collective":
-        kind = next(
-            (each.kind for each in list_collectives(module) if finding.names[0] in {each.name, each.scheduled.name}), ""
-        )
-        return Effect("collective", spots, (kind,)) if kind else None
+        names = {finding.names[0]}
+        same = (each.kind for each in list_collectives(module) if names & {each.name, each.scheduled.name})
+        return Effect("collective", spots, (kind,)) if (kind := next(same, "")) else None
     if finding.kind in {"copy", "layout", "transpose"}:
         opcodes = ("transpose",) if named[0].opcode == "transpose" else ("copy", "copy-start")
-        return Effect(finding.kind, spots, opcodes, _changes_memory(module, named[0]))
-    launch = evidence.kernels.holder(named[0])
+        alone = launch is not None and (launch.role == "copy" or is_move(evidence.kernels, launch))
+        moved = launch.scheduled if launch and alone else named[0]
+        between = _only_changes_memory(module, moved) if alone else _changes_memory(module, moved)
+        return Effect(finding.kind, spots, opcodes, between, alone)
     hero = evidence.kernels.hero(launch) if launch else named[0]
     return Effect(finding.kind, (_spot(evidence.find_line(hero)),), (_name(hero.opcode),))
+
+
+def _only_changes_memory(module: Module, instruction: Instruction) -> bool:
+    """Return whether a copy brings a value to another memory, in the same layout."""
+    shape = instruction.shape.elements[0] if instruction.shape.elements else instruction.shape
+    operands = module.operands(instruction)
+    before = operands[0].shape.layout if operands else None
+    if not (shape.layout and before):
+        return False
+    moves = shape.layout.memory_space != before.memory_space
+    return moves and shape.layout.minor_to_major == before.minor_to_major and shape.layout.tiles == before.tiles
 
 
 def _changes_memory(module: Module, instruction: Instruction) -> bool:

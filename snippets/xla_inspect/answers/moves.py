@@ -12,7 +12,7 @@ from xla_inspect.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.analysis import Launch, Step
+    from xla_inspect.analysis import KernelParts, Launch, Step
     from xla_inspect.answers.evidence import Evidence
     from xla_inspect.answers.why import Kind, Reason
     from xla_inspect.hlo import Instruction
@@ -24,14 +24,12 @@ _SPACES = {0: "main memory", 1: "VMEM", 2: "SMEM", 5: "the host's memory"}
 _MOST = 12
 
 
-def is_move(evidence: Evidence, launch: Launch) -> bool:
+def is_move(kernels: KernelParts, launch: Launch) -> bool:
     """Return whether a launch does nothing but copy or transpose."""
     if launch.opcode in MOVING:
         return True
-    parts = [part for part in evidence.kernels.parts(launch) if not is_fusion(part)]
-    return (
-        bool(parts) and all(part.opcode in _CARRIED for part in parts) and any(part.opcode in MOVING for part in parts)
-    )
+    parts = [part for part in kernels.parts(launch) if not is_fusion(part)]
+    return all(part.opcode in _CARRIED for part in parts) and any(part.opcode in MOVING for part in parts)
 
 
 def find_moved(evidence: Evidence, launch: Launch) -> Instruction:

@@ -47,7 +47,7 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[OpenQuestion]:
                 exchange.total_bytes,
                 suggest("why", asked) + f" {launch.scheduled.name}",
             )
-        elif is_move(evidence, launch):
+        elif is_move(evidence.kernels, launch):
             moved = find_moved(evidence, launch)
             yield OpenQuestion(
                 f"Why is {launch.name} here, a {moved.opcode}?",
@@ -57,7 +57,7 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[OpenQuestion]:
             )
         elif launch.role == "kernel":
             for reader in evidence.kernels.readers(launch):
-                if reader.role == "kernel" and not is_move(evidence, reader):
+                if reader.role == "kernel" and not is_move(evidence.kernels, reader):
                     yield _ask_boundary(asked, launch, reader, where, 2 * size * runs)
 
 

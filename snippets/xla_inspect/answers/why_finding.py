@@ -39,6 +39,12 @@ class WhyFinder:
     Args:
         capture: The capture, with its passes and its reasons.
         axes: Names and sizes of the mesh as the call has it; empty where it has none.
+
+    Attributes:
+        evidence: What the answers rest on.
+        axes: As above.
+        selector: What finds what is named.
+        pair: The two instructions that were asked about last, where those were two.
     """
 
     def __init__(self, capture: Capture, axes: Mapping[str, int] | None = None) -> None:
@@ -54,6 +60,7 @@ class WhyFinder:
         self.evidence = Evidence(capture)
         self.axes = dict(axes or {})
         self.selector = Selector(capture, self.evidence.lines, self.evidence.histories)
+        self.pair: tuple[Instruction, ...] = ()
         self._exchanges: list[Exchange] | None = None
 
     @property
@@ -95,6 +102,7 @@ class WhyFinder:
                 )
                 raise InspectError(message)
         parts = [self._find_in(each, set(left) & set(right)) for each in (first, second)]
+        self.pair = tuple(parts)
         holders = [self.evidence.kernels.holder(each) for each in parts]
         if holders[0] is not None and holders[0] is holders[1]:
             return (explain_union(self.evidence, holders[0], *parts),), (holders[0].instruction,)
@@ -171,11 +179,11 @@ class WhyFinder:
         if exchange := self._find_exchange(launch, instruction):
             yield self._explain_exchange(exchange, launch)
             return
-        if instruction.opcode in {"copy", "transpose"} or is_move(evidence, launch):
+        if instruction.opcode in {"copy", "transpose"} or is_move(evidence.kernels, launch):
             moved = instruction if instruction.opcode in {"copy", "transpose"} else find_moved(evidence, launch)
             yield explain_move(evidence, moved, launch)
         is_whole = instruction in {launch.instruction, launch.scheduled}
-        if is_whole and not is_move(evidence, launch):
+        if is_whole and not is_move(evidence.kernels, launch):
             yield explain_kernel(evidence, launch)
             inner = [part for part in evidence.kernels.parts(launch) if part.opcode == "transpose"]
             yield from (explain_move(evidence, part, launch) for part in inner[:1])
@@ -201,12 +209,12 @@ class WhyFinder:
         launches = self._find_launches(selection)
         chosen = set(selection.instructions)
         own = [
-            each for each in launches if evidence.kernels.hero(each) in chosen or is_move(evidence, each)
+            each for each in launches if evidence.kernels.hero(each) in chosen or is_move(evidence.kernels, each)
         ] or launches
         for launch in own:
             if exchange := self._find_exchange(launch, launch.instruction):
                 yield self._explain_exchange(exchange, launch)
-            elif is_move(evidence, launch) or launch.role == "copy":
+            elif is_move(evidence.kernels, launch) or launch.role == "copy":
                 yield explain_move(evidence, find_moved(evidence, launch), launch)
             else:
                 yield explain_kernel(evidence, launch)
@@ -215,7 +223,7 @@ class WhyFinder:
             for each in selection.instructions
             if each.opcode in {"transpose", "copy"}
             and (holder := evidence.kernels.holder(each)) is not None
-            and not is_move(evidence, holder)
+            and not is_move(evidence.kernels, holder)
         ]
         for moved in inner[:_MOST_BOUNDARIES]:
             yield explain_move(evidence, moved, evidence.kernels.holder(moved))
@@ -223,7 +231,9 @@ class WhyFinder:
             frozenset((one.scheduled, other.scheduled)): (one, other)
             for one in own
             for other in evidence.kernels.readers(one)
-            if one.role == other.role == "kernel" and not is_move(evidence, one) and not is_move(evidence, other)
+            if one.role == other.role == "kernel"
+            and not is_move(evidence.kernels, one)
+            and not is_move(evidence.kernels, other)
         }
         for one, other in list(pairs.values())[:_MOST_BOUNDARIES]:
             yield explain_boundary(evidence, one, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import WhyFinder, WhyTrial, find_effect, list_open_questions
+from xla_inspect.answers import Effect, WhyFinder, WhyTrial, find_effect, list_open_questions
 from xla_inspect.commands import question
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import EFFECTS, list_trials
@@ -145,7 +145,7 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
 
 def _try(subject: Subject, target: str, kinds: Sequence[str], finder: WhyFinder, answer: Why) -> Iterator[WhyTrial]:
     """Yield what each change that can be tried comes to."""
-    effect = find_effect(finder.evidence, answer.findings[0])
+    effect = find_effect(finder.evidence, answer.findings[0], finder.pair)
     if effect is None:
         message = f"nothing of {answer.what or 'it'} can be counted, so no change can be seen to change it"
         raise InspectError(message)
@@ -158,9 +158,9 @@ def _try(subject: Subject, target: str, kinds: Sequence[str], finder: WhyFinder,
         yield _try_one(trial, target, effect, capture)
 
 
-def _try_one(trial: Trial, target: str, effect: object, capture: Capture) -> WhyTrial:
+def _try_one(trial: Trial, target: str, effect: Effect, capture: Capture) -> WhyTrial:
     try:
-        return effect.compare(capture, trial.capture(target), trial)  # type: ignore[attr-defined, no-any-return]
+        return effect.compare(capture, trial.capture(target), trial)
     except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
         text = f"{type(error).__name__}: {error}".partition("\n")[0]
         return WhyTrial(trial.kind, trial.change, "failed", "", text)
