@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Trial
 
 type Spot = tuple[str, int]
-"""A file and a line."""
+"""A file, without its folders, and a line."""
 
 _MOVES = frozenset({"copy", "copy-start", "transpose"})
 # What one operation may be called on another target, or after another pass.
@@ -39,6 +39,7 @@ class Effect:
         opcodes: The operations that are counted: of two kernels, what each is mostly about.
         between: Whether copies between memories are asked about, and no others.
         alone: Whether what is counted are launches that do nothing but move.
+        sort: What kind of launch is counted, as `Launch.sort`, where one is asked about.
     """
 
     kind: Kind
@@ -46,6 +47,7 @@ class Effect:
     opcodes: tuple[str, ...]
     between: bool = False
     alone: bool = False
+    sort: str = ""
 
     def count(self, capture: Capture) -> tuple[int, int]:
         """Return how often it is there at those lines, and how often in the whole program.
@@ -60,6 +62,8 @@ class Effect:
             return self._count_collectives(capture.module, lines)
         if self.kind in {"apart", "together"}:
             return self._count_kernels(capture.module, lines)
+        if self.sort:
+            return self._count_sort(capture.module, lines)
         alike = [
             each
             for each in capture.module.walk()
@@ -87,6 +91,12 @@ class Effect:
             for launch in found
         )
         return here, len(found)
+
+    def _count_sort(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
+        kernels = KernelParts(module)
+        same = [launch for launch in kernels.launches if launch.sort == self.sort]
+        here = sum(any(_find(lines, part) in self.spots for part in kernels.parts(launch)) for launch in same)
+        return here, len(same)
 
     def _count_collectives(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
         same = [each for each in list_collectives(module) if each.kind in self.opcodes]
@@ -145,9 +155,9 @@ class Effect:
         if self.kind in {"apart", "together"}:
             return f"{_count_words(before[0])}, then {_count_words(after[0])}; in all {kernels}"
         known = [spot for spot in self.spots if spot]
-        where = f" at {known[0][0].rpartition('/')[2]}:{known[0][1]}" if known else ""
+        where = f" at {known[0][0]}:{known[0][1]}" if known else ""
         what = " or ".join(each for each in self.opcodes if each != "copy-start") or "copy"
-        what = "kernels that only move data" if self.alone else what
+        what = "kernels that only move data" if self.alone else self.sort or what
         counted = f"{what}{where}: {before[0]}, then {after[0]}"
         return f"{counted}; in all {before[1]}, then {after[1]}; {kernels}"
 
@@ -188,7 +198,8 @@ def find_effect(evidence: Evidence, finding: Finding, pair: Sequence[Instruction
         between = _only_changes_memory(module, moved) if alone else _changes_memory(module, moved)
         return Effect(finding.kind, spots, opcodes, between, alone)
     hero = evidence.kernels.hero(launch) if launch else named[0]
-    return Effect(finding.kind, (_spot(evidence.find_line(hero)),), (_name(hero.opcode),))
+    sort = launch.sort if launch and named[0] in {launch.instruction, launch.scheduled} else ""
+    return Effect(finding.kind, (_spot(evidence.find_line(hero)),), (_name(hero.opcode),), sort=sort)
 
 
 def _only_changes_memory(module: Module, instruction: Instruction) -> bool:
@@ -211,7 +222,8 @@ def _changes_memory(module: Module, instruction: Instruction) -> bool:
 
 
 def _spot(line: SourceLine | None) -> Spot | None:
-    return (line.file, line.number) if line else None
+    # What is compiled once more may be known by another path.
+    return (line.file.rpartition("/")[2], line.number) if line else None
 
 
 def _find(lines: Mapping[Instruction, SourceLine], instruction: Instruction) -> Spot | None:
