@@ -12,8 +12,8 @@ What a question is about (`what`):
 How its effect is seen (`effect`):
 
 * `{ opcode = "copy", shape = "f32[4]", where = "top", at_least = 1 }`: so many instructions are found, as by `Pattern`.
-* `{ apart = ["gather", "tanh"] }`: both opcodes occur, and no kernel holds both.
-* `{ apart = "lines" }`: both lines of `what` have kernels, and no kernel holds instructions of both.
+* `{ apart = ["gather", "tanh"] }`: both opcodes occur, and no kernel holds both. It is removed where one does.
+* `{ apart = "lines" }`: the same of the two lines of `what`, each of which has instructions in some kernel.
 * `{ moving_kernels = 2 }`: so many kernels do nothing but move data.
 
 What removes it (`removed_by`), each a table with `change` and what it takes:
@@ -44,7 +44,9 @@ from jax.experimental.layout import Format, Layout
 from jax.sharding import PartitionSpec
 
 from xla_inspect.analysis import find_lines, list_launches
+from xla_inspect.compilation import PINNED
 from xla_inspect.subject import Request, Subject, read_flags, read_function
+from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent
 KINDS = ("not fused", "copies", "layouts", "collectives")
+DISABLE = "xla_disable_hlo_passes"
 MOVING = {"bitcast", "constant", "copy", "parameter", "reshape", "transpose", "tuple", "get-tuple-element"}
 """Opcodes of a kernel that only moves data: at least one of them is a copy or a transpose."""
 QUIET = {"bitcast", "constant", "get-tuple-element", "parameter", "tuple"}
@@ -151,7 +154,9 @@ class Question:
             case {"change": "donate", "arguments": numbers}:
                 request = replace(request, donate=tuple(map(str, numbers)))
             case {"change": "without-pass", "pass": name}:
-                settings["options"] = {"xla_disable_hlo_passes": name}
+                # What is switched off for the capture's own sake, as on each machine, stays so.
+                pinned = PINNED[find(target).kind].get(DISABLE)
+                settings["options"] = {DISABLE: ",".join(map(str, filter(None, (pinned, name))))}
             case {"change": "flag", "flag": flag}:
                 settings["options"] = read_flags([flag])
             case {"change": "batch" | "precision", "args": args}:
@@ -173,26 +178,33 @@ class Question:
 
     def shows(self, capture: Capture) -> bool:
         """Return whether a capture of the program has the effect."""
-        module = capture.module
         match self.effect:
-            case {"opcode": _, "at_least": least}:
+            case {"opcode": _, "at_least": int(least)}:
                 pattern = {name: value for name, value in self.effect.items() if name != "at_least"}
-                return len(Pattern(**pattern).find(module)) >= least
-            case {"moving_kernels": least}:
+                return len(Pattern(**pattern).find(capture.module)) >= least
+            case {"moving_kernels": int(least)}:
                 opcodes = [{each.opcode for each in kernel} for kernel in list_work(capture)]
                 return sum(held <= MOVING and bool(held & {"copy", "transpose"}) for held in opcodes) >= least
-            case {"apart": "lines"}:
-                numbers = [self.find_line(text) for text in self.what["apart"]]
-                lines = find_lines(capture, module)
-                parts = [
-                    {lines[each].number for each in kernel if each in lines and each.opcode not in QUIET}
-                    for kernel in list_work(capture)
-                ]
-                return _are_apart(numbers, parts)
-            case {"apart": [first, second]}:
-                return _are_apart([first, second], [{each.opcode for each in kernel} for kernel in list_work(capture)])
-        message = f"no such effect: {self.effect}"
-        raise ValueError(message)
+        wanted, parts = self._find_parts(capture)
+        return not self.lacks(capture) and all(any(each in part for part in parts) for each in wanted)
+
+    def lacks(self, capture: Capture) -> bool:
+        """Return whether a capture of the program is without the effect: what was apart is in one kernel."""
+        if "apart" not in self.effect:
+            return not self.shows(capture)
+        wanted, parts = self._find_parts(capture)
+        return any(part.issuperset(wanted) for part in parts)
+
+    def _find_parts(self, capture: Capture) -> tuple[list[Any], list[set[Any]]]:
+        """Return what should be in one kernel, lines or opcodes, and what of these each kernel has."""
+        if self.effect["apart"] != "lines":
+            return list(self.effect["apart"]), [{each.opcode for each in kernel} for kernel in list_work(capture)]
+        lines = find_lines(capture, capture.module)
+        parts = [
+            {lines[each].number for each in kernel if each in lines and each.opcode not in QUIET}
+            for kernel in list_work(capture)
+        ]
+        return [self.find_line(text) for text in self.what["apart"]], list[set[Any]](parts)
 
     def find_line(self, text: str) -> int:
         """Return the number of the one line of the program's function that has a text.
@@ -214,9 +226,9 @@ def read_questions() -> Iterator[Question]:
     """Yield the forty questions, those that are kept out last."""
     for name, is_held in (("questions.toml", False), ("held.toml", True)):
         for table in tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))["question"]:
-            lists = {field: tuple(table.pop(key)) for field, key in (("passes", "pass"), ("lines", "lines"))}
-            changes = tuple(table.pop("removed_by"))
-            yield Question(**table, **lists, removed_by=changes, is_held=is_held)
+            lists = {"passes": "pass", "lines": "lines", "removed_by": "removed_by"}
+            parts: dict[str, Any] = {name: tuple(table.pop(key)) for name, key in lists.items()}
+            yield Question(**table, **parts, is_held=is_held)
 
 
 def list_work(capture: Capture) -> list[list[Instruction]]:
@@ -230,13 +242,6 @@ def read_spec(text: str) -> PartitionSpec:
     """Return the spec that `data,None,x+y` stands for."""
     parts = [part.split("+") for part in text.split(",") if part]
     return PartitionSpec(*(None if part == ["None"] else tuple(part) if part[1:] else part[0] for part in parts))
-
-
-def _are_apart(wanted: list[Any], parts: list[set[Any]]) -> bool:
-    """Return whether some part has each of what is wanted, and none has all of it."""
-    return all(any(each in part for part in parts) for each in wanted) and not any(
-        part.issuperset(wanted) for part in parts
-    )
 
 
 def _open_kernel(module: Module, instruction: Instruction) -> Iterator[Instruction]:
@@ -262,6 +267,8 @@ def _lay_out(subject: Subject, change: Mapping[str, Any]) -> Subject:
     device = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
     laid: list[Format | None] = [None] * len(call.args)
     laid[change["argument"]] = Format(Layout(tuple(change["order"])), device)
-    result = {"out_shardings": Format(Layout(tuple(change["result"])), device)} if "result" in change else {}
+    result: dict[str, Any] = (
+        {"out_shardings": Format(Layout(tuple(change["result"])), device)} if "result" in change else {}
+    )
     function = jax.jit(call.function, in_shardings=tuple(laid), **result)
     return Subject(subject.name, replace(call, function=function))

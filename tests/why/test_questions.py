@@ -42,7 +42,7 @@ def test_what_is_said_to_remove_it_does(changed: tuple[Question, dict[str, Any]]
     question, change = changed
     made = question.capture_changed(change)
     assert made.error == ""
-    assert not question.shows(made)
+    assert question.lacks(made)
 
 
 @each_question

@@ -32,7 +32,8 @@ def stack_activations(x: jax.Array, w: jax.Array) -> jax.Array:
     def loss(x: jax.Array) -> jax.Array:
         return jnp.sum(jax.lax.scan(layer, x, None, length=8)[0])
 
-    return jax.grad(loss)(x)
+    slope: jax.Array = jax.grad(loss)(x)
+    return slope
 
 
 def learn_sometimes(weights: jax.Array, batches: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -13,7 +13,7 @@ from jax.sharding import PartitionSpec as P
 
 def add_across(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
     """Return a sum of three whose first two lie otherwise than the third."""
-    both = jax.lax.with_sharding_constraint(a + b, P(None, ("x", "y"), None))
+    both: jax.Array = jax.lax.with_sharding_constraint(a + b, P(None, ("x", "y"), None))
     return both + c
 
 
@@ -34,7 +34,8 @@ def gradient(w: jax.Array, x: jax.Array) -> jax.Array:
     def loss(w: jax.Array) -> jax.Array:
         return jnp.sum(jnp.tanh(x @ w))
 
-    return jax.lax.with_sharding_constraint(jax.grad(loss)(w), P("data"))
+    kept: jax.Array = jax.lax.with_sharding_constraint(jax.grad(loss)(w), P("data"))
+    return kept
 
 
 def look_up(table: jax.Array, tokens: jax.Array) -> jax.Array:

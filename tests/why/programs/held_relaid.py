@@ -20,7 +20,8 @@ def convolve_channels_last(x: jax.Array, kernel: jax.Array) -> jax.Array:
 
 def solve(a: jax.Array, b: jax.Array) -> jax.Array:
     """Return the solutions of a batch of systems of equations."""
-    return jnp.linalg.solve(a, b[..., None])[..., 0]
+    solutions: jax.Array = jnp.linalg.solve(a, b[..., None])
+    return solutions[..., 0]
 
 
 def multiply_vector(w: jax.Array, x: jax.Array) -> jax.Array:
@@ -30,5 +31,5 @@ def multiply_vector(w: jax.Array, x: jax.Array) -> jax.Array:
 
 def keep_columns(x: jax.Array) -> jax.Array:
     """Return a matrix that is held with its columns in one piece before it is used."""
-    doubled = with_layout_constraint(x * 2.0, Layout((1, 0)))
+    doubled: jax.Array = with_layout_constraint(x * 2.0, Layout((1, 0)))
     return jnp.tanh(doubled)
