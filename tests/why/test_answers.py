@@ -1,4 +1,4 @@
-"""The command answers the questions that were not kept out: a right pass, a right line, and a change that removes it."""
+"""The command answers the questions that were not kept out: a right pass, a right line, a change that removes it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ each_question = pytest.mark.parametrize("question", OPEN.values(), ids=OPEN)
 def find_name(name: str) -> str:
     """Return the name of the instruction that a question is about."""
     question = OPEN[name]
-    found = Pattern(**question.what["instruction"]).find(question.capture().module)
-    return found[0].name
+    name: str = Pattern(**question.what["instruction"]).find(question.capture().module)[0].name
+    return name
 
 
 def list_words(question: Question) -> Iterator[str]:

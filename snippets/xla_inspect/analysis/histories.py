@@ -85,7 +85,7 @@ class Histories:
 
     @cached_property
     def places(self) -> list[int | None]:
-        """For each state where its pass is among all runs; None at import, and of what is no run, as `pipeline-start`."""
+        """For each state where its pass is among all runs; None at import and of what is no run: `pipeline-start`."""
         runs = self.capture.runs
         named: dict[tuple[str, str], list[int]] = defaultdict(list)
         for number, run in enumerate(runs):

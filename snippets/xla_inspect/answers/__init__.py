@@ -12,13 +12,13 @@ from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
-from xla_inspect.answers.open_questions import list_open_questions
+from xla_inspect.answers.open_questions import OpenQuestions, list_open_questions
 from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, summarize
 from xla_inspect.answers.text import print_answer
-from xla_inspect.answers.why import OpenQuestions, Why, WhyTrial
+from xla_inspect.answers.why import Why, WhyTrial
 from xla_inspect.answers.why_finding import WhyFinder, explain_why
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HEAVY, custom_fusion_kind, is_fusion, parse_log
@@ -53,7 +54,8 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Findi
         pipeline, passed = split.pipeline, split.name
         gone = ", ".join(f"{each.opcode} {each.name}" for each in split.instead)
         part = f"{split.instruction.opcode} {evidence.name_value(split.instruction)}"
-        why = f"the pass {passed} wrote {gone or kernels.hero(first).opcode} as several steps, and {part} is one of the second"
+        written = f"{gone or kernels.hero(first).opcode} as several steps"
+        why = f"the pass {passed} wrote {written}, and {part} is one that the second computes"
     elif refusals:
         why = _say_refusal(refusals[0])
     elif not reads:
@@ -157,7 +159,7 @@ def _explain_distance(evidence: Evidence, first: Launch, second: Launch) -> Find
             0,
             _list_lines(evidence, first, second),
         )
-    edges = [explain_boundary(evidence, one, other) for one, other in zip(path, path[1:], strict=False)]
+    edges = [explain_boundary(evidence, one, other) for one, other in itertools.pairwise(path)]
     # The first edge that the compiler gave a reason for says most.
     edge = next((each for each in edges if any(reason.verdict == "refused" for reason in each.reasons)), edges[0])
     between = ", ".join(evidence.name(each) for each in path[1:-1])

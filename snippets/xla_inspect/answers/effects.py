@@ -162,7 +162,9 @@ class Effect:
         return f"{counted}; in all {before[1]}, then {after[1]}; {kernels}"
 
 
-def find_effect(evidence: Evidence, finding: Finding, pair: Sequence[Instruction] = ()) -> Effect | None:
+def find_effect(  # noqa: PLR0911 - a table of kinds
+    evidence: Evidence, finding: Finding, pair: Sequence[Instruction] = ()
+) -> Effect | None:
     """Return what is counted to see whether a finding still holds, or None where nothing can be.
 
     Args:

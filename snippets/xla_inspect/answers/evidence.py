@@ -136,8 +136,9 @@ class Evidence:
             seen.pop(key, None)
             seen[key] = each
         # What is explained tells more than words that nobody has explained.
+        latest = list(seen.values())[::-1]
         ranked = sorted(
-            reversed(seen.values()),
+            latest,
             key=lambda each: (not each.kind and each.verdict == "noted", _RANK[each.verdict], not each.sentence),
         )
         return tuple(map(_read_decision, ranked))

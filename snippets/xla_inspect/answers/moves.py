@@ -130,7 +130,7 @@ def _find_cause(
         before = inner[0].shape.layout or before
     reading = ", ".join(evidence.name_value(user) for user in users[:2]) or "the result"
     if moved.opcode == "transpose":
-        return "transpose", *_explain_transpose(evidence, moved, made, reading)
+        return "transpose", *_explain_transpose(moved, made, reading)
     if before and after and before.minor_to_major != after.minor_to_major:
         return "layout", *_explain_layout(evidence, source, users, (before.minor_to_major, after.minor_to_major))
     if before and after and before.memory_space != after.memory_space:
@@ -139,7 +139,7 @@ def _find_cause(
     return "copy", *_explain_protection(evidence, moved, source, users, made)
 
 
-def _explain_transpose(evidence: Evidence, moved: Instruction, made: Step, reading: str) -> tuple[str, tuple[str, ...]]:
+def _explain_transpose(moved: Instruction, made: Step, reading: str) -> tuple[str, tuple[str, ...]]:
     order = moved.attributes.get("dimensions", "")
     primitive = (moved.op_name or "").rpartition("/")[2]
     if not made.name:
@@ -172,7 +172,7 @@ def _explain_layout(
     return why, ((note,) if is_argument or is_result else ())
 
 
-def _explain_protection(
+def _explain_protection(  # noqa: PLR0911 - a table of who takes it
     evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], made: Step
 ) -> tuple[str, tuple[str, ...]]:
     """Return what a copy that changes nothing protects, and from whom."""

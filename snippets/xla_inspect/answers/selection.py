@@ -39,8 +39,8 @@ class Selection:
     what: str
     instructions: tuple[Instruction, ...]
     removed: tuple[Instruction, ...]
-    is_one: bool
-    lines: tuple[tuple[str, int], ...]
+    is_one: bool = False
+    lines: tuple[tuple[str, int], ...] = ()
 
 
 class Selector:
@@ -77,7 +77,7 @@ class Selector:
         inside = fused_computations(self.capture.module)
         named = [each for each in self.capture.module.walk() if each.name == word]
         if named:
-            return Selection(what, (min(named, key=lambda each: each.computation in inside),), (), True, ())
+            return Selection(what, (min(named, key=lambda each: each.computation in inside),), (), is_one=True)
         return (
             self._select_variable(what, word)
             or self._select_operation(what, word)
@@ -121,7 +121,7 @@ class Selector:
                 number = self.histories.states[0].numbers[first] if first is not None else None
                 if number is not None and self.histories.finally_is(number) is None:
                     removed.append(instruction)
-        return Selection(what, held, tuple(removed), False, tuple(sorted(places)))
+        return Selection(what, held, tuple(removed), lines=tuple(sorted(places)))
 
     def _select_variable(self, what: str, word: str) -> Selection | None:
         """Return what the lines came to that assign a variable, or None where none does."""
@@ -144,8 +144,8 @@ class Selector:
         )
         whole = tuple(each for each in found if each.op_name == word and each.opcode == "parameter")
         if whole:
-            return Selection(what, whole[:1], (), True, ())
-        return Selection(what, found, (), False, ()) if found else None
+            return Selection(what, whole[:1], (), is_one=True)
+        return Selection(what, found, ()) if found else None
 
     def _select_former(self, what: str, word: str) -> Selection | None:
         """Return what an instruction of an earlier state came to."""
@@ -154,7 +154,7 @@ class Selector:
             return None
         number, _ = self.histories.locate(former)
         left = self.histories.finally_is(number)
-        return Selection(what, (left,) if left else (), () if left else (former,), True, ())
+        return Selection(what, (left,) if left else (), () if left else (former,), is_one=True)
 
     def _refuse(self, what: str, word: str) -> Selection:
         names = {each.name: each for each in self.capture.module.walk()}
@@ -194,8 +194,9 @@ def _list_assigned(text: str) -> dict[str, list[int]]:
         if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
             targets = [node.target]
         for name in _list_names(targets):
-            value = getattr(node, "end_lineno", None) or getattr(node, "lineno", 0)
-            found.setdefault(name, []).extend(range(getattr(node, "lineno", 0), value + 1))
+            first = int(getattr(node, "lineno", 0))
+            last = int(getattr(node, "end_lineno", first))
+            found.setdefault(name, []).extend(range(first, last + 1))
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.report import title
-from xla_inspect.units import format_bytes, shorten
+from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -276,60 +276,6 @@ class Why(Answer):
         what = "" if "--apart" in options else options[-1]
         head = options if "--apart" in options else options[:-1]
         return " ".join(filter(None, (suggest("why", self.asked, *head), what)))
-
-
-@dataclass(frozen=True)
-class OpenQuestion:
-    """A question that a program raises.
-
-    Attributes:
-        question: The question.
-        where: The line of Python, as in `model.py:12`.
-        bytes: The bytes of main memory, or between devices, that what it asks about moves in a run of the program.
-        command: What asks it.
-    """
-
-    question: str
-    where: str
-    bytes: int
-    command: str
-
-
-@dataclass(frozen=True)
-class OpenQuestions(Answer):
-    """The questions that a program raises, those about what costs most first.
-
-    Attributes:
-        program: The name of the program.
-        target: The target's short name, with its grid.
-        asked: What was asked about, as on the command line.
-        questions: The questions.
-        shown: How many of them are told.
-        missing: What could not be known, and what to do about it.
-    """
-
-    program: str
-    target: str
-    asked: str
-    questions: tuple[OpenQuestion, ...]
-    shown: int
-    missing: tuple[str, ...] = ()
-
-    def tell(self) -> Iterator[Part]:
-        """Yield the questions, each with the command that asks it."""
-        where = f"{self.program} on {title(self.target)}:"
-        if not self.questions:
-            yield f"{where} one kernel and no copies or collectives: there is nothing to ask why of."
-            return
-        first = self.questions[0]
-        yield f"{where} {first.question[0].lower()}{first.question[1:]} It moves {format_bytes(first.bytes)}, the most."
-        for each in self.questions[: self.shown]:
-            place = f" ({each.where})" if each.where else ""
-            yield Hint(f"{format_bytes(each.bytes)}: {each.question}{place}", each.command)
-        if left := len(self.questions) - self.shown:
-            yield f"{left} more with --full."
-        for missing in self.missing:
-            yield Hint(missing)
 
 
 def _tell_reason(reason: Reason, limit: int | None) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 - of a default
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import HEAVY, MOVING, is_fusion
+from xla_inspect.analysis import HEAVY, is_fusion
 from xla_inspect.answers.boundaries import explain_boundary, explain_kernel, explain_union
-from xla_inspect.answers.evidence import IMPORT, Evidence
+from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
+from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside, explain_removed
 from xla_inspect.answers.moves import explain_move, find_moved, is_move
 from xla_inspect.answers.selection import Selection, Selector
-from xla_inspect.answers.why import Finding, LineOf, Why
+from xla_inspect.answers.why import Finding, Why
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import IDLE
-from xla_inspect.plural import plural
 from xla_inspect.report import title
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
-CONTROL = frozenset({"call", "conditional", "while"})
-"""Opcodes that run other computations."""
 _MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
 
 
@@ -79,7 +77,7 @@ class WhyFinder:
         """
         selection = self.selector.select(what)
         findings = list(self._explain_one(selection) if selection.is_one else self._explain_many(selection))
-        findings += [self._explain_removed(each) for each in self._choose_removed(selection, findings)]
+        findings += [explain_removed(self.evidence, each) for each in self._choose_removed(selection, findings)]
         if not selection.is_one:
             findings.sort(key=lambda each: (_ORDER.get(each.kind, _OTHER), -each.bytes))
         return tuple(findings), self._choose_parts(selection, findings)
@@ -95,7 +93,7 @@ class WhyFinder:
         for word, launches, selection in ((one, left, first), (other, right, second)):
             if not launches:
                 if selection.removed:
-                    gone = self._explain_removed(selection.removed[0])
+                    gone = explain_removed(self.evidence, selection.removed[0])
                     return (gone,), selection.removed[:1]
                 message = (
                     f"no kernel of {self.evidence.capture.program} computes {word!r}: it takes no launch of its own"
@@ -151,7 +149,7 @@ class WhyFinder:
         )
 
     def _find_in(self, selection: Selection, shared: Collection[Launch]) -> Instruction:
-        """Return the instruction that a selection is mostly about, one in a kernel that both have where there is one."""
+        """Return the instruction that a selection is mostly about, in a kernel that both have where there is one."""
         kernels = self.evidence.kernels
         own = [each for each in selection.instructions if kernels.holder(each) is not None and not is_fusion(each)]
         own = own or [each for each in selection.instructions if kernels.holder(each) is not None]
@@ -171,13 +169,13 @@ class WhyFinder:
         evidence = self.evidence
         launch = evidence.kernels.holder(instruction)
         if instruction.opcode == "parameter" and instruction.computation == evidence.module.entry.name:
-            yield self._explain_argument(instruction)
+            yield explain_argument(self.evidence, instruction)
             return
         if launch is None:
-            yield self._explain_idle(instruction)
+            yield explain_idle(self.evidence, instruction)
             return
         if exchange := self._find_exchange(launch, instruction):
-            yield self._explain_exchange(exchange, launch)
+            yield explain_exchange(self.evidence, exchange, launch)
             return
         if instruction.opcode in {"copy", "transpose"} or is_move(evidence.kernels, launch):
             moved = instruction if instruction.opcode in {"copy", "transpose"} else find_moved(evidence, launch)
@@ -188,7 +186,7 @@ class WhyFinder:
             inner = [part for part in evidence.kernels.parts(launch) if part.opcode == "transpose"]
             yield from (explain_move(evidence, part, launch) for part in inner[:1])
         elif not is_whole:
-            yield self._explain_inside(instruction, launch)
+            yield explain_inside(self.evidence, instruction, launch)
         if is_whole:
             yield from self._explain_neighbours(launch)
 
@@ -213,7 +211,7 @@ class WhyFinder:
         ] or launches
         for launch in own:
             if exchange := self._find_exchange(launch, launch.instruction):
-                yield self._explain_exchange(exchange, launch)
+                yield explain_exchange(self.evidence, exchange, launch)
             elif is_move(evidence.kernels, launch) or launch.role == "copy":
                 yield explain_move(evidence, find_moved(evidence, launch), launch)
             else:
@@ -239,7 +237,7 @@ class WhyFinder:
             yield explain_boundary(evidence, one, other)
         if not launches:
             for instruction in selection.instructions[:1]:
-                yield self._explain_idle(instruction)
+                yield explain_idle(self.evidence, instruction)
 
     def _choose_removed(self, selection: Selection, findings: Sequence[Finding]) -> Sequence[Instruction]:
         """Return what passes removed and is worth a word: all where nothing else is left."""
@@ -247,155 +245,9 @@ class WhyFinder:
         kept = [each for each in selection.removed if each.opcode not in {"tuple", "get-tuple-element", "call"}]
         return kept[:_MOST_REMOVED]
 
-    def _explain_removed(self, instruction: Instruction) -> Finding:
-        """Return which pass removed an instruction, and by which rule."""
-        evidence = self.evidence
-        gone = evidence.steps(instruction)[-1]
-        number, _ = evidence.histories.locate(instruction)
-        names = {
-            place: each.name
-            for place, state in enumerate(evidence.histories.states)
-            for each, own in state.numbers.items()
-            if own == number
-        }
-        said = [
-            each
-            for each in evidence.attempts.named(names.items())
-            if not gone.name or each.pass_name == gone.name or each.verdict == "done"
-        ]
-        reasons = evidence.read_decisions(said)
-        done = next((each for each in reasons if each.verdict == "done" and each.pass_name == gone.name), None)
-        tried = next((each for each in reasons if each.verdict == "tried" and each.pass_name == gone.name), None)
-        instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in gone.instead)
-        rule = done or tried
-        how = (
-            f": {rule.meaning.rstrip('.')}"
-            if done and rule
-            else f"; the last rule that it tried on it is {rule.meaning.rstrip('.')}"
-            if rule
-            else ""
-        )
-        put = f" and put {instead} in its place" if instead else ""
-        return Finding(
-            "removed",
-            (instruction.name,),
-            f"{instruction.opcode} {evidence.name_value(instruction)} is gone: the pass {gone.name or IMPORT} removed "
-            f"it{put}{how}.",
-            gone.pipeline,
-            gone.name,
-            evidence.show_line(instruction),
-            (),
-            reasons,
-        )
-
-    def _explain_inside(self, instruction: Instruction, launch: Launch) -> Finding:
-        """Return which pass put an instruction where it is."""
-        evidence = self.evidence
-        steps = evidence.steps(instruction)
-        step = next((each for each in reversed(steps) if each.deed == "fused"), steps[0])
-        said = evidence.read_decisions(evidence.attempts.about([instruction]))
-        fused = step.deed == "fused"
-        by = f"the pass {step.name} fused it" if fused else f"the pass {step.name or IMPORT} made it"
-        return Finding(
-            "kernel",
-            (instruction.name,),
-            f"{evidence.name_value(instruction)} is computed inside {evidence.name(launch)}: {by}.",
-            step.pipeline,
-            step.name or IMPORT,
-            evidence.show_line(instruction),
-            (),
-            said,
-        )
-
-    def _explain_idle(self, instruction: Instruction) -> Finding:
-        """Return what there is to say of an instruction that takes no launch."""
-        evidence = self.evidence
-        said = evidence.read_decisions(evidence.attempts.about([instruction]))
-        made = evidence.histories.find_first(instruction)
-        instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in made.instead)
-        by = f"the pass {made.name} made it" if made.name else "the program came with it"
-        by += f" in the place of {instead}" if instead else ""
-        name = f"{instruction.opcode} {evidence.name_value(instruction)}"
-        if instruction.opcode in CONTROL:
-            inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
-            verdict = f"{name} runs {plural(inner, 'launch', 'launches')} of its own: {by}."
-        elif instruction.opcode in MOVING | IDLE:
-            verdict = f"{name} takes no launch, for it moves no bytes: {by}."
-        else:
-            verdict = f"{name} takes no launch: {by}."
-        return Finding(
-            "kernel",
-            (instruction.name,),
-            verdict,
-            made.pipeline,
-            made.name or IMPORT,
-            evidence.show_line(instruction),
-            (),
-            said,
-        )
-
-    def _explain_argument(self, instruction: Instruction) -> Finding:
-        """Return whether a result takes the place of an argument, and why not."""
-        evidence = self.evidence
-        number = instruction.parameter_number or 0
-        name = instruction.op_name or instruction.name
-        if number in evidence.donated:
-            verdict = f"The argument {name} is donated, and a result takes its place."
-        elif number in evidence.offered:
-            verdict = (
-                f"The argument {name} is donated, and nothing takes its place: no result has its shape and layout."
-            )
-        else:
-            alike = [
-                each for each in evidence.module.entry.root.shape.leaves() if each.plain == instruction.shape.plain
-            ]
-            fits = (
-                f", though {'a result has' if len(alike) == 1 else f'{len(alike)} results have'} its shape"
-                if alike
-                else ""
-            )
-            verdict = f"The argument {name} is not donated{fits}: it keeps its memory to the end."
-        said = evidence.read_decisions(evidence.attempts.about([instruction]))
-        return Finding("argument", (instruction.name,), verdict, "", IMPORT, evidence.show_line(instruction), (), said)
-
     def _find_exchange(self, launch: Launch, instruction: Instruction) -> Exchange | None:
         names = {launch.name, launch.scheduled.name, instruction.name}
         return next((each for each in self.exchanges if each.name in names), None)
-
-    def _explain_exchange(self, exchange: Exchange, launch: Launch) -> Finding:
-        """Return who asked for a collective."""
-        evidence = self.evidence
-        # What combines, splits or starts collectives made this one of others.
-        first = evidence.histories.find_first(launch.instruction)
-        made = evidence.steps(launch.instruction)[0]
-        said = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
-        asked = {
-            True: f"the program asks for it ({exchange.reason})",
-            False: f"the partitioner brought it in: {', '.join(exchange.arguments)}{' ' if exchange.arguments else ''}{exchange.reason}",
-            None: "the module does not say who asked for it",
-        }[exchange.is_asked]
-        place = exchange.places[0] if exchange.places else None
-        where = exchange.where.partition(" +")[0] if place else ""
-        notes = (
-            [f"It was made as {first.instruction.name} by the pass {first.name}."]
-            if first is not made and first.name
-            else []
-        )
-        if exchange.is_rematerialized:
-            notes.append("It makes a value whole on each device only to have it sharded again.")
-        return Finding(
-            "collective",
-            (exchange.name,),
-            f"{exchange.name}{f' ({where})' if where else ''} is an {exchange.kind} because {asked}.".replace(
-                f"is an {exchange.kind}", f"is {'an' if exchange.kind[0] == 'a' else 'a'} {exchange.kind}"
-            ),
-            first.pipeline,
-            first.name or IMPORT,
-            LineOf(where, place.text) if place else evidence.show_line(launch.instruction),
-            tuple(notes),
-            said,
-            exchange.total_bytes,
-        )
 
     def _choose_parts(self, selection: Selection, findings: Sequence[Finding]) -> tuple[Instruction, ...]:
         """Return the instructions to describe: those of the first finding, then the others that were named."""
@@ -409,7 +261,7 @@ class WhyFinder:
         )
         return tuple(found)[:_MOST_PARTS] or selection.instructions[:1]
 
-    def answer(
+    def answer(  # noqa: PLR0913 - what is asked, and how it is told
         self,
         asked: str,
         what: str,
@@ -456,7 +308,7 @@ NO_REASONS = (
 )
 
 
-def explain_why(
+def explain_why(  # noqa: PLR0913 - what is asked, and how it is told
     capture: Capture,
     asked: str,
     what: str,

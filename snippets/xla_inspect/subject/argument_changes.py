@@ -26,8 +26,8 @@ def list_donations(subject: Subject, call: Call) -> Iterator[Changed]:
 
     if any(name.startswith("donate") for name in call.settings) or hasattr(call.function, "lower"):
         return
-    program = subject.program()
-    results = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(program.traced.stage.out_info))
+    made = _find_results(call) if call.settings.get("mesh") else subject.program().traced.stage.out_info
+    results = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(made))
     fitting = []
     for number, argument in enumerate(call.args):
         wanted = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(argument) if hasattr(leaf, "dtype"))
@@ -40,6 +40,18 @@ def list_donations(subject: Subject, call: Call) -> Iterator[Changed]:
             f"donate {which}",
             replace(call, settings={**call.settings, "donate_argnums": tuple(fitting)}),
         )
+
+
+def _find_results(call: Call) -> Any:
+    """Return the shapes of a call's results, under its mesh where it has one."""
+    import jax
+
+    axes = dict(call.settings.get("mesh") or {})
+    if not axes:
+        return jax.eval_shape(call.function, *call.args, **call.kwargs)
+    kinds = (jax.sharding.AxisType.Auto,) * len(axes)
+    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh(tuple(axes.values()), tuple(axes), kinds)):
+        return jax.eval_shape(call.function, *call.args, **call.kwargs)
 
 
 def list_donations_undone(call: Call) -> Iterator[Changed]:
@@ -75,8 +87,6 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
         call: The call.
         factors: By how much the batch is multiplied; 0 stands for a batch of one.
     """
-    import jax
-
     numbers = range(len(call.args))
     for chosen in ({*numbers}, {*numbers} - {0}, {0}):
         size = _find_common([call.args[at] for at in sorted(chosen)])
@@ -87,14 +97,20 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
             args = tuple(
                 _batch(argument, size, wanted) if at in chosen else argument for at, argument in enumerate(call.args)
             )
-            try:
-                jax.eval_shape(call.function, *args, **call.kwargs)
-            except Exception:  # noqa: BLE001 - shapes do not go together, whatever the program says of it
-                continue
-            found.append((f"a batch of {wanted} in the place of {size}", replace(call, args=args)))
+            if _fits(replace(call, args=args)):
+                found.append((f"a batch of {wanted} in the place of {size}", replace(call, args=args)))
         if found:
             yield from found
             return
+
+
+def _fits(call: Call) -> bool:
+    """Return whether shapes go together, whatever the program says where they do not."""
+    try:
+        _find_results(call)
+    except Exception:  # noqa: BLE001 - the program's own
+        return False
+    return True
 
 
 def _find_common(arguments: Any) -> int:
@@ -141,8 +157,6 @@ def list_types(call: Call) -> Iterator[Changed]:
 
 def list_layouts(call: Call) -> Iterator[Changed]:
     """Yield arguments, and then the result, that lie in memory with two dimensions that follow each other swapped."""
-    import jax
-
     if call.devices > 1 or call.kwargs or hasattr(call.function, "lower"):
         return
     matrices = [at for at, argument in enumerate(call.args) if _is_matrix(argument)]
@@ -152,8 +166,8 @@ def list_layouts(call: Call) -> Iterator[Changed]:
             laid = tuple(_lay(order) if own == at else None for own in range(len(call.args)))
             words = f"argument {at} laid out with its dimensions in the order {order}, the most major first"
             yield words, _jit(call, in_shardings=laid)
-    result = jax.eval_shape(call.function, *call.args) if not _has_static(call) else None
-    if _is_matrix(result):
+    result = _find_results(call) if not _has_static(call) else None
+    if result is not None and _is_matrix(result):
         for order in _list_orders(len(result.shape)):
             words = f"the result laid out with its dimensions in the order {order}, the most major first"
             yield words, _jit(call, out_shardings=_lay(order))
@@ -237,7 +251,7 @@ def _list_specs(one: Any, rank: int, axes: tuple[str, ...]) -> Iterator[Any]:
     """Yield other ways to shard: replicated, rotated by a dimension, or over the first axis where it is whole."""
     import jax
 
-    spec = jax.sharding.PartitionSpec
+    spec: Any = jax.sharding.PartitionSpec
     given = (*one, *([None] * (rank - len(one))))
     if any(given):
         yield spec()

@@ -1,4 +1,4 @@
-"""What can be changed of a program while it is traced, its code left as it is: scans, functions, barriers, precision."""
+"""What can be changed of a program while it is traced, its code left as it is: scans, barriers, precision."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def without_barriers() -> Iterator[None]:
 
     primitive = jax.lax.optimization_barrier_p
     with _traced_anew():
-        primitive.bind = lambda *operands, **_: list(operands)
+        primitive.bind = lambda *operands, **_: list(operands)  # type: ignore[method-assign]  # of this one, for now
         try:
             yield
         finally:

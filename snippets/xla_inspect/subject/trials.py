@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Mapping  # noqa: TC003 - of a constant
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.compilation import PINNED
 from xla_inspect.subject import argument_changes, traced_changes
 from xla_inspect.subject.probing import probe
 from xla_inspect.subject.subject import Subject
@@ -28,7 +30,7 @@ KINDS = ("donate", "remat", "batch")
 EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")
 """The kinds of changes that may change what the compiler does to a part of a program."""
 
-NEEDED = frozenset({"copy-insertion", "layout-assignment", "spmd-partitioning", "shardy", "import"})
+NEEDED = re.compile("^import$|copy-insertion|layout-assignment|partition|shardy|copies")
 """Passes without which a program is wrong, or none that can be run."""
 
 SIZES = (0, 0.5, 4, 16)
@@ -84,7 +86,8 @@ class Trial:
             if self.kind in RISKY:
                 options = {**self.subject.options, **self.options}
                 probe(self.subject.program(), self.subject.name_target(self.target or target), options)
-            return self.subject.capture(self.target or target, **({"options": self.options} if self.options else {}))
+            settings: dict[str, Any] = {"options": self.options} if self.options else {}
+            return self.subject.capture(self.target or target, **settings)
 
 
 def list_trials(
@@ -106,7 +109,7 @@ def list_trials(
         "donate": lambda: _list_donations(subject, call, undone=asked),
         "remat": lambda: _list_remats(subject, capture),
         "batch": lambda: _list_batches(subject, call, asked=asked),
-        "pass": lambda: _list_passes(subject, passes),
+        "pass": lambda: _list_passes(subject, capture, passes),
         "barrier": lambda: _list_barriers(subject, capture),
         "layout": lambda: _change(subject, "layout", argument_changes.list_layouts(call)),
         "precision": lambda: _list_precisions(subject, call, capture),
@@ -144,10 +147,13 @@ def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
             yield Trial(f"--xla {option}", subject, traced_changes.nothing, "option", options)
 
 
-def _list_passes(subject: Subject, passes: Iterable[str]) -> Iterator[Trial]:
+def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> Iterator[Trial]:
     for name in dict.fromkeys(passes):
-        if name and name not in NEEDED:
-            yield Trial(f"without the pass {name}", subject, traced_changes.nothing, "pass", {DISABLE: name})
+        if name and not NEEDED.search(name):
+            # What is switched off for a capture's own sake, or by the reader, stays so.
+            held = (PINNED[find(capture.target).kind].get(DISABLE), subject.options.get(DISABLE), name)
+            options = {DISABLE: ",".join(str(each) for each in held if each)}
+            yield Trial(f"without the pass {name}", subject, traced_changes.nothing, "pass", options)
 
 
 def _list_barriers(subject: Subject, capture: Capture) -> Iterator[Trial]:
