@@ -34,6 +34,7 @@ _MAKERS = (
 """What mostly makes instructions of an opcode that begins so, where several passes ran between two modules."""
 _MOVED = "operands"
 _SHOWN = 3
+_LONG = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,4 +285,5 @@ def _name(instructions: Iterable[Instruction]) -> str:
 def _show_change(old: Instruction, new: Instruction, aspects: Iterable[str]) -> str:
     if not {"shape", "element type", "layout", "memory space"}.intersection(aspects):
         return ""
-    return f"{old.shape.text} to {new.shape.text}" if old.shape.text != new.shape.text else ""
+    words = f"{old.shape.text} to {new.shape.text}"
+    return words if old.shape.text != new.shape.text and len(words) <= _LONG else ""

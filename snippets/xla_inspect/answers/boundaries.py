@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import HEAVY, custom_fusion_kind, is_fusion, parse_log
 from xla_inspect.answers.evidence import IMPORT
 from xla_inspect.answers.why import Finding, LineOf
+from xla_inspect.plural import plural
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from xla_inspect.analysis import Launch, Step
     from xla_inspect.answers.evidence import Evidence
@@ -78,7 +79,7 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Findi
         notes,
         said[:_MOST],
         2 * first.instruction.shape.bytes if reads else 0,
-        tuple(dict.fromkeys((line, *_list_lines(evidence, first, second)))),
+        _list_lines(evidence, first, second) if not barrier else (line, *_list_lines(evidence, first, second)),
     )
 
 
@@ -220,14 +221,13 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
     is_product = hero.opcode in {"dot", "convolution"} or "gemm" in (emitter or "") or bool(matmul)
     what = _name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
     by = f"the pass {made.name} made it" if made.name else "it is an instruction that the program came with"
-    reason = next((each for each in (*matmul, *said) if each.verdict in {"done", "noted"}), None)
+    reason = _pick_maker(said, made.name)
     because = f": {reason.meaning.rstrip('.')}" if reason else ""
     lines = len({part for part in (evidence.show_line(each).where for each in parts) if part})
     notes = []
-    if len(parts) > 1:
-        notes.append(
-            f"It computes {len(parts) - is_fusion(launch.instruction)} instructions of {lines} lines of Python."
-        )
+    if len(parts) > 2:  # noqa: PLR2004 - a fusion of one instruction
+        count = plural(len(parts) - is_fusion(launch.instruction), "instruction")
+        notes.append(f"It computes {count} of {plural(lines, 'line')} of Python.")
     notes += _list_costs(evidence, launch)
     return Finding(
         "matmul" if is_product else "kernel",
@@ -240,6 +240,12 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
         (*matmul, *(each for each in said if each not in matmul))[:_MOST],
         launch.instruction.shape.bytes,
     )
+
+
+def _pick_maker(said: Sequence[Reason], name: str) -> Reason | None:
+    """Return what the pass that made a kernel said of it: that it did so, else what it asked."""
+    own = [each for each in said if each.pass_name == name and each.kind and each.sentence]
+    return next((each for verdict in ("done", "noted", "tried") for each in own if each.verdict == verdict), None)
 
 
 def _say_refusal(reason: Reason) -> str:

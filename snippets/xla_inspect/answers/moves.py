@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MOVING = frozenset({"copy", "transpose"})
 _CARRIED = MOVING | {"bitcast", "reshape", "copy-start", "copy-done"}
 _UPDATING = frozenset({"dynamic-update-slice", "scatter"})
+_CONTROL = frozenset({"call", "conditional", "while"})
 _SPACES = {0: "main memory", 1: "VMEM", 2: "SMEM", 5: "the host's memory"}
 _MOST = 12
 
@@ -105,15 +106,16 @@ def _find_source(evidence: Evidence, moved: Instruction, scheduled: Instruction)
 
 
 def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction, ...]:
-    """Return what takes the copy, through what only renames."""
+    """Return what takes the copy, through what only renames, gathers or copies it again."""
     found: list[Instruction] = []
     waiting, seen = [scheduled], set[str]()
     while waiting:
-        for user in evidence.module.users(waiting.pop()):
+        for user in evidence.module.users(waiting.pop(0)):
             if user.name in seen:
                 continue
             seen.add(user.name)
-            if user.opcode == "bitcast" or user.opcode.endswith("-done"):
+            is_passing = user.opcode in {"bitcast", "copy", "tuple"} or user.opcode.endswith("-done")
+            if is_passing and not user.is_root:
                 waiting.append(user)
             else:
                 found.append(user)
@@ -168,43 +170,57 @@ def _explain_layout(
     else:
         takers = ", ".join(f"{user.opcode} {evidence.name_value(user)}" for user in users[:2])
         why = f"{value} has the layout {held}, {fixed}and {takers} wants {wanted}"
-    note = "Arguments and results are row-major unless jax.experimental.layout says otherwise."
+    note = "The caller fixes how arguments and results lie, unless jax.experimental.layout leaves it open."
     return why, ((note,) if is_argument or is_result else ())
 
 
-def _explain_protection(  # noqa: PLR0911 - a table of who takes it
+def _explain_protection(
     evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], made: Step
 ) -> tuple[str, tuple[str, ...]]:
     """Return what a copy that changes nothing protects, and from whom."""
     if not made.name:
         return "the program asks for it", ()
-    value = evidence.name_value(source)
-    origin = Origins(evidence.module).find_origin(source)
-    if origin is not source and origin.opcode == "parameter":
-        value += f", which is {evidence.name_value(origin)},"
-    others = [user for user in evidence.module.users(source) if user is not moved and user not in users]
-    reading = f"{' and '.join(evidence.name_value(each) for each in others[:2])} reads it too" if others else ""
+    origins = Origins(evidence.module)
+    origin = origins.find_origin(source)
+    value = _name_source(evidence, origins, source, origin)
     notes = tuple(_list_argument_notes(evidence, origin))
-    computation = evidence.module.computation(moved.computation)
-    caller = Origins(evidence.module).callers.get(computation.name)
+    others = [user for user in evidence.module.users(source) if user is not moved and user not in users]
     writers = [user for user in users if _updates(evidence, user)]
+    readers = [
+        user for user in (*others, *users) if user not in writers and user.opcode not in _CONTROL and not user.is_root
+    ]
+    readers = [user for user in readers if user.opcode not in {"tuple", "copy"}]
+    reading = f"{' and '.join(evidence.name_value(each) for each in readers[:2])} reads it too" if readers else ""
+    kept = reading or _say_kept(evidence, origin)
+    caller = origins.callers.get(moved.computation)
     if writers:
-        kept = reading or _say_kept(evidence, origin) or "its old value is still needed"
-        return f"{evidence.name_value(writers[0])} writes in place, and {value} must stay: {kept}", notes
-    if loop := next((user for user in users if user.opcode == "while"), None):
-        kept = reading or _say_kept(evidence, origin) or "the value is needed besides"
-        return f"the loop {loop.name} writes its carry in place, and it begins with {value}: {kept}", notes
-    if caller is not None and caller.opcode == "while" and any(user.is_root for user in users):
-        kept = reading or "the trip still reads the old value when the new one is written"
-        return f"the loop {caller.name} carries {value} to its next trip in another place: {kept}", notes
-    if any(user.is_root for user in users) or moved.is_root:
-        kept = _say_result(evidence, origin) or reading or "it is returned in a buffer of its own"
-        return f"the result has to be a buffer of its own, and {value} is one that it may not share: {kept}", notes
-    if users:
-        return f"{users[0].opcode} {evidence.name_value(users[0])} may not take {value} where it lies" + (
-            f": {reading}" if reading else ""
-        ), notes
-    return f"{value} is needed twice", notes
+        why = f"{evidence.name_value(writers[0])} writes in place, and {value} must stay"
+    elif overwriting := [user for user in others if _updates(evidence, user)]:
+        why = f"it keeps {value} as it was, for {evidence.name_value(overwriting[0])} writes over that"
+        kept = f"{', '.join(evidence.name_value(each) for each in users[:2])} reads it later" if users else ""
+    elif loop := next((user for user in users if user.opcode == "while"), None):
+        why = f"the loop {loop.name} writes its carry in place, and it begins with {value}"
+    elif caller is not None and caller.opcode == "while" and any(user.is_root for user in users):
+        why = f"the loop {caller.name} takes {value} to its next trip in another place than it lies"
+        kept = reading or "the trip may still read the old value when it writes the new one"
+    elif moved.is_root or not users or any(user.is_root for user in users):
+        why = f"a result has to be a buffer of its own, and {value} is one that it may not share"
+        kept = _say_result(evidence, origin) or reading
+    else:
+        why = f"{users[0].opcode} {evidence.name_value(users[0])} may not take {value} where it lies"
+    return f"{why}: {kept}" if kept else why, notes
+
+
+def _name_source(evidence: Evidence, origins: Origins, source: Instruction, origin: Instruction) -> str:
+    """Return what is copied in words: an argument, what a loop carries, or what makes it."""
+    caller = origins.callers.get(origin.computation)
+    if origin.opcode == "parameter" and caller is not None and caller.opcode == "while":
+        return f"what the loop {caller.name} carries"
+    if origin.opcode == "while":
+        return f"what the loop {origin.name} leaves"
+    if origin.opcode == "parameter" or source.opcode == "get-tuple-element":
+        return evidence.name_value(origin)
+    return evidence.name_value(source)
 
 
 def _updates(evidence: Evidence, user: Instruction) -> bool:

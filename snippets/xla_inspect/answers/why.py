@@ -25,8 +25,8 @@ program with the change does not compile."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome.__value__)
 
-FEW_FINDINGS, FEW_STEPS, FEW_REASONS, FEW_NOTES, FEW_NAMES = 2, 3, 2, 2, 3
-CODE, WORDS, CELL = 68, 100, 46
+FEW_FINDINGS, FEW_STEPS, FEW_REASONS, FEW_NOTES, FEW_NAMES = 1, 3, 1, 2, 3
+CODE, WORDS, CELL = 68, 200, 46
 
 
 @dataclass(frozen=True)
@@ -223,34 +223,40 @@ class Why(Answer):
         yield from self._advise(len(rest) - len(shown))
 
     def _tell_finding(self, finding: Finding) -> Iterator[Part]:
-        for line in finding.lines or (finding.line,):
-            if line.text:
-                yield f"`{line.where}`: `{shorten(line.text, CODE)}`"
+        lines = [line for line in finding.lines or (finding.line,) if line.text]
+        if lines:
+            yield "; ".join(f"`{line.where}`: `{shorten(line.text, CODE)}`" for line in lines)
         notes = finding.notes if self.is_full else finding.notes[:FEW_NOTES]
         if notes:
             yield " ".join(notes)
-        known = tuple(each for each in finding.reasons if each.kind)
-        reasons = finding.reasons if self.is_full else known[:FEW_REASONS]
-        if reasons:
-            limit = None if self.is_full else WORDS
+        if self.is_full and finding.reasons:
             yield Table(
                 ("pass", "verdict", "what the compiler said"),
-                tuple((each.pass_name or "-", each.verdict, _tell_reason(each, limit)) for each in reasons),
+                tuple((each.pass_name or "-", each.verdict, _tell_reason(each)) for each in finding.reasons),
             )
+        elif not self.is_full:
+            # What the verdict has said already is not said again.
+            said = finding.verdict.lower()
+            new = [each for each in finding.reasons if each.kind and each.meaning.rstrip(".").lower() not in said]
+            for each in new[:FEW_REASONS]:
+                yield f"{each.pass_name or 'The compiler'} ({each.verdict}): {shorten(each.meaning, WORDS)}"
 
     def _tell_part(self, parts: tuple[WhyPart, ...]) -> Iterator[Part]:
         for part in parts if self.is_full else parts[:1]:
-            steps = part.steps if self.is_full else part.steps[:FEW_STEPS]
-            if steps:
-                more = len(part.steps) - len(steps)
-                rows = [(step.pass_name, step.did) for step in steps]
-                rows += [("", f"{more} more with --full")] if more > 0 else []
-                inside = "" if part.followed == part.name else f", in {part.name}"
-                yield Table(("pass", f"what it did to {part.followed}{inside}"), tuple(rows))
+            inside = "" if part.followed == part.name else f" in {part.name}"
+            if self.is_full:
+                rows = tuple((step.pass_name, step.did) for step in part.steps)
+                yield Table(("pass", f"what it did to {part.followed}{inside}"), rows)
+            elif part.steps:
+                steps = part.steps if len(part.steps) <= FEW_STEPS else (part.steps[0], *part.steps[1 - FEW_STEPS :])
+                told = "; ".join(f"{step.pass_name} {step.did}" for step in steps)
+                more = f" ({len(part.steps) - len(steps)} more steps)" if len(part.steps) > len(steps) else ""
+                yield f"Its way{inside and f', {part.followed}{inside}'}: {told}{more}."
             said = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
             said += [f"fed by {_list(part.fed_by, self.is_full)}" if part.fed_by else ""]
             said += [f"read by {_list(part.read_by, self.is_full)}" if part.read_by else "", part.memory]
-            yield f"Now: {part.name}, {part.opcode} {part.shape}; {'; '.join(filter(None, said)) or 'alone'}."
+            shape = part.shape if self.is_full else shorten(part.shape, CELL)
+            yield f"Now: {part.name}, {part.opcode} {shape}; {'; '.join(filter(None, said)) or 'alone'}."
             if self.is_full:
                 yield Table(("from", ""), tuple(_list_origin(part)))
 
@@ -278,12 +284,11 @@ class Why(Answer):
         return " ".join(filter(None, (suggest("why", self.asked, *head), what)))
 
 
-def _tell_reason(reason: Reason, limit: int | None) -> str:
+def _tell_reason(reason: Reason) -> str:
     about = " into ".join(filter(None, (reason.instruction, reason.others[0] if reason.others else "")))
-    meaning = reason.meaning if limit is None else shorten(reason.meaning, limit)
-    source = f" ({reason.place})" if reason.place and limit is None else ""
-    words = f" “{reason.words}”" if limit is None and reason.sentence else ""
-    return f"{about}: {meaning}{words}{source}" if about else f"{meaning}{words}{source}"
+    source = f" ({reason.place})" if reason.place else ""
+    words = f" “{reason.words}”" if reason.sentence else ""
+    return f"{about}: {reason.meaning}{words}{source}" if about else f"{reason.meaning}{words}{source}"
 
 
 def _list_origin(part: WhyPart) -> Iterator[tuple[str, str]]:
