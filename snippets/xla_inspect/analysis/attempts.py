@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.reasons import Decision, Reasons
     from xla_inspect.hlo import Instruction, Module
 
-_EMITTING = frozenset({"algorithm_checker", "fusion_block_level_rewriter", "fusion_emitter", "triton"})
+EMITTING = frozenset({"algorithm_checker", "fusion_block_level_rewriter", "fusion_emitter", "triton"})
 """Files that decide how a kernel is written, and not what is in it."""
 _MERGE = re.compile(r"\s*Fusing %?(?P<producer>[\w.-]+)\b.*? into %?(?P<consumer>[\w.-]+)", re.DOTALL)
 _CREATED = re.compile(r"\s*created new fusion: %?(?P<name>[\w.-]+)\b", re.DOTALL)
@@ -136,7 +136,7 @@ class Attempts:
         both: list[Decision] = []
         some: list[Decision] = []
         for attempt in self.known:
-            if attempt.decision.topic not in {"fusion", "matmul"} or attempt.decision.source in _EMITTING:
+            if attempt.decision.topic not in {"fusion", "matmul"} or attempt.decision.source in EMITTING:
                 continue
             left = self.names_at(attempt.state, producer)
             right = self.names_at(attempt.state, consumer)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 type Deed = Literal["imported", "made", "changed", "fused", "removed"]
 """What a pass did to an instruction, `imported` being what no pass did: the program came with it."""
 
-_QUIET = frozenset({"name", "metadata", "backend config", "frontend attributes", "control dependencies"})
+_QUIET = frozenset({"name", "metadata", "backend config", "frontend attributes", "control dependencies", "operands"})
 """Aspects in which an instruction may differ without that it computes otherwise."""
 _MAKERS = (
     ("copy", re.compile("copy-insertion|layout-assignment")),
@@ -32,7 +32,6 @@ _MAKERS = (
     ("", re.compile("layout-assignment|partition")),
 )
 """What mostly makes instructions of an opcode that begins so, where several passes ran between two modules."""
-_MOVED = "operands"
 _SHOWN = 3
 _LONG = 100
 
@@ -200,7 +199,7 @@ class Histories:
     def _tell(self, life: list[tuple[int, Instruction]]) -> Iterator[Step]:
         first, born = life[0]
         if not first:
-            yield Step(0, "", "", "imported", f"{born.opcode} {born.name} as the compiler got it", born)
+            yield Step(0, "", "", "imported", f"brought {born.opcode} {born.name}", born)
         else:
             before = self._find_counterparts(first, born, made=True)
             words = f"made {born.opcode} {born.name}" + (f" in the place of {_name(before)}" if before else "")
@@ -221,13 +220,11 @@ class Histories:
             holder = next(
                 (each for each in state.module.walk() if is_fusion(each) and new.computation in each.called), None
             )
-            words = f"moved into the fusion {holder.name}" if holder else "moved into a fusion"
+            words = f"moved it into the fusion {holder.name}" if holder else "moved it into a fusion"
             yield Step(place, *self.find_pass(place, "fusion"), "fused", words, new)
             return
         aspects = self._aspects[place].get(new, ())
         weighty = [aspect for aspect in aspects if aspect not in _QUIET]
-        if len(weighty) > 1 and _MOVED in weighty:
-            weighty.remove(_MOVED)
         if weighty:
             words = f"changed its {' and '.join(weighty)}: {_show_change(old, new, weighty)}"
             yield Step(place, *self.find_pass(place, ""), "changed", words.rstrip(": "), new)

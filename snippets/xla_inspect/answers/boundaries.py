@@ -222,7 +222,7 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
     what = _name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
     by = f"the pass {made.name} made it" if made.name else "it is an instruction that the program came with"
     reason = _pick_maker(said, made.name)
-    because = f": {reason.meaning.rstrip('.')}" if reason else ""
+    because = f". {reason.meaning.rstrip('.')}" if reason else ""
     lines = len({part for part in (evidence.show_line(each).where for each in parts) if part})
     notes = []
     if len(parts) > 2:  # noqa: PLR2004 - a fusion of one instruction

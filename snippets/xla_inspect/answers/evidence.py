@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import (
+    EMITTING,
     Attempts,
     Histories,
     KernelParts,
@@ -139,7 +140,12 @@ class Evidence:
         latest = list(seen.values())[::-1]
         ranked = sorted(
             latest,
-            key=lambda each: (not each.kind and each.verdict == "noted", _RANK[each.verdict], not each.sentence),
+            key=lambda each: (
+                not each.kind and each.verdict == "noted",
+                each.source in EMITTING,
+                _RANK[each.verdict],
+                not each.sentence,
+            ),
         )
         return tuple(map(_read_decision, ranked))
 

@@ -49,7 +49,6 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         launch: What runs it, or None where it has no launch.
     """
     scheduled = launch.scheduled if launch else moved
-    steps = evidence.steps(moved)
     made = evidence.histories.find_first(moved)
     source = _find_source(evidence, moved, scheduled)
     said = evidence.read_decisions(
@@ -67,7 +66,6 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     size = format_bytes(moved.shape.bytes)
     what = "transposes" if moved.opcode == "transpose" else "copies"
     by = f"made by the pass {made.name}" if made.name else "which the program came with"
-    notes = (*notes, *_tell_later(steps))
     return Finding(
         kind,
         (moved.name,),
@@ -110,13 +108,21 @@ def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction
     found: list[Instruction] = []
     waiting, seen = [scheduled], set[str]()
     while waiting:
-        for user in evidence.module.users(waiting.pop(0)):
+        current = waiting.pop(0)
+        for user in evidence.module.users(current):
             if user.name in seen:
                 continue
             seen.add(user.name)
             is_passing = user.opcode in {"bitcast", "copy", "tuple"} or user.opcode.endswith("-done")
             if is_passing and not user.is_root:
                 waiting.append(user)
+            elif user.opcode == "call":
+                waiting += [
+                    parameter
+                    for called in evidence.module.called(user)
+                    for parameter, name in zip(called.parameters, user.operands, strict=False)
+                    if name == current.name
+                ]
             else:
                 found.append(user)
     return tuple(found)
@@ -135,7 +141,13 @@ def _find_cause(
         return "transpose", *_explain_transpose(moved, made, reading)
     if before and after and before.minor_to_major != after.minor_to_major:
         return "layout", *_explain_layout(evidence, source, users, (before.minor_to_major, after.minor_to_major))
-    if before and after and before.memory_space != after.memory_space:
+    if (
+        before
+        and after
+        and before.memory_space != after.memory_space
+        and "copies" not in made.name
+        and "copy-insertion" not in made.name
+    ):
         places = [_SPACES.get(each.memory_space, f"memory space {each.memory_space}") for each in (before, after)]
         return "copy", f"it brings {evidence.name_value(source)} from {places[0]} to {places[1]} for {reading}", ()
     return "copy", *_explain_protection(evidence, moved, source, users, made)
@@ -190,7 +202,8 @@ def _explain_protection(
         user for user in (*others, *users) if user not in writers and user.opcode not in _CONTROL and not user.is_root
     ]
     readers = [user for user in readers if user.opcode not in {"tuple", "copy"}]
-    reading = f"{' and '.join(evidence.name_value(each) for each in readers[:2])} reads it too" if readers else ""
+    names = list(dict.fromkeys(evidence.name_value(each) for each in readers))[:2]
+    reading = f"{' and '.join(names)} {'reads' if len(names) == 1 else 'read'} it too" if names else ""
     kept = reading or _say_kept(evidence, origin)
     caller = origins.callers.get(moved.computation)
     if writers:
@@ -224,12 +237,12 @@ def _name_source(evidence: Evidence, origins: Origins, source: Instruction, orig
 
 
 def _updates(evidence: Evidence, user: Instruction) -> bool:
-    if user.opcode in _UPDATING or "output_to_operand_aliasing" in user.attributes:
+    """Return whether an instruction may write its result over an operand."""
+    if "output_to_operand_aliasing" in user.attributes:
         return True
-    return is_fusion(user) and any(
-        called.root.opcode in _UPDATING or any(each.opcode in _UPDATING for each in called)
-        for called in evidence.module.called(user)
-    )
+    launch = evidence.kernels.holder(user)
+    parts = evidence.kernels.parts(launch) if launch else (user,)
+    return any(part.opcode in _UPDATING for part in parts)
 
 
 def _say_kept(evidence: Evidence, origin: Instruction) -> str:
@@ -262,8 +275,3 @@ def _list_argument_notes(evidence: Evidence, origin: Instruction) -> Iterator[st
         yield f"The argument {origin.op_name or origin.name} is donated, and no result has its shape and layout."
     elif number not in evidence.donated:
         yield f"The argument {origin.op_name or origin.name} is not donated."
-
-
-def _tell_later(steps: tuple[Step, ...]) -> tuple[str, ...]:
-    changed = [step for step in steps[1:] if step.deed in {"fused", "changed"}]
-    return (f"Since then: {'; '.join(f'{step.name} {step.words}' for step in changed[:3])}.",) if changed else ()

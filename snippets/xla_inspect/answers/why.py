@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.plural import plural
 from xla_inspect.report import title
 from xla_inspect.units import shorten
 
@@ -250,8 +251,9 @@ class Why(Answer):
             elif part.steps:
                 steps = part.steps if len(part.steps) <= FEW_STEPS else (part.steps[0], *part.steps[1 - FEW_STEPS :])
                 told = "; ".join(f"{step.pass_name} {step.did}" for step in steps)
-                more = f" ({len(part.steps) - len(steps)} more steps)" if len(part.steps) > len(steps) else ""
-                yield f"Its way{inside and f', {part.followed}{inside}'}: {told}{more}."
+                left = len(part.steps) - len(steps)
+                more = f" ({plural(left, 'more step')})" if left else ""
+                yield f"The way of {part.followed}{inside}: {told}{more}."
             said = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
             said += [f"fed by {_list(part.fed_by, self.is_full)}" if part.fed_by else ""]
             said += [f"read by {_list(part.read_by, self.is_full)}" if part.read_by else "", part.memory]
