@@ -109,6 +109,8 @@ class Histories:
             opcode: The opcode of the instruction.
         """
         state = self.states[place]
+        if not self.capture.is_stepped:
+            return "", ""
         before = next((each for each in reversed(self.places[:place]) if each is not None), -1)
         own = self.places[place]
         after = next((each for each in self.places[place:] if each is not None), len(self.capture.runs))
@@ -260,6 +262,12 @@ class Histories:
             same = [each for each in others if each.name.split(".")[0] == instruction.name.split(".")[0]]
             return tuple(same[:_SHOWN])
         found = [each for each in others if (each.op_name, each.stack_frame) == origin]
+        alike = [
+            each for each in others if each.opcode == instruction.opcode and each.shape.size == instruction.shape.size
+        ]
+        if not found and len(alike) == 1:
+            # It was given the origin of what it was put together with.
+            found = alike
         return tuple(each for each in found if each.opcode not in {"parameter", "constant"})[:_SHOWN]
 
 

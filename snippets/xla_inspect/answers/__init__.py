@@ -19,7 +19,7 @@ from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, summarize
 from xla_inspect.answers.text import print_answer
 from xla_inspect.answers.why import Why, WhyTrial
-from xla_inspect.answers.why_finding import WhyFinder, explain_why
+from xla_inspect.answers.why_finding import WhyFinder
 
 __all__ = [
     "USUAL_ROWS",
@@ -46,7 +46,6 @@ __all__ = [
     "explain_memory",
     "explain_passes",
     "explain_recompiles",
-    "explain_why",
     "find_effect",
     "find_exchanges",
     "join_times",

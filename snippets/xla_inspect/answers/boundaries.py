@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HEAVY, custom_fusion_kind, is_fusion, parse_log
-from xla_inspect.answers.evidence import IMPORT
+from xla_inspect.answers.evidence import IMPORT, tell_maker
 from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.plural import plural
 from xla_inspect.units import format_bytes
@@ -220,7 +220,7 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
     emitter = custom_fusion_kind(launch.instruction) or launch.instruction.custom_call_target
     is_product = hero.opcode in {"dot", "convolution"} or "gemm" in (emitter or "") or bool(matmul)
     what = _name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
-    by = f"the pass {made.name} made it" if made.name else "it is an instruction that the program came with"
+    by = tell_maker(made)
     reason = _pick_maker(said, made.name)
     because = f". {reason.meaning.rstrip('.')}" if reason else ""
     lines = len({part for part in (evidence.show_line(each).where for each in parts) if part})

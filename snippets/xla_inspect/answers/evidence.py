@@ -26,7 +26,7 @@ from xla_inspect.errors import HloSyntaxError
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from xla_inspect.analysis import Launch, Step
     from xla_inspect.analysis.reasons import Decision, Reasons
@@ -38,6 +38,7 @@ IMPORT = "import"
 
 _ALIAS = re.compile(r"\{[\d, ]*\}: \((?P<number>\d+),")
 _DONOR = re.compile(r"\((?P<number>\d+),")
+_MOST_LINES = 12
 _RANK = {"refused": 0, "done": 1, "noted": 2, "tried": 3}
 
 
@@ -162,8 +163,8 @@ class Evidence:
             shape=instruction.shape.text,
             line=self.show_line(hero),
             op_name=hero.op_name or "",
-            equation=self._find_text(read_jaxpr_lines(self.capture.jaxpr_locations), hero, " = "),
-            stablehlo=self._find_text(read_stablehlo_lines(self.capture.stablehlo_locations), hero, " = "),
+            equation=self._find_text(read_jaxpr_lines(self.capture.jaxpr_locations), hero),
+            stablehlo=self._find_text(read_stablehlo_lines(self.capture.stablehlo_locations), hero),
             kernel=holder.name if holder else "",
             members=self._list_members(holder.instruction) if holder else (),
             memory=self._find_memory(shown.name) if is_left else "",
@@ -171,6 +172,7 @@ class Evidence:
             read_by=read,
             followed=hero.name,
             steps=tuple(map(read_step, self.steps(hero))),
+            is_left=is_left,
         )
 
     def _find_followed(self, instruction: Instruction) -> Instruction:
@@ -221,21 +223,35 @@ class Evidence:
             return f"{format_bytes(value.size)} of the {allocation.kind} allocation {allocation.number}{shared}{more}"
         return ""
 
-    def _find_text(
-        self, lines: Iterable[tuple[str, tuple[str, int] | None]], instruction: Instruction, mark: str
-    ) -> str:
-        """Return the line of a stage that an instruction came from, the one of its primitive where there is one."""
+    def _find_text(self, lines: Sequence[tuple[str, tuple[str, int] | None]], instruction: Instruction) -> str:
+        """Return the statement of a stage that an instruction came from, that of its primitive where there is one."""
         line = self.find_line(instruction)
         if line is None:
             return ""
-        own = [text.strip() for text, place in lines if place == (line.file, line.number) and mark in text]
+        starts = [at for at, (text, place) in enumerate(lines) if place == (line.file, line.number) and " = " in text]
         primitive = re.split(r"[\[(]", (instruction.op_name or "").rpartition("/")[2])[0]
-        return next((text for text in own if primitive and primitive in text), own[0] if own else "")
+        at = next((at for at in starts if primitive and primitive in lines[at][0]), starts[0] if starts else None)
+        if at is None:
+            return ""
+        words = [lines[at][0].strip()]
+        for text, _ in lines[at + 1 : at + _MOST_LINES]:
+            whole = " ".join(words)
+            if whole.count("[") <= whole.count("]"):
+                break
+            words.append(text.strip())
+        return " ".join(words)
+
+
+def tell_maker(step: Step) -> str:
+    """Return who made an instruction, as a sentence without its end."""
+    if step.deed == "imported":
+        return "the program came with it"
+    return f"the pass {step.name} made it" if step.name else "some pass made it"
 
 
 def read_step(step: Step) -> PassStep:
     """Return what a pass did as answers hold it."""
-    return PassStep(step.pipeline, step.name or IMPORT, step.words)
+    return PassStep(step.pipeline, step.name or (IMPORT if step.deed == "imported" else "?"), step.words)
 
 
 def _read_decision(decision: Decision) -> Reason:

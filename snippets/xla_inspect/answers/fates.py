@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import MOVING
-from xla_inspect.answers.evidence import IMPORT
+from xla_inspect.answers.evidence import IMPORT, tell_maker
 from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.hlo import IDLE
 from xla_inspect.plural import plural
@@ -85,7 +85,7 @@ def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
     said = evidence.read_decisions(evidence.attempts.about([instruction]))
     made = evidence.histories.find_first(instruction)
     instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in made.instead)
-    by = f"the pass {made.name} made it" if made.name else "the program came with it"
+    by = tell_maker(made)
     by += f" in the place of {instead}" if instead else ""
     name = f"{instruction.opcode} {evidence.name_value(instruction)}"
     if instruction.opcode in CONTROL:

@@ -65,7 +65,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     name = evidence.name_value(moved)
     size = format_bytes(moved.shape.bytes)
     what = "transposes" if moved.opcode == "transpose" else "copies"
-    by = f"made by the pass {made.name}" if made.name else "which the program came with"
+    by = "which the program came with" if made.deed == "imported" else f"made by the pass {made.name or '(not known)'}"
     return Finding(
         kind,
         (moved.name,),
@@ -156,7 +156,7 @@ def _find_cause(
 def _explain_transpose(moved: Instruction, made: Step, reading: str) -> tuple[str, tuple[str, ...]]:
     order = moved.attributes.get("dimensions", "")
     primitive = (moved.op_name or "").rpartition("/")[2]
-    if not made.name:
+    if made.deed == "imported":
         asked = f"the program asks for it ({primitive})" if primitive else "the program asks for it"
         if primitive and not primitive.startswith("transpose"):
             asked = f"JAX writes it for {primitive}"
@@ -190,7 +190,7 @@ def _explain_protection(
     evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], made: Step
 ) -> tuple[str, tuple[str, ...]]:
     """Return what a copy that changes nothing protects, and from whom."""
-    if not made.name:
+    if made.deed == "imported":
         return "the program asks for it", ()
     origins = Origins(evidence.module)
     origin = origins.find_origin(source)

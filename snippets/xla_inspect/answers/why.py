@@ -111,6 +111,7 @@ class WhyPart:
         read_by: The launches that read it.
         followed: The instruction whose way is told: itself, or what a fusion is mostly about.
         steps: What passes did to that.
+        is_left: Whether the optimized program still has it.
     """
 
     name: str
@@ -127,6 +128,7 @@ class WhyPart:
     read_by: tuple[str, ...]
     followed: str
     steps: tuple[PassStep, ...]
+    is_left: bool
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,7 @@ class Why(Answer):
         trials: Changes that were compiled, those that remove it first.
         missing: What could not be known, and what to do about it.
         is_full: Whether all is told.
+        is_tried: Whether changes of the program can be tried: not of a capture that was saved.
     """
 
     program: str
@@ -202,6 +205,7 @@ class Why(Answer):
     trials: tuple[WhyTrial, ...] = ()
     missing: tuple[str, ...] = ()
     is_full: bool = False
+    is_tried: bool = True
 
     def with_trials(self, trials: Iterable[WhyTrial]) -> Why:
         """Return the answer with what was tried, what removes it first."""
@@ -254,6 +258,8 @@ class Why(Answer):
                 left = len(part.steps) - len(steps)
                 more = f" ({plural(left, 'more step')})" if left else ""
                 yield f"The way of {part.followed}{inside}: {told}{more}."
+            if not part.is_left:
+                continue
             said = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
             said += [f"fed by {_list(part.fed_by, self.is_full)}" if part.fed_by else ""]
             said += [f"read by {_list(part.read_by, self.is_full)}" if part.read_by else "", part.memory]
@@ -277,7 +283,7 @@ class Why(Answer):
         if not self.is_full:
             more = f", {left} more reasons" if left > 0 else ""
             yield Hint(f"All of it{more}:", self._suggest("--full", *options))
-        if not self.trials:
+        if self.is_tried and not self.trials:
             yield Hint("Which change would change it, compiled to see:", self._suggest("--try", "all", *options))
 
     def _suggest(self, *options: str) -> str:

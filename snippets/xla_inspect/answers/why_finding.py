@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis import Launch
     from xla_inspect.answers.exchange import Exchange
-    from xla_inspect.answers.why import WhyTrial
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
 
@@ -261,17 +260,27 @@ class WhyFinder:
         )
         return tuple(found)[:_MOST_PARTS] or selection.instructions[:1]
 
-    def answer(  # noqa: PLR0913 - what is asked, and how it is told
+    def answer(
         self,
         asked: str,
         what: str,
         *,
         apart: tuple[str, str] | None = None,
-        trials: Sequence[WhyTrial] = (),
         full: bool = False,
         trouble: str = "",
     ) -> Why:
-        """Return the answer; see `explain_why`."""
+        """Return why something in the program is as it is.
+
+        Args:
+            asked: What was asked about, as on the command line.
+            what: What of it: an instruction, a line, a variable or what JAX calls an operation.
+            apart: In its place, two of them that are asked why they are two kernels.
+            full: Whether all is told.
+            trouble: Why the compiler gave no reasons where they were asked for.
+
+        Raises:
+            InspectError: The program has no such thing; with what is nearest.
+        """
         findings, parts = self.explain_apart(*apart) if apart else self.explain(what)
         return Why(
             program=self.evidence.capture.program,
@@ -282,7 +291,7 @@ class WhyFinder:
             parts=tuple(map(self.evidence.describe, parts)),
             missing=self.missing(trouble),
             is_full=full,
-        ).with_trials(trials)
+        )
 
     def missing(self, trouble: str = "") -> tuple[str, ...]:
         """Return what could not be known of this capture, and what to do about it.
@@ -303,33 +312,6 @@ class WhyFinder:
 
 
 NO_REASONS = (
-    "This capture holds nothing of what the compiler said. Save one with its reasons: "
-    "`capture(..., reasons=True).to_json()`, or ask about the function itself."
+    "This capture holds nothing of what the compiler said. Ask about the function itself, or save a capture with its "
+    "reasons: `capture(..., reasons=True).to_json()`."
 )
-
-
-def explain_why(  # noqa: PLR0913 - what is asked, and how it is told
-    capture: Capture,
-    asked: str,
-    what: str,
-    *,
-    apart: tuple[str, str] | None = None,
-    axes: Mapping[str, int] | None = None,
-    trials: Sequence[WhyTrial] = (),
-    full: bool = False,
-) -> Why:
-    """Return why something in a program is as it is.
-
-    Args:
-        capture: The capture, with its passes and its reasons.
-        asked: What was asked about, as on the command line.
-        what: What of it: an instruction, a line, a variable or what JAX calls an operation.
-        apart: In its place, two of them that are asked why they are two kernels.
-        axes: Names and sizes of the mesh as the call has it.
-        trials: What was tried besides.
-        full: Whether all is told.
-
-    Raises:
-        InspectError: The program has no such thing; with what is nearest.
-    """
-    return WhyFinder(capture, axes).answer(asked, what, apart=apart, trials=trials, full=full)

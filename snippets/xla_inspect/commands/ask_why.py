@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import Effect, WhyFinder, WhyTrial, find_effect, list_open_questions
 from xla_inspect.commands import question
+from xla_inspect.compilation import LEVELS, list_variables
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import EFFECTS, list_trials
 
@@ -22,6 +25,7 @@ log = logging.getLogger(__name__)
 
 USUAL = ("h100",)
 _PAIR = 2
+_DUMPED = (".txt", ".hlo", ".pb", ".pbtxt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,10 +52,11 @@ def take_names(options: argparse.Namespace) -> None:
     """Take the word after the subject for what is asked about; those after a script are its own arguments.
 
     Raises:
-        InspectError: There are several.
+        InspectError: There are several, or the subject is a dump.
     """
     if options.subject[0] == "run":
         return
+    _refuse_dump(options.subject[0])
     words = [*filter(None, [options.what]), *options.subject[1:]]
     if len(words) > 1 or (words and options.apart):
         message = (
@@ -61,6 +66,22 @@ def take_names(options: argparse.Namespace) -> None:
         raise InspectError(message)
     options.what = words[0] if words else ""
     options.subject = options.subject[:1]
+
+
+def _refuse_dump(named: str) -> None:
+    """Do nothing where a subject may be one.
+
+    Raises:
+        InspectError: It is a dump of XLA's, which holds no reasons; with what to set to get them.
+    """
+    if Path(named).is_dir() or named.endswith(_DUMPED):
+        variables = "\n".join(f"  {name}={value}" for name, value in list_variables(LEVELS).items())
+        message = (
+            f"{named} is a dump, and a dump holds nothing of what the compiler said: ask about the function itself, and "
+            f"it is compiled so; for a log of your own set these before Python starts, and keep what goes to standard "
+            f"error:\n{variables}"
+        )
+        raise InspectError(message)
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
@@ -125,7 +146,10 @@ def _ask_one(
         return list_open_questions(finder, asked, full=options.full)
     answer: Why = finder.answer(asked, options.what, apart=apart, full=options.full, trouble=trouble)
     if not kinds:
-        return answer
+        return replace(answer, is_tried=subject.call is not None)
+    if subject.call is None:
+        message = f"{subject.name} is a capture that was saved: there is no program to compile with a change"
+        raise InspectError(message)
     return answer.with_trials(list(_try(subject, target, kinds, finder, answer)))
 
 
