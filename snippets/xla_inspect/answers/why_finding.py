@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
+_GATHERING = frozenset({"call", "get-tuple-element", "tuple"})
 _MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
 
 
@@ -239,10 +240,9 @@ class WhyFinder:
                 yield explain_idle(self.evidence, instruction)
 
     def _choose_removed(self, selection: Selection, findings: Sequence[Finding]) -> Sequence[Instruction]:
-        """Return what passes removed and is worth a word: all where nothing else is left."""
-        del findings
-        kept = [each for each in selection.removed if each.opcode not in {"tuple", "get-tuple-element", "call"}]
-        return kept[:_MOST_REMOVED]
+        """Return what passes removed and is worth a word: what only gathers or calls, where nothing else is left."""
+        telling = [each for each in selection.removed if each.opcode not in _GATHERING]
+        return (telling or ([] if findings else list(selection.removed)))[:_MOST_REMOVED]
 
     def _find_exchange(self, launch: Launch, instruction: Instruction) -> Exchange | None:
         names = {launch.name, launch.scheduled.name, instruction.name}

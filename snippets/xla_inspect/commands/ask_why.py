@@ -77,7 +77,7 @@ def _refuse_dump(named: str) -> None:
     if Path(named).is_dir() or named.endswith(_DUMPED):
         variables = "\n".join(f"  {name}={value}" for name, value in list_variables(LEVELS).items())
         message = (
-            f"{named} is a dump, and a dump holds nothing of what the compiler said: ask about the function itself, and "
+            f"{named} is a dump, and a dump holds nothing of what the compiler said: ask about the function itself, "
             f"it is compiled so; for a log of your own set these before Python starts, and keep what goes to standard "
             f"error:\n{variables}"
         )
