@@ -240,15 +240,20 @@ class Histories:
 
     def find_first(self, instruction: Instruction) -> Step:
         """Return the step that brought an instruction in, before any pass that only made it anew in its own form."""
-        step = self.tell(instruction)[0]
+        return self.tell_way(instruction)[0]
+
+    def tell_way(self, instruction: Instruction) -> tuple[Step, ...]:
+        """Return the history of an instruction with that of those of its opcode that it was made in the place of."""
+        steps = self.tell(instruction)
         seen = {instruction}
-        while step.deed == "made":
-            alike = [each for each in step.instead if _stem(each.opcode) == _stem(instruction.opcode)]
+        while steps[0].deed == "made":
+            alike = [each for each in steps[0].instead if _stem(each.opcode) == _stem(instruction.opcode)]
             if not alike or alike[0] in seen:
                 break
             seen.add(alike[0])
-            step = self.tell(alike[0])[0]
-        return step
+            # That it was removed then says nothing more.
+            steps = (*(step for step in self.tell(alike[0]) if step.deed != "removed"), *steps)
+        return steps
 
     def _find_counterparts(self, place: int, instruction: Instruction, *, made: bool) -> tuple[Instruction, ...]:
         """Return what a pass removed for what it made, or made for what it removed: of the same operation."""

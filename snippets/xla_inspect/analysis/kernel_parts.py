@@ -75,12 +75,14 @@ class KernelParts:
         return roots[-1] if roots else launch.instruction
 
     def readers(self, launch: Launch) -> tuple[Launch, ...]:
-        """Return the launches that read what a launch writes, each once."""
-        return tuple(dict.fromkeys(self._follow(launch, backward=False)))
+        """Return the launches that read what a launch writes, in the order of the schedule."""
+        found = {each.scheduled for each in self._follow(launch, backward=False)}
+        return tuple(each for each in self.launches if each.scheduled in found)
 
     def feeders(self, launch: Launch) -> tuple[Launch, ...]:
-        """Return the launches that write what a launch reads, each once."""
-        return tuple(dict.fromkeys(self._follow(launch, backward=True)))
+        """Return the launches that write what a launch reads, in the order of the schedule."""
+        found = {each.scheduled for each in self._follow(launch, backward=True)}
+        return tuple(each for each in self.launches if each.scheduled in found)
 
     def is_returned(self, launch: Launch) -> bool:
         """Return whether a result of the computation around it is what a launch writes."""

@@ -171,7 +171,7 @@ class Evidence:
             fed_by=fed,
             read_by=read,
             followed=hero.name,
-            steps=tuple(map(read_step, self.steps(hero))),
+            steps=tuple(map(read_step, self.histories.tell_way(hero))),
             is_left=is_left,
         )
 
