@@ -1,6 +1,7 @@
-// Gives a list of opcodes or claims a box that filters it as one types; Enter goes to the first that is left, Escape
-// clears. Without this script the list is whole, and a page without such a list stays as it is.
+// Gives a list of opcodes, passes or claims a box that filters it as one types; Enter goes to the first that is left,
+// Escape clears. Without this script the list is whole, and a page without such a list stays as it is.
 const kinds = {
+  passes: { lists: ".passes", read: "summary, .where", enter: "summary", hint: "fusion, layout assignment, H100 ..." },
   opcodes: { lists: ".opcodes", read: "summary, p:first-of-type", enter: "summary", hint: "dot, lax.psum, communication, H100 ..." },
   claims: { lists: "ul:has(> .entry)", read: ".verdict, .claim, .case, .truth", enter: "a", hint: "fusion, false, H100, donated ..." },
 }
@@ -8,11 +9,14 @@ const noun = Object.keys(kinds).find((name) => document.querySelector(kinds[name
 const kind = kinds[noun]
 const lists = kind ? [...document.querySelectorAll(kind.lists)] : []
 
-// A list with all that stands between it and its heading.
+// A list with all that stands between it and its heading, and the fold that it is in.
 function sectionOf(list) {
   const section = [list]
-  while (!/^H\d$/.test(section.at(-1).tagName) && section.at(-1).previousElementSibling) {
-    section.push(section.at(-1).previousElementSibling)
+  while (!/^H\d$/.test(section.at(-1).tagName)) {
+    const last = section.at(-1)
+    const next = last.previousElementSibling ?? last.closest("details")
+    if (!next || section.includes(next)) break
+    section.push(next)
   }
   return section
 }
@@ -42,12 +46,20 @@ function offerFilter() {
   form.append(label, box, status)
   sections[0].at(-1).before(form)
 
+  const opened = new Set()
   function filter() {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean)
     for (const { row, text } of rows) row.hidden = !words.every((word) => text.includes(word))
     for (const section of sections) {
       const empty = [...section[0].children].every((row) => row.hidden)
       for (const part of section) part.hidden = empty
+      // What is found in a fold is shown; what the reader opened stays open.
+      const fold = section[0].closest("details")
+      if (fold && words.length && !empty && !fold.open) {
+        fold.open = true
+        opened.add(fold)
+      }
+      if (!words.length && opened.delete(fold)) fold.open = false
     }
     const left = rows.filter(({ row }) => !row.hidden)
     status.textContent = words.length ? `${left.length} of ${rows.length} ${noun}` : ""
@@ -65,8 +77,17 @@ function offerFilter() {
     event.preventDefault()
     filter()[0]?.row.querySelector(kind.enter).focus()
   })
-  // A link to an opcode that the filter hides.
-  addEventListener("hashchange", () => document.getElementById(location.hash.slice(1))?.closest("[hidden]") && clear())
+  // A link to a row that the filter hides, or that is in a fold.
+  function reveal() {
+    const row = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+    if (row?.closest("[hidden]")) clear()
+    const fold = rows.some((each) => each.row === row) && row.parentElement.closest("details")
+    if (!fold || fold.open) return
+    fold.open = true
+    row.scrollIntoView()
+  }
+  addEventListener("hashchange", reveal)
+  reveal()
 }
 
 if (lists.length) offerFilter()

@@ -1,4 +1,4 @@
-"""The tables of docs/data whose entries are sentences, each with what backs it: ledger, comparison, opcodes."""
+"""The tables of docs/data whose entries are sentences, each with what backs it: ledger, comparison, opcodes, passes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def read(root: Path) -> Iterator[Prose]:
     yield _gather("docs/data/claims.toml", data / "claims.toml", _list_claims(root))
     yield _gather("docs/data/comparison.toml", data / "comparison.toml", _list_cells(root))
     yield _gather("docs/data/opcodes.toml", data / "opcodes.toml", _list_opcodes(root))
+    yield _gather("docs/data/passes.toml", data / "passes.toml", _list_passes(root))
 
+
+_BARE = re.compile(r"[\w-]+")
 
 type _Entry = tuple[str, str, Check | None]
 """What finds the line of an entry in its file, the sentence, and what checks it."""
@@ -72,6 +75,13 @@ def _list_opcodes(root: Path) -> Iterator[_Entry]:
     for name, opcode in _load(root, "opcodes.toml")["opcodes"].items():
         beside = [f"{key} {opcode[key]}" for key in ("call", "by", "xla", "stablehlo") if key in opcode]
         yield f"[opcodes.{name}]", f"{name}: {opcode['says']} ({'; '.join(beside)})", None
+
+
+def _list_passes(root: Path) -> Iterator[_Entry]:
+    """Yield what is said of each pass; its source is named, and where that is closed captures are held against it."""
+    for name, row in _load(root, "passes.toml")["passes"].items():
+        key = name if _BARE.fullmatch(name) else f'"{name}"'
+        yield f"[passes.{key}]", f"{name}: {row['says']} ({', '.join(row['sources'])})", None
 
 
 def _load(root: Path, name: str) -> dict[str, dict[str, Any]]:

@@ -108,7 +108,7 @@ class SiteAdapter(Adapter):
         return prediction.tell(text)
 
     def list_terms(self) -> Iterable[Term]:
-        """Return the terms of the glossary, and the opcodes."""
+        """Return the terms of the glossary, the opcodes and the passes."""
         return term_list.read(project.root / project.docs)
 
     def choose_terms(self, page: str) -> Iterable[Term]:

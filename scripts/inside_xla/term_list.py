@@ -1,4 +1,4 @@
-"""The terms that the build explains where a page first uses them: the glossary's, and the opcodes of Operations."""
+"""The terms that the build explains where a page first uses them: the glossary's, opcodes, and passes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from livepage.read import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
 GLOSSARY, OPERATIONS, OPCODES = "glossary.md", "operations.md", "data/opcodes.toml"
+PASSES, PASS_TABLE = "passes.md", "data/passes.toml"
 RULES = Path(__file__).with_name("terms.toml")
 
 _ENTRY = re.compile(r"^\*\*(?P<name>.+?)\*\*\{ #(?P<id>[\w-]+) \}\n:   (?P<says>.+)$", re.MULTILINE)
@@ -22,8 +23,8 @@ _SENTENCE = re.compile(r".*?[.!?](?=\s|$)", re.DOTALL)
 
 
 def read(docs: Path) -> tuple[Term, ...]:
-    """Return the terms of a folder of pages; what it lacks of the two files adds none."""
-    files = [docs / GLOSSARY, docs / OPCODES, RULES]
+    """Return the terms of a folder of pages; what it lacks of the three files adds none."""
+    files = [docs / GLOSSARY, docs / OPCODES, docs / PASS_TABLE, RULES]
     return _read(tuple((file, file.stat().st_mtime_ns) for file in files if file.is_file()))
 
 
@@ -33,7 +34,8 @@ def choose(terms: Iterable[Term], page: str) -> list[Term]:
     if page in {GLOSSARY, OPERATIONS, *rules["without"]}:
         return []
     other = set(rules["other"].get(page, ()))
-    return [term for term in terms if term.name not in other and (term.page != OPERATIONS or "opcodes" not in other)]
+    pages = {name for name, kind in ((OPERATIONS, "opcodes"), (PASSES, "passes")) if kind in other}
+    return [term for term in terms if term.name not in other and term.page not in pages]
 
 
 @cache
@@ -45,7 +47,9 @@ def read_rules() -> Mapping[str, Any]:
 @cache
 def _read(files: tuple[tuple[Path, int], ...]) -> tuple[Term, ...]:
     texts = {file.name: file.read_text(encoding="utf-8") for file, _ in files}
-    return (*_list_glossary(texts.get("glossary.md", "")), *_list_opcodes(texts.get("opcodes.toml", "")))
+    first = (*_list_glossary(texts.get("glossary.md", "")), *_list_opcodes(texts.get("opcodes.toml", "")))
+    # What an opcode is called too means the opcode.
+    return (*first, *_list_passes(texts.get("passes.toml", ""), {term.code for term in first}))
 
 
 def _list_glossary(text: str) -> Iterator[Term]:
@@ -68,6 +72,12 @@ def _list_glossary(text: str) -> Iterator[Term]:
 def _list_opcodes(text: str) -> Iterator[Term]:
     for opcode, row in tomllib.loads(text).get("opcodes", {}).items():
         yield Term(opcode, OPERATIONS, f"op-{opcode}", shorten(row["says"]), code=opcode)
+
+
+def _list_passes(text: str, taken: Container[str]) -> Iterator[Term]:
+    for name, row in tomllib.loads(text).get("passes", {}).items():
+        if name not in taken:
+            yield Term(name, PASSES, name.replace(" ", "_"), shorten(row["says"]), code=name, is_rare=True)
 
 
 def _list_forms(name: str, anchor: str) -> Iterator[str]:

@@ -19,6 +19,8 @@ from chapters import (
     operation_marks,
     origin_graph,
     overlap_picture,
+    pass_cards,
+    pass_rows,
     prediction,
     ratio_chart,
     recorded_runs,
@@ -34,6 +36,7 @@ from chapters.buffer_sharing import list_plans, most_live, share_buffers
 from chapters.element_order import pad_shape, place_element, share_of_padding, weigh_orders
 from chapters.launch_table import show_origins
 from chapters.opcode_index import find_sightings
+from chapters.pass_index import find_passes
 from chapters.run_strips import StripBox, draw_strips
 
 __all__ = [
@@ -47,6 +50,7 @@ __all__ = [
     "decision_tree",
     "draw_strips",
     "exchange_picture",
+    "find_passes",
     "find_sightings",
     "fusion_picture",
     "gallery_matrix",
@@ -61,6 +65,8 @@ __all__ = [
     "origin_graph",
     "overlap_picture",
     "pad_shape",
+    "pass_cards",
+    "pass_rows",
     "place_element",
     "prediction",
     "ratio_chart",

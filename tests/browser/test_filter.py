@@ -1,7 +1,9 @@
-"""The list of opcodes is filtered as one types, by keyboard alone, and said aloud; without JavaScript it is whole."""
+"""Opcodes and passes are filtered as one types, by keyboard alone, and said aloud; without JavaScript all is there."""
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 
     from .conftest import Opener
 
-PAGE = "operations/index.html"
+PAGE, PASSES = "operations/index.html", "passes/index.html"
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "data" / "passes.toml"
 
 
 @pytest.fixture
@@ -90,3 +93,51 @@ def test_without_javascript_there_is_no_box_and_the_list_is_whole(open_page: Ope
 
 def test_another_page_has_no_box(open_page: Opener) -> None:
     assert open_page("glossary/index.html").locator(".filter").count() == 0
+
+
+@pytest.fixture
+def passes(open_page: Opener) -> Page:
+    """The page with the list of passes."""
+    return open_page(PASSES)
+
+
+def list_shown(page: Page) -> list[str]:
+    """Return the passes that are shown."""
+    names: list[str] = page.eval_on_selector_all(
+        ".passes details.opcode", "rows => rows.filter(row => row.checkVisibility()).map(row => row.id)"
+    )
+    return names
+
+
+def test_passes_that_changed_nothing_are_in_a_fold_that_opens_where_something_in_it_is_found(passes: Page) -> None:
+    known = tomllib.loads(TABLE.read_text(encoding="utf-8"))["passes"]
+    before = list_shown(passes)
+    assert "algsimp" in before
+    assert "float-normalization-s4" not in before
+    passes.get_by_label("Filter").fill("float-normalization-s4")
+    assert list_shown(passes) == ["float-normalization-s4"]
+    assert passes.locator(".filter [role=status]").inner_text() == f"1 of {len(known)} passes"
+    passes.get_by_label("Filter").fill("")
+    assert list_shown(passes) == before
+
+
+def test_passes_are_found_by_target_and_by_pipeline(passes: Page) -> None:
+    passes.get_by_label("Filter").fill("a100 conv_canonicalization")
+    found = list_shown(passes)
+    assert {"conv-rewriter", "cudnn-fused-convolution-rewriter"} <= set(found)
+    assert "priority-fusion" not in found
+
+
+def test_a_link_to_a_pass_in_the_fold_shows_it(open_page: Opener) -> None:
+    page = open_page(f"{PASSES}#float-normalization-s4")
+    page.locator("#float-normalization-s4").wait_for(state="visible")
+    assert page.locator("#float-normalization-s4").evaluate("row => row.getBoundingClientRect().top < innerHeight")
+
+
+def test_what_a_page_says_of_a_pass_is_shown_on_hover(open_page: Opener) -> None:
+    page = open_page("simplification/index.html")
+    page.locator("a.term", has_text="algsimp").first.hover()
+    tip = page.get_by_role("tooltip")
+    tip.wait_for()
+    said = tomllib.loads(TABLE.read_text(encoding="utf-8"))["passes"]["algsimp"]["says"]
+    assert tip.inner_text() == f"algsimp {said}"

@@ -1,8 +1,9 @@
-"""The glossary and the table of opcodes hand their terms to the build, each with one sentence."""
+"""The glossary and the tables of opcodes and passes hand their terms to the build, each with one sentence."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,15 @@ def test_every_entry_of_the_glossary_and_every_opcode_is_there() -> None:
     assert [*GLOSSARY] == re.findall(r"^\*\*(.+?)\*\*", text, re.MULTILINE)
     opcodes = {term.code: term.anchor for term in TERMS if term.page == term_list.OPERATIONS}
     assert opcodes == {opcode: f"op-{opcode}" for opcode in OPCODES}
+
+
+def test_every_pass_is_there_by_its_anchor_but_what_is_an_opcode_too() -> None:
+    table = tomllib.loads((DOCS / term_list.PASS_TABLE).read_text(encoding="utf-8"))["passes"]
+    passes = [term for term in TERMS if term.page == term_list.PASSES]
+    assert {*table} - {term.code for term in passes} == {*table} & OPCODES == {"fusion"}
+    assert {term.anchor for term in passes} == {name.replace(" ", "_") for name in table if name != "fusion"}
+    assert {(term.words, term.is_rare) for term in passes} == {((), True)}
+    assert {term.page for term in TERMS if term.is_rare} == {term_list.PASSES}
 
 
 def test_each_says_one_sentence_of_plain_text() -> None:
@@ -63,14 +73,20 @@ def test_a_page_is_left_alone_or_without_what_means_something_else_there() -> No
     names = [term.name for term in term_list.choose(TERMS, "layout.md")]
     assert "kernel" not in names
     assert "tile" in names
-    assert {term.page for term in term_list.choose(TERMS, "jaxpr.md")} == {term_list.GLOSSARY}
+    assert {term.page for term in term_list.choose(TERMS, "jaxpr.md")} == {term_list.GLOSSARY, term_list.PASSES}
+
+
+def test_a_page_may_be_without_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = {**term_list.read_rules(), "other": {"jaxpr.md": ["passes"]}}
+    monkeypatch.setattr(term_list, "read_rules", lambda: rules)
+    assert {term.page for term in term_list.choose(TERMS, "jaxpr.md")} == {term_list.GLOSSARY, term_list.OPERATIONS}
 
 
 def test_each_rule_is_for_a_page_and_a_term_that_there_are() -> None:
     rules = term_list.read_rules()
     for page in (*rules["without"], *rules["other"]):
         assert (DOCS / page).is_file(), page
-    assert {name for names in rules["other"].values() for name in names} <= {*GLOSSARY, "opcodes"}
+    assert {name for names in rules["other"].values() for name in names} <= {*GLOSSARY, "opcodes", "passes"}
 
 
 def test_a_folder_without_a_glossary_has_no_terms(tmp_path: Path) -> None:

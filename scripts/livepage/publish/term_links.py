@@ -1,4 +1,4 @@
-"""Terms as links to their entries: of each word the first use on a page, of each code the first in a paragraph.
+"""Terms as links to their entries: of each word the first use on a page, of each code the first in a paragraph or page.
 
 The sentence that a link shows on hover stands in one file for all pages, which `terms.js` fetches once. Prose is what
 Markdown itself writes: paragraphs and lists. What has a class of its own is drawn by somebody, and stays as it is.
@@ -41,6 +41,8 @@ _BEGIN_PROSE = {"p", "li", "dd"}
 _FOLLOWED = {*_BEGIN_PROSE, "ul", "ol", "dl", "div", "a", "span", "section", "aside", "nav", "details", "blockquote"}
 # The classes of what Markdown writes around prose, and of a sentence that the theme sets off.
 _OPEN = {"admonition", "tabbed-set", "tabbed-content", "tabbed-block", "answer", "footnote"}
+
+_CODE, _VALUE = "<code>", '<span class="value">'
 
 # A paragraph with more names than this lists them.
 _MOST_CODES = 8
@@ -90,7 +92,7 @@ def publish(folder: Path, find: Callable[[str], str]) -> None:
 
 
 def _strip(terms: Iterable[Term]) -> list[tuple[object, ...]]:
-    return [(term.page, term.anchor, term.words, term.code, term.is_verb) for term in terms]
+    return [(term.page, term.anchor, term.words, term.code, term.is_verb, term.is_rare) for term in terms]
 
 
 class _Linker:
@@ -128,8 +130,11 @@ class _Linker:
             if at % 2:
                 if self._follow(part):
                     self._begin_prose(parts, at)
+            elif at and parts[at - 1] == _VALUE:
+                if self.stack[-2][1]:
+                    self._link_code(parts, at)
             elif self.stack[-1][1] and part:
-                if at and parts[at - 1] == "<code>":
+                if at and parts[at - 1] == _CODE:
                     self._link_code(parts, at)
                 else:
                     parts[at] = self._link_words(part)
@@ -159,10 +164,15 @@ class _Linker:
         return name in _BEGIN_PROSE
 
     def _link_code(self, parts: list[str], at: int) -> None:
-        term = self.codes.get(parts[at])
-        if term and not self.lists and term.code not in self.coded and parts[at + 1 : at + 2] == ["</code>"]:
+        term, begin = self.codes.get(parts[at]), parts[at - 1]
+        end = "</code>" if begin == _CODE else "</span>"
+        if not term or self.lists or parts[at + 1 : at + 2] != [end] or not (begin == _CODE or term.is_rare):
+            return
+        if term.code not in self.coded and term not in self.seen:
             self.coded.add(term.code)
-            parts[at - 1 : at + 2] = [f"{self._begin(term)}<code>", parts[at], "</code></a>"]
+            if term.is_rare:
+                self.seen.add(term)
+            parts[at - 1 : at + 2] = [f"{self._begin(term)}{begin}", parts[at], f"{end}</a>"]
 
     def _link_words(self, text: str) -> str:
         parts, last = [], 0

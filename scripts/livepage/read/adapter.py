@@ -23,6 +23,7 @@ class Term:
         words: How prose writes it: linked where a page uses one of them first, at the start of a sentence too.
         code: How it stands in code marks: linked where a paragraph uses it first.
         is_verb: Whether its words are verbs as well, so that they are linked where they are nouns alone.
+        is_rare: Whether its code means nothing else, so that it is linked once a page, and where a value is it too.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Term:
     words: tuple[str, ...] = ()
     code: str = ""
     is_verb: bool = False
+    is_rare: bool = False
 
 
 class Adapter:

@@ -21,7 +21,8 @@ PASS = Term("pass", "glossary.md", "pass", "One rewrite.", ("pass", "passes"), i
 HLO = Term("HLO", "glossary.md", "hlo", "A language.", ("HLO",))
 DOT = Term("dot", "operations.md", "op-dot", "Multiplies.", code="dot")
 TERMS = (FUSION, KIND, PASS, HLO, DOT)
-PAGES = {"glossary.md": "../glossary/", "operations.md": "../operations/"}
+RARE = Term("call-inliner", "passes.md", "call-inliner", "Inlines.", code="call-inliner", is_rare=True)
+PAGES = {"glossary.md": "../glossary/", "operations.md": "../operations/", "passes.md": "../passes/"}
 
 
 def link(content: str, terms: Iterable[Term] = TERMS) -> str:
@@ -98,6 +99,30 @@ def test_a_code_is_linked_once_a_paragraph_and_not_where_many_are_listed() -> No
     assert link(content) == f"<p>{linked} and <code>dot</code></p><p>{linked}</p>"
     many = f"<p>{'<code>add</code>, ' * 8}<code>dot</code></p>"
     assert link(many) == many
+
+
+def test_a_code_that_means_nothing_else_is_linked_once_a_page_and_as_a_value_too() -> None:
+    code, value = "<code>call-inliner</code>", '<span class="value">call-inliner</span>'
+    for first in (code, value):
+        content = f"<p>{{}} and {code}, {value}</p><p>{code} {value}</p>"
+        linked = content.format(f"[{first}](passes/#call-inliner)")
+        assert link(content.format(first), (*TERMS, RARE)) == linked
+    assert link("<p>A call-inliner.</p>", [RARE]) == "<p>A call-inliner.</p>"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<p><span class="value">dot</span></p>',
+        '<p><span class="value">the call-inliner</span></p>',
+        '<p class="stamp"><span class="value">call-inliner</span></p>',
+        '<p><a href="#x"><span class="value">call-inliner</span></a></p>',
+        '<p><span class="other">call-inliner</span></p>',
+        '<table><tr><td><span class="value">call-inliner</span></td></tr></table>',
+    ],
+)
+def test_another_value_and_one_that_is_no_prose_stay_as_they_are(content: str) -> None:
+    assert link(content, (*TERMS, RARE)) == content
 
 
 def test_what_the_author_has_linked_is_linked_no_second_time() -> None:

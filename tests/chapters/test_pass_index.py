@@ -1,0 +1,118 @@
+"""A pass is found on each target that runs it, with how often it changed something and one change that is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chapters.pass_index import LINES, PassSeen, find_passes
+from programs import gallery
+from xla_inspect import capture, capture_all
+from xla_inspect.captured import Captures, PassChange, PassRun
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+
+MODULE = """HloModule m
+
+ENTRY main {{
+  %x.1 = f32[8] parameter(0)
+  {body}
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> Capture:
+    """The dense layer on the CPU."""
+    piece = gallery.PROGRAMS["layer"]
+    return capture(piece.function, *piece.example)
+
+
+def rewrite(one: Capture, before: str, *steps: tuple[str, str]) -> Captures:
+    """Return a capture whose passes, of these names, left these lines."""
+    passes = tuple(PassChange("all", name, MODULE.format(body=body)) for name, body in steps)
+    runs = tuple(PassRun("all", name, changed=True) for name, _ in steps)
+    return Captures({"cpu": replace(one, before=MODULE.format(body=before), passes=passes, runs=runs)}, {}, ("cpu",))
+
+
+def test_runs_and_changes_are_counted_by_target(program: Capture) -> None:
+    piece = gallery.PROGRAMS["gelu"]
+    both = {
+        "layer": Captures({"cpu": program}, {}, ("cpu",)),
+        "gelu": capture_all(piece.function, *piece.example, targets=["cpu"]),
+    }
+    seen = find_passes(both, ["cpu"])
+    captures = [found["cpu"] for found in both.values()]
+    assert set(seen) == {run.name for one in captures for run in one.runs}
+    for name, found in seen.items():
+        runs = [run for one in captures for run in one.runs if run.name == name]
+        use = found.uses["cpu"]
+        assert (use.runs, use.changes) == (len(runs), sum(run.changed for run in runs))
+        assert set(found.pipelines) == {run.pipeline for run in runs}
+    assert seen["algsimp"].uses["cpu"].programs == ["layer", "gelu"]
+
+
+def test_a_pipeline_that_another_runs_names_what_it_runs(program: Capture) -> None:
+    seen = find_passes({"layer": Captures({"cpu": program}, {}, ("cpu",))}, ())
+    assert {"algsimp", "dce", "constant_folding"} <= set(seen["simplification"].inner)
+    assert seen["algsimp"].inner == seen["fusion"].inner == []
+
+
+def test_the_smallest_change_of_a_pass_is_its_example(program: Capture) -> None:
+    kept = "ROOT %y.2 = f32[8] negate(%x.1)"
+    small = rewrite(program, kept, ("trim", "ROOT %y.2 = f32[8] abs(%x.1)"))
+    wide = "%a.2 = f32[8] add(%x.1, %x.1)\n  %b.3 = f32[8] multiply(%a.2, %a.2)\n  ROOT %y.4 = f32[8] negate(%b.3)"
+    large = rewrite(program, wide, ("trim", kept))
+    seen = find_passes({"large": large, "small": small}, ["cpu"])
+    example = seen["trim"].example
+    assert example is not None
+    assert (example.program, example.target, example.more) == ("small", "cpu", 0)
+    assert example.before == ("ROOT %y.2 = f32[8] negate(%x.1)",)
+    assert example.after == ("ROOT %y.2 = f32[8] abs(%x.1)",)
+    assert example.summary == "removed 1 negate, added 1 abs"
+    assert seen["trim"].uses["cpu"].shows == ["large", "small"]
+
+
+def test_what_only_numbers_a_name_anew_is_no_change_that_the_text_shows(program: Capture) -> None:
+    captures = rewrite(program, "ROOT %y.2 = f32[8] negate(%x.1)", ("rename", "ROOT %y.3 = f32[8] negate(%x.1)"))
+    seen = find_passes({"one": captures}, ["cpu"])["rename"]
+    assert seen.uses["cpu"].programs == ["one"]
+    assert seen.uses["cpu"].shows == []
+    assert seen.count(["cpu"]) == 0
+    assert seen.example is not None
+    assert seen.example.summary == "only names changed (1 instruction)"
+
+
+def test_of_a_config_that_changed_only_what_differs_is_shown(program: Capture) -> None:
+    line = "ROOT %y.2 = f32[8] negate(%x.1), backend_config={}"
+    old = line.replace("{}", '{"kept":1,"inner":{"same":2,"size":3}}')
+    new = line.replace("{}", '{"kept":1,"inner":{"same":2,"size":4}}')
+    example = find_passes({"one": rewrite(program, old, ("tile", new))}, ["cpu"])["tile"].example
+    assert example is not None
+    assert example.before[0].endswith('backend_config={"inner":{"size":3}}')
+    assert example.after[0].endswith('backend_config={"inner":{"size":4}}')
+
+
+def test_further_lines_are_counted_and_targets_that_are_not_asked_for_have_no_example(program: Capture) -> None:
+    many = "".join(f"%a.{at} = f32[8] add(%x.1, %x.1)\n  " for at in range(2, 9))
+    captures = rewrite(program, f"{many}ROOT %y.9 = f32[8] negate(%x.1)", ("dce", "ROOT %y.9 = f32[8] negate(%x.1)"))
+    example = find_passes({"one": captures}, ["cpu"])["dce"].example
+    assert example is not None
+    assert (len(example.before), len(example.after), example.more) == (LINES, 0, 7 - LINES)
+    found = find_passes({"one": captures}, ["h100"])["dce"]
+    assert (found.example, found.uses["cpu"].shows, found.uses["cpu"].changes) == (None, [], 1)
+
+
+def test_what_the_compiler_writes_under_no_name_of_a_pass_is_left_out(program: Capture) -> None:
+    captures = rewrite(program, "ROOT %y.2 = f32[8] negate(%x.1)", ("pipeline-start", "ROOT %y.2 = f32[8] abs(%x.1)"))
+    captures = Captures({"cpu": replace(captures["cpu"], runs=(PassRun("all", "dce", changed=False),))}, {}, ("cpu",))
+    assert find_passes({"one": captures}, ["cpu"]).keys() == {"dce"}
+
+
+def test_a_pass_counts_over_the_targets_that_are_asked_for(program: Capture) -> None:
+    seen = find_passes({"layer": Captures({"cpu": program}, {}, ("cpu",))}, ["cpu"])["algsimp"]
+    assert isinstance(seen, PassSeen)
+    assert (seen.count(["cpu"]), seen.count(["h100"]), seen.has_changed) == (1, 0, True)
