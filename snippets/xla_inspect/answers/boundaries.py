@@ -83,6 +83,11 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Findi
     )
 
 
+def _weigh_reasons(finding: Finding) -> int:
+    refused = [reason for reason in finding.reasons if reason.verdict == "refused"]
+    return bool(refused) + any(reason.others for reason in refused[:1])
+
+
 def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None:
     """Return the step in which a pass wrote the operation of one kernel as several, one of which the other computes."""
     hero = evidence.kernels.hero(first)
@@ -161,8 +166,8 @@ def _explain_distance(evidence: Evidence, first: Launch, second: Launch) -> Find
             _list_lines(evidence, first, second),
         )
     edges = [explain_boundary(evidence, one, other) for one, other in itertools.pairwise(path)]
-    # The first edge that the compiler gave a reason for says most.
-    edge = next((each for each in edges if any(reason.verdict == "refused" for reason in each.reasons)), edges[0])
+    # The edge for which the compiler gave a reason that names both says most.
+    edge = max(edges, key=_weigh_reasons)
     between = ", ".join(evidence.name(each) for each in path[1:-1])
     return Finding(
         "apart",

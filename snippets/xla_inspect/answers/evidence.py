@@ -146,6 +146,8 @@ class Evidence:
                 each.source in EMITTING,
                 _RANK[each.verdict],
                 not each.sentence,
+                # What names both says more of the two than what holds for one.
+                not each.others,
             ),
         )
         return tuple(map(_read_decision, ranked))

@@ -26,6 +26,7 @@ program with the change does not compile."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome.__value__)
 
+_TELLING = frozenset({"removes", "reduces", "adds"})
 FEW_FINDINGS, FEW_STEPS, FEW_REASONS, FEW_NOTES, FEW_NAMES = 1, 3, 1, 2, 3
 CODE, WORDS, CELL = 68, 200, 46
 
@@ -236,8 +237,8 @@ class Why(Answer):
             yield " ".join(notes)
         if self.is_full and finding.reasons:
             yield Table(
-                ("pass", "verdict", "what the compiler said"),
-                tuple((each.pass_name or "-", each.verdict, _tell_reason(each)) for each in finding.reasons),
+                ("pass", "what the compiler said"),
+                tuple((each.pass_name or "-", f"{each.verdict}: {_tell_reason(each)}") for each in finding.reasons),
             )
         elif not self.is_full:
             # What the verdict has said already is not said again.
@@ -269,19 +270,24 @@ class Why(Answer):
                 yield Table(("from", ""), tuple(_list_origin(part)))
 
     def _tell_trials(self) -> Iterator[Part]:
-        if self.trials:
-            shown = self.trials if self.is_full else [each for each in self.trials if each.outcome != "failed"]
-            rows = tuple((each.outcome, each.change, each.note or each.effect) for each in shown)
+        if not self.trials:
+            return
+        telling = [each for each in self.trials if self.is_full or each.outcome in _TELLING]
+        kept = [each.change for each in self.trials if each.outcome == "keeps" and each not in telling]
+        failed = sum(each.outcome == "failed" and each not in telling for each in self.trials)
+        if telling:
+            rows = tuple((each.outcome, each.change, each.note or each.effect) for each in telling)
             yield Table(("outcome", "tried", "what was counted"), rows, (), "What would change it, compiled to see")
-            failed = len(self.trials) - len(shown)
-            if failed:
-                yield f"{failed} more could not be compiled; --full has why."
+        if kept:
+            yield f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {'; '.join(kept)}."
+        if failed:
+            yield f"{failed} more could not be compiled; --full has why."
 
     def _advise(self, left: int) -> Iterator[Hint]:
         what = self.what and _quote(self.what)
         options = ("--apart", what) if self.findings[0].kind in {"apart", "together"} and "," in self.what else (what,)
         if not self.is_full:
-            more = f", {left} more reasons" if left > 0 else ""
+            more = f", {plural(left, 'more finding')}" if left > 0 else ""
             yield Hint(f"All of it{more}:", self._suggest("--full", *options))
         if self.is_tried and not self.trials:
             yield Hint("Which change would change it, compiled to see:", self._suggest("--try", "all", *options))

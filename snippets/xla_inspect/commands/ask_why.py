@@ -176,7 +176,12 @@ def _try(subject: Subject, target: str, kinds: Sequence[str], finder: WhyFinder,
     capture = finder.evidence.capture
     names = [each.pass_name for each in answer.findings[:1]]
     names += [each.pass_name for each in answer.findings[0].reasons if each.verdict in {"done", "refused"}]
-    trials = list(list_trials(subject, kinds, capture, passes=names, asked=True))
+    trials: list[Trial] = []
+    for kind in kinds:
+        try:
+            trials += list_trials(subject, (kind,), capture, passes=names, asked=True)
+        except Exception as error:  # noqa: BLE001 - whatever is in the way of a kind, the others are tried
+            yield WhyTrial(kind, f"changes of the kind {kind!r}", "failed", "", _say(error))
     for number, trial in enumerate(trials, 1):
         log.info("trying %d of %d: %s", number, len(trials), trial.change)
         yield _try_one(trial, target, effect, capture)
@@ -186,5 +191,8 @@ def _try_one(trial: Trial, target: str, effect: Effect, capture: Capture) -> Why
     try:
         return effect.compare(capture, trial.capture(target), trial)
     except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
-        text = f"{type(error).__name__}: {error}".partition("\n")[0]
-        return WhyTrial(trial.kind, trial.change, "failed", "", text)
+        return WhyTrial(trial.kind, trial.change, "failed", "", _say(error))
+
+
+def _say(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0]

@@ -87,8 +87,13 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
         call: The call.
         factors: By how much the batch is multiplied; 0 stands for a batch of one.
     """
+    import jax
+
     numbers = range(len(call.args))
-    for chosen in ({*numbers}, {*numbers} - {0}, {0}):
+    choices = [{*numbers}, {*numbers} - {0}, {0}]
+    # Floats with a single dimension are parameters more often than data.
+    choices.sort(key=lambda chosen: not any(_is_data(leaf) for at in chosen for leaf in jax.tree.leaves(call.args[at])))
+    for chosen in choices:
         size = _find_common([call.args[at] for at in sorted(chosen)])
         if not size or _has_static(call):
             continue
@@ -102,6 +107,12 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
         if found:
             yield from found
             return
+
+
+def _is_data(leaf: Any) -> bool:
+    import jax.numpy as jnp
+
+    return _is_matrix(leaf) or (hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.integer))
 
 
 def _fits(call: Call) -> bool:
