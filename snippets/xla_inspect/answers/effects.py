@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import KernelParts, find_lines, list_collectives
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 type Spot = tuple[str, int]
 """A file, without its folders, and a line."""
 
-_MOVES = frozenset({"copy", "copy-start", "transpose"})
+_RESHAPING = frozenset({"batch", "precision", "sharding", "target"})
+"""Kinds of changes after which the same value may be of another shape."""
 # What one operation may be called on another target, or after another pass.
 _SAME = {"convolution": "dot", "custom-call": "dot"}
 
@@ -40,6 +41,7 @@ class Effect:
         between: Whether copies between memories are asked about, and no others.
         alone: Whether what is counted are launches that do nothing but move.
         sort: What kind of launch is counted, as `Launch.sort`, where one is asked about.
+        shape: The shape of what is moved, without its layout, where a copy or a transpose is asked about.
     """
 
     kind: Kind
@@ -48,6 +50,7 @@ class Effect:
     between: bool = False
     alone: bool = False
     sort: str = ""
+    shape: str = ""
 
     def count(self, capture: Capture) -> tuple[int, int]:
         """Return how often it is there at those lines, and how often in the whole program.
@@ -76,7 +79,9 @@ class Effect:
             moves = [
                 each
                 for each in module.walk()
-                if each.opcode in self.opcodes and _changes_memory(module, each) is self.between
+                if each.opcode in self.opcodes
+                and _changes_memory(module, each) is self.between
+                and self.shape in {"", each.shape.plain}
             ]
             return sum(_find(lines, each) in self.spots for each in moves), len(moves)
         kernels = KernelParts(module)
@@ -85,6 +90,7 @@ class Effect:
             for launch in kernels.launches
             if (is_move(kernels, launch) or launch.role == "copy")
             and _only_changes_memory(module, launch.scheduled) is self.between
+            and (not self.shape or self.shape in {part.shape.plain for part in kernels.parts(launch)})
         ]
         here = sum(
             any(_find(lines, each) in self.spots for each in (launch.scheduled, *kernels.parts(launch)))
@@ -139,8 +145,10 @@ class Effect:
         """
         if after.error:
             return WhyTrial(trial.kind, trial.change, "failed", "", after.error.partition("\n")[0])
-        here, total = self.count(before)
-        there, now = self.count(after)
+        # With other sizes, what is moved is of another shape.
+        counted = replace(self, shape="") if trial.kind in _RESHAPING else self
+        here, total = counted.count(before)
+        there, now = counted.count(after)
         if here == there or (there < here and now >= total and self.kind not in {"apart", "together"}):
             outcome = "keeps"
         elif self.kind in {"apart", "together", "removed"}:
@@ -198,7 +206,7 @@ def find_effect(  # noqa: PLR0911 - a table of kinds
         alone = launch is not None and (launch.role == "copy" or is_move(evidence.kernels, launch))
         moved = launch.scheduled if launch and alone else named[0]
         between = _only_changes_memory(module, moved) if alone else _changes_memory(module, moved)
-        return Effect(finding.kind, spots, opcodes, between, alone)
+        return Effect(finding.kind, spots, opcodes, between, alone, shape=named[0].shape.plain)
     hero = evidence.kernels.hero(launch) if launch else named[0]
     sort = launch.sort if launch and named[0] in {launch.instruction, launch.scheduled} else ""
     return Effect(finding.kind, (_spot(evidence.find_line(hero)),), (_name(hero.opcode),), sort=sort)

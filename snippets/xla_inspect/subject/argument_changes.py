@@ -16,6 +16,9 @@ type Changed = tuple[str, Call]
 
 MATRIX = 2
 """An array of so many dimensions at least can be stored otherwise."""
+SMALL = (1, 8)
+"""Batches that are so small that a compiler does other things."""
+
 MOST = 4
 """So many arguments are changed, each alone."""
 
@@ -85,7 +88,7 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
 
     Args:
         call: The call.
-        factors: By how much the batch is multiplied; 0 stands for a batch of one.
+        factors: By how much the batch is multiplied; batches of one and of eight come first.
     """
     import jax
 
@@ -98,11 +101,11 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
         if not size or _has_static(call):
             continue
         found = []
-        for wanted in _resize(size, factors):
+        for wanted in dict.fromkeys((*SMALL, *_resize(size, factors))):
             args = tuple(
                 _batch(argument, size, wanted) if at in chosen else argument for at, argument in enumerate(call.args)
             )
-            if _fits(replace(call, args=args)):
+            if wanted != size and _fits(replace(call, args=args)):
                 found.append((f"a batch of {wanted} in the place of {size}", replace(call, args=args)))
         if found:
             yield from found
@@ -133,8 +136,8 @@ def _find_common(arguments: Any) -> int:
 
 def _resize(size: int, factors: tuple[float, ...]) -> Iterator[int]:
     for factor in factors:
-        wanted = int(size * factor) if factor else 1
-        if wanted >= 1 and wanted != size and (not factor or wanted == size * factor):
+        wanted = int(size * factor)
+        if wanted >= 1 and wanted == size * factor:
             yield wanted
 
 

@@ -33,8 +33,8 @@ EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "shardin
 NEEDED = re.compile("^import$|copy-insertion|layout-assignment|partition|shardy|copies")
 """Passes without which a program is wrong, or none that can be run."""
 
-SIZES = (0, 0.5, 4, 16)
-"""By how much the batch is multiplied where a part of a program is asked about; 0 stands for a batch of one."""
+SIZES = (0.5, 4, 16)
+"""By how much the batch is multiplied where a part of a program is asked about; a batch of one and of eight too."""
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "cpu": ("xla_cpu_copy_insertion_use_region_analysis=true", "xla_cpu_use_fusion_emitters=false"),
