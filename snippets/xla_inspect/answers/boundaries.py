@@ -57,10 +57,10 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch) -> Findi
         part = f"{split.instruction.opcode} {evidence.name_value(split.instruction)}"
         written = f"{gone or kernels.hero(first).opcode} as several steps"
         why = f"the pass {passed} wrote {written}, and {part} is one that the second computes"
-    elif refusals:
-        why = _say_refusal(refusals[0])
     elif not reads:
         return _explain_distance(evidence, first, second)
+    elif refusals:
+        why = _say_refusal(refusals[0])
     else:
         forms = [f"{each.name} is {form}" for each in (first, second) if (form := _name_form(each))]
         why = (
@@ -172,14 +172,14 @@ def _explain_distance(evidence: Evidence, first: Launch, second: Launch) -> Find
     return Finding(
         "apart",
         (first.name, second.name),
-        f"{names} are two kernels: between them runs {between}, and {edge.verdict}",
+        f"{names} are two kernels: between them runs {between}. Of {edge.verdict.replace(' are two kernels:', ':', 1)}",
         edge.pipeline,
         edge.pass_name,
         line,
         tuple(note for each in edges for note in each.notes),
-        tuple(
-            reason for each in (edge, *edges) for reason in each.reasons if each is edge or reason not in edge.reasons
-        )[:_MOST],
+        tuple(dict.fromkeys(reason for each in (edge, *edges) for reason in each.reasons))[:_MOST],
+        0,
+        _list_lines(evidence, first, second),
     )
 
 

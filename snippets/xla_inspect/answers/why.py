@@ -242,8 +242,9 @@ class Why(Answer):
             )
         elif not self.is_full:
             # What the verdict has said already is not said again.
-            said = finding.verdict.lower()
-            new = [each for each in finding.reasons if each.kind and each.meaning.rstrip(".").lower() not in said]
+            verdict = finding.verdict.lower()
+            said = {each.kind for each in finding.reasons if each.meaning.rstrip(".").lower() in verdict}
+            new = [each for each in finding.reasons if each.kind and each.kind not in said]
             for each in new[:FEW_REASONS]:
                 yield f"{each.pass_name or 'The compiler'} ({each.verdict}): {shorten(each.meaning, WORDS)}"
 
