@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from question_trial import Pattern, Question, read_questions
 
-from xla_inspect.commands import command_line
+from xla_inspect.commands import run_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def list_words(question: Question) -> Iterator[str]:
 def ask(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     """Return the answer of the command."""
     first, *rest = list_words(question)
-    assert command_line.run_here([first, *options, *rest]) == 0
+    assert run_here([first, *options, *rest]) == 0
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)
     return answer
 

@@ -1,7 +1,7 @@
 """Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
-from xla_inspect.analysis.attempts import EMITTING, Attempt, Attempts
+from xla_inspect.analysis.attempts import EMITTING, Attempts
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.collectives import Collective, is_cut_anew, list_collectives, name_kind
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
@@ -17,7 +17,7 @@ from xla_inspect.analysis.fusions import (
     list_fusions,
     list_opcodes,
 )
-from xla_inspect.analysis.histories import Histories, Step, origin_key
+from xla_inspect.analysis.histories import Histories, Step
 from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
 from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
 from xla_inspect.analysis.launch_sources import list_origins
@@ -65,7 +65,6 @@ __all__ = [
     "MAIN",
     "MOVING",
     "Allocation",
-    "Attempt",
     "Attempts",
     "Collective",
     "Compilation",
@@ -134,7 +133,6 @@ __all__ = [
     "name_alike",
     "name_kind",
     "name_part",
-    "origin_key",
     "parse_buffers",
     "parse_live_ranges",
     "parse_log",

@@ -173,7 +173,7 @@ class Histories:
             known = numbers.get(last[instruction])
             if known is not None:
                 names.add(known.name)
-            elif (key := origin_key(instruction)) is not None:
+            elif (key := _find_key(instruction)) is not None:
                 names.update(each.name for each in alike.get(key, ()))
         return names
 
@@ -184,7 +184,7 @@ class Histories:
             numbers: dict[int, Instruction] = {}
             for instruction, number in self.states[state].numbers.items():
                 numbers[number] = instruction
-                if (key := origin_key(instruction)) is not None:
+                if (key := _find_key(instruction)) is not None:
                     alike[key].append(instruction)
             found = self._indices[state] = numbers, alike
         return found
@@ -280,7 +280,7 @@ def _stem(opcode: str) -> str:
     return opcode.removesuffix("-start").removesuffix("-done")
 
 
-def origin_key(instruction: Instruction) -> Hashable | None:
+def _find_key(instruction: Instruction) -> Hashable | None:
     """Return what an instruction is known by wherever it is: opcode and origin, or None where it has no origin."""
     if instruction.op_name is None or instruction.opcode in {"parameter", "constant"}:
         return None

@@ -27,6 +27,7 @@ HEAVY = (
     "reduce-window",
     "dynamic-update-slice",
 )
+"""Opcodes that a kernel is mostly about, where it has one, the weightiest first."""
 _STEPS = 200
 
 

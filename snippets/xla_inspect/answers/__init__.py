@@ -1,10 +1,10 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
 from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.change_effects import Effect, find_effect
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
-from xla_inspect.answers.effects import Effect, find_effect
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page

@@ -34,11 +34,13 @@ def weighted(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def fill(values: jax.Array) -> jax.Array:
-    return jax.lax.fori_loop(0, 8, lambda at, held: held.at[at].set(held[at] * 2.0), values)
+    filled: jax.Array = jax.lax.fori_loop(0, 8, lambda at, held: held.at[at].set(held[at] * 2.0), values)
+    return filled
 
 
 @cache
 def finder(name: str, **options: Any) -> WhyFinder:  # noqa: ANN401 - of capture
+    function: Any
     function, args = {"weighted": (weighted, (X, X)), "fill": (fill, (X,))}[name]
     return WhyFinder(capture(function, *args, reasons=True, **options))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import jax
@@ -10,21 +11,21 @@ import jax.numpy as jnp
 from xla_inspect import capture
 from xla_inspect.answers import WhyFinder, find_effect
 from xla_inspect.subject import Call, Subject, Trial
-from xla_inspect.subject.traced_changes import nothing
 
 if TYPE_CHECKING:
-    from xla_inspect.answers.effects import Effect
+    from xla_inspect.answers.change_effects import Effect
     from xla_inspect.captured import Capture
 
 X = jax.ShapeDtypeStruct((256, 256), jnp.float32)
 
 
 def fill(values: jax.Array) -> jax.Array:
-    return jax.lax.fori_loop(0, 8, lambda at, held: held.at[at].set(held[at] * 2.0), values)
+    filled: jax.Array = jax.lax.fori_loop(0, 8, lambda at, held: held.at[at].set(held[at] * 2.0), values)
+    return filled
 
 
 def trial() -> Trial:
-    return Trial("donate", Subject("fill", Call(fill, (X,))), nothing, "donate")
+    return Trial("donate", Subject("fill", Call(fill, (X,))), nullcontext, "donate")
 
 
 def made(**options: int) -> Capture:
@@ -47,7 +48,7 @@ def test_a_copy_is_counted_at_its_line_and_in_all() -> None:
 def test_donation_has_fewer_copies() -> None:
     told = effect().compare(made(), made(donate_argnums=0), trial())
     assert told.outcome in {"removes", "reduces"}
-    assert "kernels that only move data at test_effects.py:" in told.effect
+    assert "kernels that only move data at test_change_effects.py:" in told.effect
 
 
 def test_the_same_program_keeps_them() -> None:
