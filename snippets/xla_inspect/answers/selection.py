@@ -61,7 +61,7 @@ class Selector:
 
         Args:
             what: `fusion.33` or `%fusion.33`, `model.py:88`, `:88` or `88`, a variable that the program's file
-                assigns, an argument, or what JAX calls an operation.
+                assigns, an argument, what JAX calls an operation, or an opcode.
 
         Raises:
             InspectError: The program has no such thing; with what is nearest.
@@ -81,6 +81,7 @@ class Selector:
         return (
             self._select_variable(what, word)
             or self._select_operation(what, word)
+            or self._select_opcode(what, word)
             or self._select_former(what, word)
             or self._refuse(what, word)
         )
@@ -145,6 +146,11 @@ class Selector:
         whole = tuple(each for each in found if each.op_name == word and each.opcode == "parameter")
         if whole:
             return Selection(what, whole[:1], (), is_one=True)
+        return Selection(what, found, ()) if found else None
+
+    def _select_opcode(self, what: str, word: str) -> Selection | None:
+        """Return the instructions of an opcode, such as every `copy`."""
+        found = tuple(each for each in self.capture.module.walk() if each.opcode.removesuffix("-start") == word)
         return Selection(what, found, ()) if found else None
 
     def _select_former(self, what: str, word: str) -> Selection | None:

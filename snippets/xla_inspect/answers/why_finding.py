@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
+_TOPICS = {
+    "apart": "fusion",
+    "together": "fusion",
+    "copy": "copies",
+    "layout": "layout",
+    "transpose": "layout",
+    "collective": "sharding",
+    "matmul": "matmul",
+    "removed": "simplification",
+}
 _GATHERING = frozenset({"call", "get-tuple-element", "tuple"})
 _MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
 
@@ -289,15 +299,16 @@ class WhyFinder:
             what=",".join(apart) if apart else what,
             findings=findings,
             parts=tuple(map(self.evidence.describe, parts)),
-            missing=self.missing(trouble),
+            missing=self.missing(trouble, [each.kind for each in findings[:1]]),
             is_full=full,
         )
 
-    def missing(self, trouble: str = "") -> tuple[str, ...]:
+    def missing(self, trouble: str = "", kinds: Sequence[str] = ()) -> tuple[str, ...]:
         """Return what could not be known of this capture, and what to do about it.
 
         Args:
             trouble: Why the compiler gave no reasons where they were asked for.
+            kinds: What is explained, on which the compiler may be silent.
         """
         capture = self.evidence.capture
         found = []
@@ -305,9 +316,9 @@ class WhyFinder:
             found.append("This capture holds no modules between passes, so which pass did what is not known.")
         if not capture.log:
             found.append(f"The compiler gave no reasons: {trouble}" if trouble else NO_REASONS)
-        silent: Sequence[str] = tuple(getattr(self.evidence.reasons, "silent", ()))
-        if capture.log and silent:
-            found.append(f"The compiler for {title(capture.target)} says nothing of {', '.join(silent)}.")
+        silent = getattr(self.evidence.reasons, "silent", {})
+        wanted = {_TOPICS[kind] for kind in kinds if kind in _TOPICS}
+        found += [f"{text}" for topic, text in dict(silent).items() if capture.log and topic in wanted]
         return tuple(found)
 
 

@@ -64,6 +64,10 @@ def test_a_line_of_which_nothing_is_left_has_what_was_removed() -> None:
     assert {each.opcode for each in found.removed} >= {"divide"}
 
 
+def test_an_opcode_is_every_instruction_of_it() -> None:
+    assert {each.opcode for each in select("reduce").instructions} == {"reduce"}
+
+
 def test_an_argument_and_a_name_of_jax_are_found() -> None:
     assert [each.opcode for each in select("w").instructions] == ["parameter"]
     assert {each.opcode for each in select("tanh").instructions} >= {"tanh"}
