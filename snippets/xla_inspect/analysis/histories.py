@@ -242,6 +242,44 @@ class Histories:
         """Return the step that brought an instruction in, before any pass that only made it anew in its own form."""
         return self.tell_way(instruction)[0]
 
+    def find_earliest(self, instruction: Instruction) -> Step:
+        """Return the step that brought in the first instruction of an opcode at a place in the program.
+
+        Passes combine, split and start collectives anew, and what comes of it is known by its place alone.
+
+        Args:
+            instruction: An instruction of the optimized module.
+        """
+        stem = _stem(instruction.wrapped or instruction.opcode)
+        origin = instruction.op_name, instruction.stack_frame
+        for wanted in (*([origin] if instruction.op_name else []), None):
+            for state in self.states:
+                for each in state.module.walk():
+                    own = each.op_name, each.stack_frame
+                    if _stem(each.wrapped or each.opcode) == stem and wanted in {None, own}:
+                        return self.tell_way(each)[0]
+        return self.tell_way(instruction)[0]
+
+    def find_union(self, one: Instruction, other: Instruction) -> int | None:
+        """Return the position of the state from which on two instructions are in one fusion, or None.
+
+        Args:
+            one: An instruction of the optimized module.
+            other: Another.
+        """
+        found = None
+        for place in range(len(self.states) - 1, -1, -1):
+            module = self.states[place].module
+            inside = fused_computations(module)
+            held = [
+                {each.computation for each in module.walk() if each.name in names and each.computation in inside}
+                for names in (self.names_at(place, [one]), self.names_at(place, [other]))
+            ]
+            if not held[0] & held[1]:
+                break
+            found = place
+        return found
+
     def tell_way(self, instruction: Instruction) -> tuple[Step, ...]:
         """Return the history of an instruction with that of those of its opcode that it was made in the place of."""
         steps = self.tell(instruction)

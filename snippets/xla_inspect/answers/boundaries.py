@@ -192,9 +192,12 @@ def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: I
         one: The first.
         other: The second.
     """
-    steps = [step for each in (one, other) for step in evidence.steps(each) if step.deed in {"fused", "made"}]
-    last = max(steps, key=lambda step: step.state, default=None)
-    passed = last.name if last else ""
+    place = evidence.histories.find_union(one, other)
+    fused = [step for each in (one, other) for step in evidence.histories.tell_way(each) if step.deed == "fused"]
+    last = max(fused, key=lambda step: step.state, default=None)
+    pipeline, passed = (last.pipeline, last.name) if last else ("", "")
+    if place:
+        pipeline, passed = evidence.histories.find_pass(place, "fusion")
     names = f"{evidence.name_value(one)} and {evidence.name_value(other)}"
     by = f"the pass {passed} fused them" if passed else "no pass took them apart"
     said = evidence.read_decisions(evidence.attempts.between([one], [other]))
@@ -202,7 +205,7 @@ def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: I
         "together",
         (one.name, other.name),
         f"{names} are one kernel, {launch.name}: {by}.",
-        last.pipeline if last else "",
+        pipeline,
         passed or IMPORT,
         evidence.show_line(other),
         (),

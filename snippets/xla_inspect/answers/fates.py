@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.answers.exchange import Exchange
     from xla_inspect.hlo import Instruction
 
+_EXCHANGES = ("all-", "collective-", "ragged-all-", "reduce-scatter")
 CONTROL = frozenset({"call", "conditional", "while"})
 """Opcodes that run other computations."""
 
@@ -125,11 +126,30 @@ def explain_argument(evidence: Evidence, instruction: Instruction) -> Finding:
     return Finding("argument", (instruction.name,), verdict, "", IMPORT, evidence.show_line(instruction), (), said)
 
 
+def _exchanges(instruction: Instruction) -> bool:
+    return instruction.opcode.startswith(_EXCHANGES) or (instruction.wrapped or "").startswith(_EXCHANGES)
+
+
+def _find_exchanging(evidence: Evidence, instruction: Instruction) -> Instruction:
+    """Return the collective itself, where a fusion or what starts it holds it."""
+    waiting, seen = [instruction], set[str]()
+    while waiting:
+        each = waiting.pop(0)
+        if _exchanges(each):
+            return each
+        for called in evidence.module.called(each):
+            if called.name not in seen:
+                seen.add(called.name)
+                waiting += called.instructions
+    return instruction
+
+
 def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> Finding:
     """Return who asked for a collective."""
     # What combines, splits or starts collectives made this one of others.
-    first = evidence.histories.find_first(launch.instruction)
-    made = evidence.steps(launch.instruction)[0]
+    named = (each for each in evidence.module.walk() if each.name == exchange.name)
+    instruction = next((each for each in named if _exchanges(each)), launch.instruction)
+    first = evidence.histories.find_earliest(_find_exchanging(evidence, instruction))
     said = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
     what = f"{', '.join(exchange.arguments)} " if exchange.arguments else ""
     asked = {
@@ -141,7 +161,7 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     where = exchange.where.partition(" +")[0] if place else ""
     notes = (
         [f"It was made as {first.instruction.name} by the pass {first.name}."]
-        if first is not made and first.name
+        if first.instruction.name != exchange.name and first.name
         else []
     )
     if exchange.is_rematerialized:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from xla_inspect.analysis import KernelParts, Launch, Step
     from xla_inspect.answers.evidence import Evidence
     from xla_inspect.answers.why import Kind, Reason
-    from xla_inspect.hlo import Instruction
+    from xla_inspect.hlo import Instruction, Shape
 
 MOVING = frozenset({"copy", "transpose"})
 _CARRIED = MOVING | {"bitcast", "reshape", "copy-start", "copy-done"}
 _UPDATING = frozenset({"dynamic-update-slice", "scatter"})
+ASSIGNING = "memory_space_assignment"
 _CONTROL = frozenset({"call", "conditional", "while"})
 _SPACES = {0: "main memory", 1: "VMEM", 2: "SMEM", 5: "the host's memory"}
 _MOST = 12
@@ -63,20 +64,29 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     if reason is not None:
         why = f"{why}; the pass {reason.pass_name} says: {reason.meaning.rstrip('.')}"
     name = evidence.name_value(moved)
-    size = format_bytes(moved.shape.bytes)
+    size = _find_result(moved).bytes
     what = "transposes" if moved.opcode == "transpose" else "copies"
-    by = "which the program came with" if made.deed == "imported" else f"made by the pass {made.name or '(not known)'}"
+    passed = made.name
+    if moved.opcode == "copy-start" and any(event.source == ASSIGNING for event in evidence.capture.log):
+        # What fetches values is decided after all passes, and is no pass of its own.
+        passed = ASSIGNING.replace("_", "-")
+    by = "which the program came with" if made.deed == "imported" else f"made by the pass {passed or '(not known)'}"
     return Finding(
         kind,
         (moved.name,),
-        f"{name} {what} {size}, {by}: {why}.",
+        f"{name} {what} {format_bytes(size)}, {by}: {why}.",
         made.pipeline,
-        made.name or IMPORT,
+        passed or IMPORT,
         evidence.show_line(moved),
         notes,
         (*([reason] if reason else []), *(each for each in said if each is not reason))[:_MOST],
-        2 * moved.shape.bytes,
+        2 * size,
     )
+
+
+def _find_result(moved: Instruction) -> Shape:
+    """Return the shape of what is moved: what starts a copy yields where it goes, where it came from, and a mark."""
+    return moved.shape.elements[0] if moved.shape.elements else moved.shape
 
 
 def _pick(said: tuple[Reason, ...], kind: Kind, made: Step) -> Reason | None:
@@ -132,7 +142,7 @@ def _find_cause(
     evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], made: Step
 ) -> tuple[Kind, str, tuple[str, ...]]:
     """Return what kind of a question it is, why it is there, and what else is known."""
-    before, after = source.shape.layout, moved.shape.layout
+    before, after = source.shape.layout, _find_result(moved).layout
     inner = evidence.module.operands(moved)
     if inner and moved.opcode == "copy":
         before = inner[0].shape.layout or before
