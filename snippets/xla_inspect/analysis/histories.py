@@ -252,13 +252,13 @@ class Histories:
         """
         stem = _stem(instruction.wrapped or instruction.opcode)
         origin = instruction.op_name, instruction.stack_frame
-        for wanted in (*([origin] if instruction.op_name else []), None):
-            for state in self.states:
-                for each in state.module.walk():
-                    own = each.op_name, each.stack_frame
-                    if _stem(each.wrapped or each.opcode) == stem and wanted in {None, own}:
-                        return self.tell_way(each)[0]
-        return self.tell_way(instruction)[0]
+        alike = [
+            each for state in self.states for each in state.module.walk() if _stem(each.wrapped or each.opcode) == stem
+        ]
+        placed = [each for each in alike if each.op_name and (each.op_name, each.stack_frame) == origin]
+        steps = (self.tell_way(each)[0] for each in (*placed[:1], *alike[:1]))
+        # What was put together of several has the place of one of them.
+        return next((step for step in steps if "combine" not in step.name), self.tell_way(instruction)[0])
 
     def find_union(self, one: Instruction, other: Instruction) -> int | None:
         """Return the position of the state from which on two instructions are in one fusion, or None.

@@ -137,6 +137,8 @@ def _ask_one(
 ) -> Answer:
     capture, trouble = _compile(subject, target)
     axes = subject.call.settings.get("mesh") if subject.call else None
+    if capture.passes:
+        log.info("following each instruction through %d passes", len(capture.passes))
     finder = WhyFinder(capture.retold(program=subject.name), axes)
     asked = question.retype(options, capture.target)
     if not options.what and apart is None:
