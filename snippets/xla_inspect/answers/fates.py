@@ -88,7 +88,8 @@ def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
     instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in made.instead)
     by = tell_maker(made)
     by += f" in the place of {instead}" if instead else ""
-    name = f"{instruction.opcode} {evidence.name_value(instruction)}"
+    value = evidence.name_value(instruction)
+    name = value if value.startswith("the ") else f"{instruction.opcode} {value}"
     if instruction.opcode in CONTROL:
         inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
         verdict = f"{name} runs {plural(inner, 'launch', 'launches')} of its own: {by}."
