@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, suggest
+from xla_inspect.answers.answer import Answer, Hint
 from xla_inspect.answers.moves import find_moved, is_move
+from xla_inspect.answers.why import suggest_why
 from xla_inspect.report import title
 from xla_inspect.units import format_bytes
 
@@ -103,7 +104,7 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[OpenQuestion]:
                 f"Why is {launch.name} here, {_name_kind(exchange.kind)}?",
                 exchange.where,
                 exchange.total_bytes,
-                suggest("why", asked) + f" {launch.scheduled.name}",
+                suggest_why(asked, launch.scheduled.name),
             )
         elif is_move(evidence.kernels, launch):
             moved = find_moved(evidence, launch)
@@ -111,7 +112,7 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[OpenQuestion]:
                 f"Why is {launch.name} here, a {moved.opcode}?",
                 evidence.show_line(moved).where,
                 2 * size * runs,
-                suggest("why", asked) + f" {launch.name}",
+                suggest_why(asked, launch.name),
             )
         elif launch.role == "kernel":
             for reader in evidence.kernels.readers(launch):
@@ -124,7 +125,7 @@ def _ask_boundary(asked: str, launch: Launch, reader: Launch, where: str, moved:
         f"Why are {launch.name} and {reader.name} two kernels?",
         where,
         moved,
-        suggest("why", asked, "--apart", f"{launch.name},{reader.name}"),
+        suggest_why(asked, f"{launch.name},{reader.name}", is_pair=True),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -285,18 +286,15 @@ class Why(Answer):
             yield f"{failed} more could not be compiled; --full has why."
 
     def _advise(self, left: int) -> Iterator[Hint]:
-        what = self.what and _quote(self.what)
-        options = ("--apart", what) if self.findings[0].kind in {"apart", "together"} and "," in self.what else (what,)
+        is_pair = self.findings[0].kind in {"apart", "together"} and "," in self.what
         if not self.is_full:
             more = f", {plural(left, 'more finding')}" if left > 0 else ""
-            yield Hint(f"All of it{more}:", self._suggest("--full", *options))
+            yield Hint(f"All of it{more}:", suggest_why(self.asked, self.what, "--full", is_pair=is_pair))
         if self.is_tried and not self.trials:
-            yield Hint("Which change would change it, compiled to see:", self._suggest("--try", "all", *options))
-
-    def _suggest(self, *options: str) -> str:
-        what = "" if "--apart" in options else options[-1]
-        head = options if "--apart" in options else options[:-1]
-        return " ".join(filter(None, (suggest("why", self.asked, *head), what)))
+            yield Hint(
+                "Which change would change it, compiled to see:",
+                suggest_why(self.asked, self.what, "--try", "all", is_pair=is_pair),
+            )
 
 
 def _tell_reason(reason: Reason) -> str:
@@ -321,7 +319,19 @@ def _list(names: tuple[str, ...], whole: bool) -> str:  # noqa: FBT001 - one of 
     return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
 
 
-def _quote(what: str) -> str:
-    import shlex
+def suggest_why(asked: str, what: str, *options: str, is_pair: bool = False) -> str:
+    """Return a command line that asks why.
 
-    return shlex.quote(what)
+    Args:
+        asked: The subject with the options that are the same for each question.
+        what: What of it.
+        *options: Other options of the question.
+        is_pair: Whether those are two things that are apart.
+    """
+    named = shlex.quote(what)
+    if is_pair:
+        return suggest("why", asked, *options, "--apart", named)
+    # What stands behind a script are its own arguments.
+    if f" {asked}".find(" run ") >= 0:
+        return suggest("why", asked, *options, "--what", named)
+    return f"{suggest('why', asked, *options)} {named}"
