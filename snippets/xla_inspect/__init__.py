@@ -14,7 +14,7 @@ from xla_inspect.lazy_names import lazy_names
 from xla_inspect.targets import TARGETS, Target, available
 
 if TYPE_CHECKING:
-    from xla_inspect.questions import collectives, compare, kernels, memory, passes, summary
+    from xla_inspect.questions import collectives, compare, kernels, memory, passes, summary, why
 
 
 __all__ = [
@@ -35,9 +35,12 @@ __all__ = [
     "memory",
     "passes",
     "summary",
+    "why",
 ]
 
-__getattr__ = lazy_names(__name__, {"questions": ("collectives", "compare", "kernels", "memory", "passes", "summary")})
+__getattr__ = lazy_names(
+    __name__, {"questions": ("collectives", "compare", "kernels", "memory", "passes", "summary", "why")}
+)
 
 
 def load_ipython_extension(shell: object) -> None:

@@ -13,11 +13,15 @@ from xla_inspect.answers import (
     Exchanges,
     Kernels,
     MemoryUse,
+    OpenQuestions,
     Summary,
+    Why,
+    WhyFinder,
     compare_captures,
     explain_memory,
     explain_passes,
     find_exchanges,
+    list_open_questions,
     rank_launches,
     summarize,
 )
@@ -145,6 +149,39 @@ def passes(
     return explain_passes(found.program, found, "")
 
 
+def why(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    what: str = "",
+    apart: tuple[str, str] | None = None,
+    target: str = "cpu",
+    full: bool = False,
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> Why | OpenQuestions:
+    """Return why the compiler did something to a part of a program; without a part, which questions it raises.
+
+    Args:
+        fn: A function, or a capture of it, made with `reasons=True`.
+        *example_args: As in `summary`.
+        what: An instruction (`fusion.3`), a line (`model.py:88`, or `88`), a variable, or what JAX calls an operation.
+        apart: In its place, two of them that are asked why they are two kernels.
+        target: A short name, with a topology where wanted.
+        full: Whether all is told.
+        **arguments: As in `summary`.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: As in `summary`, or the program has no such thing; with what is nearest.
+    """
+    found = (
+        fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments, passes=True, reasons=True)
+    )
+    finder = WhyFinder(found, arguments.get("mesh"))
+    if not what and apart is None:
+        return list_open_questions(finder, found.program, full=full)
+    return finder.answer(found.program, what, apart=apart, full=full)
+
+
 def compare(left: Capture, right: Capture) -> Difference:
     """Return what differs between two captures: kernels, memory, collectives; the compiler told apart from the code.
 
@@ -155,20 +192,21 @@ def compare(left: Capture, right: Capture) -> Difference:
     return compare_captures(left, right, (left.target, right.target))
 
 
-def compile_for(
+def compile_for(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
     target: str,
     fn: Callable[..., Any],
     example_args: tuple[Any, ...],
     arguments: dict[str, Any],
     *,
     passes: bool = False,
+    reasons: bool = False,
 ) -> Capture:
     """Return the capture of a function; where the compiler gives up, what it left, with `error`."""
     given = dict(arguments)
     options = given.pop("options", None)
     program = describe_program(fn, example_args, given)
     try:
-        return begin(program, target, options, passes=passes, timed=False)()
+        return begin(program, target, options, passes=passes, timed=False, reasons=reasons)()
     except RuntimeError as error:
         left: Capture | None = getattr(error, "capture", None)
         if left is None:

@@ -8,7 +8,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import xla_inspect
-from xla_inspect import capture, collectives, compare, kernels, memory, passes, summary
+from xla_inspect import capture, collectives, compare, kernels, memory, passes, summary, why
+from xla_inspect.answers import OpenQuestions, Why
 from xla_inspect.commands import answer_cell
 from xla_inspect.errors import InspectError
 
@@ -33,6 +34,19 @@ def test_each_question_is_asked_of_a_function_and_of_a_capture() -> None:
     assert compare(made, made).holds
     spread = collectives(layer, X, mesh={"data": 8}, specs=(jax.P("data"),))
     assert spread.devices == 8
+
+
+def test_why_is_asked_of_a_part_of_two_and_of_nothing() -> None:
+    one, apart, none = why(layer, X, what="dot"), why(layer, X, apart=("dot", "tanh")), why(layer, X)
+    assert isinstance(one, Why)
+    assert isinstance(apart, Why)
+    assert isinstance(none, OpenQuestions)
+    assert one.findings[0].names != ()
+    assert apart.findings[0].kind == "apart"
+    assert repr(apart.findings[0].verdict)[1:20] in apart._repr_html_().replace("&#x27;", "'")
+    assert {question.command.partition(" ")[0] for question in none.questions} <= {"xla-inspect"}
+    with pytest.raises(InspectError, match="the nearest are"):
+        why(layer, X, what="tann")
 
 
 def test_a_capture_and_an_answer_show_themselves_in_a_notebook() -> None:

@@ -1,6 +1,7 @@
 """Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
+from xla_inspect.analysis.attempts import EMITTING, Attempts
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.collectives import Collective, is_cut_anew, list_collectives, name_kind
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
@@ -16,7 +17,9 @@ from xla_inspect.analysis.fusions import (
     list_fusions,
     list_opcodes,
 )
+from xla_inspect.analysis.histories import Histories, Step
 from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
+from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
 from xla_inspect.analysis.launch_sources import list_origins
 from xla_inspect.analysis.launches import HOST_CALL, Launch, Role, calls_host, find_role, list_kernels, list_launches
 from xla_inspect.analysis.memory_plan import (
@@ -55,11 +58,14 @@ from xla_inspect.analysis.value_origins import MOVING, Origins
 
 __all__ = [
     "ALLOCATION_KINDS",
+    "EMITTING",
+    "HEAVY",
     "HOST_CALL",
     "INPUT",
     "MAIN",
     "MOVING",
     "Allocation",
+    "Attempts",
     "Collective",
     "Compilation",
     "Count",
@@ -70,7 +76,9 @@ __all__ = [
     "Fusion",
     "FusionLog",
     "Held",
+    "Histories",
     "JaxprStep",
+    "KernelParts",
     "Launch",
     "Leaf",
     "Mesh",
@@ -83,6 +91,7 @@ __all__ = [
     "ScriptRun",
     "Signature",
     "SourceLine",
+    "Step",
     "Value",
     "Work",
     "calls_host",

@@ -1,6 +1,7 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
 from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.change_effects import Effect, find_effect
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
@@ -13,11 +14,14 @@ from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.machine_code import explain_code
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
+from xla_inspect.answers.open_questions import OpenQuestions, list_open_questions
 from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
 from xla_inspect.answers.summary import Summary, summarize
 from xla_inspect.answers.text import print_answer
+from xla_inspect.answers.why import Why, WhyTrial
+from xla_inspect.answers.why_finding import WhyFinder
 
 __all__ = [
     "USUAL_ROWS",
@@ -25,6 +29,7 @@ __all__ = [
     "CompileTimes",
     "Diagnosis",
     "Difference",
+    "Effect",
     "Exchanges",
     "KernelListing",
     "KernelTimes",
@@ -32,9 +37,13 @@ __all__ = [
     "MemoryTrial",
     "MemoryUse",
     "Names",
+    "OpenQuestions",
     "Summary",
     "TargetCheck",
     "Trouble",
+    "Why",
+    "WhyFinder",
+    "WhyTrial",
     "compare_captures",
     "describe_json",
     "describe_kernels",
@@ -42,8 +51,10 @@ __all__ = [
     "explain_memory",
     "explain_passes",
     "explain_recompiles",
+    "find_effect",
     "find_exchanges",
     "join_times",
+    "list_open_questions",
     "print_answer",
     "rank_launches",
     "summarize",

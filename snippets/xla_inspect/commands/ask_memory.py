@@ -56,8 +56,7 @@ def _try(subject: Subject, target: str, kinds: Sequence[str], capture: Capture) 
     """Yield what each change that can be tried comes to."""
     for trial in list_trials(subject, kinds, capture):
         try:
-            with trial.applied():
-                told: MemoryUse = explain_memory(trial.subject.capture(target), "")
+            told: MemoryUse = explain_memory(trial.capture(target), "")
         except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
             yield MemoryTrial(trial.change, None, None, text)

@@ -20,6 +20,7 @@ QUESTIONS: Mapping[str, str] = {
     "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
     "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
     "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
+    "why": "why the compiler did that: two kernels, a copy, a layout, a collective; in its own words, and what helps",
     "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
     "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
 }
@@ -72,7 +73,13 @@ def complete(words: Sequence[str]) -> list[str]:
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line. What follows `run` is a script and its own arguments."""
     at = words.index("run", 1) if "run" in words[1:] else len(words)
-    options = build_parser(words[0] if words else "").parse_args([*words[:at], *words[at : at + 1]])
+    parser = build_parser(words[0] if words else "")
+    options, left = parser.parse_known_args([*words[:at], *words[at : at + 1]])
+    if left and (any(word.startswith("-") for word in left) or not hasattr(options, "subject")):
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    if left:
+        # What is asked about may stand behind options too.
+        options.subject = [*options.subject, *left]
     if at < len(words):
         options.subject = [*options.subject[:-1], *words[at:]]
     return options

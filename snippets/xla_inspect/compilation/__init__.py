@@ -17,15 +17,18 @@ from xla_inspect.lazy_names import lazy_names
 if TYPE_CHECKING:
     from xla_inspect.compilation.compiler_run import capture_program
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
+    from xla_inspect.compilation.logged_compile import LEVELS, LoggedProcess, list_variables
     from xla_inspect.compilation.lowering import Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh
 
 
 __all__ = [
+    "LEVELS",
     "MEMORY",
     "PINNED",
     "PREFIX",
     "USUAL",
+    "LoggedProcess",
     "Program",
     "RefusedHloError",
     "ambient_flags",
@@ -45,6 +48,7 @@ __all__ = [
     "list_names",
     "list_options",
     "list_program_members",
+    "list_variables",
     "located_hlo",
     "lower",
     "make_mesh",
@@ -61,6 +65,7 @@ __getattr__ = lazy_names(
     {
         "compiler_run": ("capture_program",),
         "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
+        "logged_compile": ("LEVELS", "LoggedProcess", "list_variables"),
         "meshes": ("make_mesh",),
         "lowering": ("Program", "held_settings", "lower", "run_fresh"),
     },

@@ -152,7 +152,7 @@ class DumpingProcess:
             self._folder = Folder()
             flags = f"{os.environ.get('LIBTPU_INIT_ARGS', '')} {self._flags.format(folder=self._folder.name)}"
             variables = {"LIBTPU_INIT_ARGS": flags.strip(), "TPU_LOG_DIR": "disabled"}
-            self._process = LoggedProcess(variables, "wrote its programs below HLO")
+            self._process = LoggedProcess(variables, work="wrote its programs below HLO")
         return Path(self._folder.name), self._process
 
 

@@ -106,6 +106,7 @@ level more than anybody can keep.
 """
 
 LEVELS: Mapping[str, int] = {name: level for levels in TOPICS.values() for name, level in levels.items()}
+"""The files of `TOPICS` and how much each may say."""
 
 TPU_LEVELS: Mapping[str, int] = {**LEVELS, "fusion_emitter": 1}
 """The levels in libtpu: a file of XLA's name may be another there, which says each step of the code that it writes."""

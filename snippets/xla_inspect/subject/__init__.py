@@ -5,14 +5,16 @@ from xla_inspect.subject.request import Request, read_flags, read_mesh, split_li
 from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.script import read_script
 from xla_inspect.subject.subject import Call, Subject, read_function
-from xla_inspect.subject.trials import KINDS, list_trials
+from xla_inspect.subject.trials import EFFECTS, KINDS, Trial, list_trials
 
 __all__ = [
+    "EFFECTS",
     "FORMS",
     "KINDS",
     "Call",
     "Request",
     "Subject",
+    "Trial",
     "is_saved",
     "list_trials",
     "load_file",

@@ -1,17 +1,20 @@
-"""Changes of a program that may save memory, made while it is traced and without a change of its code."""
+"""Changes of a program that can be tried, made while it is traced or compiled and without a change of its code."""
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections import Counter
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import wraps
+from collections.abc import Mapping  # noqa: TC003 - of a constant
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.compilation import PINNED
+from xla_inspect.subject import argument_changes, traced_changes
+from xla_inspect.subject.probing import probe
 from xla_inspect.subject.subject import Subject
+from xla_inspect.targets import available, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +25,31 @@ if TYPE_CHECKING:
     from xla_inspect.subject.subject import Call
 
 KINDS = ("donate", "remat", "batch")
-"""The kinds of changes that can be tried."""
+"""The kinds of changes that may save memory."""
+
+EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")
+"""The kinds of changes that may change what the compiler does to a part of a program."""
+
+NEEDED = re.compile("^import$|copy-insertion|layout-assignment|partition|shardy|copies")
+"""Passes without which a program is wrong, or none that can be run."""
+
+SIZES = (0.5, 4, 16)
+"""By how much the batch is multiplied where a part of a program is asked about; a batch of one and of eight too."""
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "cpu": ("xla_cpu_copy_insertion_use_region_analysis=true", "xla_cpu_use_fusion_emitters=false"),
+    "gpu": ("xla_gpu_enable_triton_gemm=false",),
+}
+"""Options of XLA that change what is most asked about, by the kind of target."""
+
+RISKY = frozenset({"layout", "option", "pass", "sharding"})
+"""Kinds of changes over which a compiler may end its process."""
+
+DISABLE = "xla_disable_hlo_passes"
+MOST = 3
+"""So many functions are tried."""
+
+_USUAL = ("cpu", "h100", "tpu-v5e")
 
 
 @dataclass(frozen=True)
@@ -33,49 +60,128 @@ class Trial:
         change: What is changed, in words.
         subject: The program with the change.
         applied: What has to surround its tracing.
+        kind: The kind of change.
+        options: Options of XLA that it is compiled with besides.
+        target: The target that it is compiled for, or an empty string for the one that was asked about.
     """
 
     change: str
     subject: Subject
     applied: Callable[[], AbstractContextManager[object]]
+    kind: str = ""
+    options: Mapping[str, str | int | bool] = field(default_factory=dict)
+    target: str = ""
+
+    def capture(self, target: str) -> Capture:
+        """Return the capture of the program with the change, without its passes.
+
+        Args:
+            target: The target that was asked about.
+
+        Raises:
+            TargetUnavailableError: This machine cannot compile for the target.
+            InspectError: The change does not fit the program, or the compiler ends its process over it.
+        """
+        with self.applied():
+            if self.kind in RISKY:
+                options = {**self.subject.options, **self.options}
+                probe(self.subject.program(), self.subject.name_target(self.target or target), options)
+            settings: dict[str, Any] = {"options": self.options} if self.options else {}
+            return self.subject.capture(self.target or target, **settings)
 
 
-def list_trials(subject: Subject, kinds: Iterable[str], capture: Capture) -> Iterator[Trial]:
+def list_trials(
+    subject: Subject, kinds: Iterable[str], capture: Capture, *, passes: Iterable[str] = (), asked: bool = False
+) -> Iterator[Trial]:
     """Yield the changes that a program offers.
 
     Args:
         subject: The program.
-        kinds: Which to list, of `KINDS`.
+        kinds: Which to list, of `KINDS` and `EFFECTS`.
         capture: What it was compiled to: where memory is saved for the backward pass says which functions to try.
+        passes: Passes that can be left out.
+        asked: Whether a part of the program is asked about, where more of a batch and less donated tell too.
     """
     if subject.call is None:
         return
-    if "donate" in kinds:
-        yield from _list_donations(subject, subject.call)
-    if "remat" in kinds:
-        yield from _list_remats(subject, capture)
-    if "batch" in kinds:
-        yield from _list_batches(subject, subject.call)
+    call = subject.call
+    listed: Mapping[str, Callable[[], Iterator[Trial]]] = {
+        "donate": lambda: _list_donations(subject, call, undone=asked),
+        "remat": lambda: _list_remats(subject, capture),
+        "batch": lambda: _list_batches(subject, call, asked=asked),
+        "pass": lambda: _list_passes(subject, capture, passes),
+        "barrier": lambda: _list_barriers(subject, capture),
+        "layout": lambda: _change(subject, "layout", argument_changes.list_layouts(call)),
+        "precision": lambda: _list_precisions(subject, call, capture),
+        "sharding": lambda: _list_shardings(subject, call, capture),
+        "option": lambda: _list_options(subject, capture),
+        "target": lambda: _list_targets(subject, capture),
+    }
+    wanted = set(kinds)
+    for kind, list_kind in listed.items():
+        if kind in wanted:
+            yield from list_kind()
 
 
-def _list_donations(subject: Subject, call: Call) -> Iterator[Trial]:
-    """Yield the donation of the arguments that have the structure, shapes and types of a result."""
-    import jax
+def _change(subject: Subject, kind: str, changes: Iterable[argument_changes.Changed]) -> Iterator[Trial]:
+    for change, call in changes:
+        yield Trial(change, Subject(subject.name, call, options=subject.options), traced_changes.nothing, kind)
 
-    if any(name.startswith("donate") for name in call.settings) or hasattr(call.function, "lower"):
-        return
-    program = subject.program()
-    results = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(program.traced.stage.out_info))
-    fitting = []
-    for number, argument in enumerate(call.args):
-        wanted = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(argument) if hasattr(leaf, "dtype"))
-        if wanted and all(results[kind] >= count for kind, count in wanted.items()):
-            results -= wanted
-            fitting.append(number)
-    if fitting:
-        which = f"argument{'s' * (len(fitting) > 1)} {', '.join(map(str, fitting))}"
-        changed = replace(call, settings={**call.settings, "donate_argnums": tuple(fitting)})
-        yield Trial(f"donate {which}", Subject(subject.name, changed), _nothing)
+
+def _list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Trial]:
+    yield from _change(subject, "donate", argument_changes.list_donations(subject, call))
+    if undone:
+        yield from _change(subject, "donate", argument_changes.list_donations_undone(call))
+
+
+def _list_batches(subject: Subject, call: Call, *, asked: bool) -> Iterator[Trial]:
+    changes = argument_changes.list_sizes(call, SIZES) if asked else argument_changes.list_batches(call)
+    yield from _change(subject, "batch", changes)
+
+
+def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
+    for option in OPTIONS.get(find(capture.target).kind, ()):
+        name, _, value = option.partition("=")
+        if name not in capture.options:
+            options = {name: {"true": True, "false": False}.get(value, value)}
+            yield Trial(f"--xla {option}", subject, traced_changes.nothing, "option", options)
+
+
+def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> Iterator[Trial]:
+    for name in dict.fromkeys(passes):
+        if name and not NEEDED.search(name):
+            # What is switched off for a capture's own sake, or by the reader, stays so.
+            held = (PINNED[find(capture.target).kind].get(DISABLE), subject.options.get(DISABLE), name)
+            options = {DISABLE: ",".join(str(each) for each in held if each)}
+            yield Trial(f"without the pass {name}", subject, traced_changes.nothing, "pass", options)
+
+
+def _list_barriers(subject: Subject, capture: Capture) -> Iterator[Trial]:
+    if "optimization_barrier" in capture.stablehlo:
+        yield Trial("without optimization_barrier", _anew(subject), traced_changes.without_barriers, "barrier")
+
+
+def _list_precisions(subject: Subject, call: Call, capture: Capture) -> Iterator[Trial]:
+    yield from _change(subject, "precision", argument_changes.list_types(call))
+    if "dot_general" in capture.stablehlo:
+        for precision in ("highest", "bfloat16"):
+            change = f"matmul precision {precision!r}"
+            yield Trial(change, _anew(subject), traced_changes.at_precision(precision), "precision")
+
+
+def _list_shardings(subject: Subject, call: Call, capture: Capture) -> Iterator[Trial]:
+    yield from _change(subject, "sharding", argument_changes.list_shardings(call))
+    if "sharding_constraint" in capture.jaxpr:
+        change = "without with_sharding_constraint"
+        yield Trial(change, _anew(subject), traced_changes.without_constraints, "sharding")
+
+
+def _list_targets(subject: Subject, capture: Capture) -> Iterator[Trial]:
+    base = capture.target.partition(":")[0]
+    reasons = available()
+    for target in _USUAL:
+        if target != base and not reasons[target]:
+            yield Trial(f"for {target}", subject, traced_changes.nothing, "target", target=subject.name_target(target))
 
 
 def _list_remats(subject: Subject, capture: Capture) -> Iterator[Trial]:
@@ -83,7 +189,8 @@ def _list_remats(subject: Subject, capture: Capture) -> Iterator[Trial]:
     if subject.call is None:
         return
     if "scan" in capture.jaxpr:
-        yield Trial("jax.checkpoint around the body of each jax.lax.scan", _anew(subject), _checkpoint_scans)
+        change = "jax.checkpoint around the body of each jax.lax.scan"
+        yield Trial(change, _anew(subject), traced_changes.checkpoint_scans, "remat")
     seen: set[str] = set()
     for frames in _list_chains(capture):
         for frame in frames:
@@ -92,15 +199,10 @@ def _list_remats(subject: Subject, capture: Capture) -> Iterator[Trial]:
             if found is None or name in seen or found is inspect.unwrap(subject.call.function):
                 continue
             seen.add(name)
-            yield Trial(
-                f"jax.checkpoint around {name} ({frame.file.rpartition('/')[2]})", _anew(subject), _checkpoint(found)
-            )
+            change = f"jax.checkpoint around {name} ({frame.file.rpartition('/')[2]})"
+            yield Trial(change, _anew(subject), traced_changes.checkpoint(found), "remat")
             if len(seen) == MOST:
                 return
-
-
-MOST = 3
-"""So many functions are tried."""
 
 
 def _list_chains(capture: Capture) -> Iterator[tuple[Frame, ...]]:
@@ -124,92 +226,5 @@ def _find_function(name: str, frame: Frame) -> Any:
     return None
 
 
-def _list_batches(subject: Subject, call: Call) -> Iterator[Trial]:
-    """Yield half of the batch: of the leading dimension that arguments behind the first have in common."""
-    import jax
-
-    behind = jax.tree.leaves(call.args[1:] if len(call.args) > 1 else call.args)
-    sizes = Counter(leaf.shape[0] for leaf in behind if getattr(leaf, "shape", ()))
-    if not sizes or len(sizes) != 1:
-        return
-    size = next(iter(sizes))
-    if size < 2 or size % 2:  # noqa: PLR2004 - half of it
-        return
-
-    def halve(leaf: Any) -> Any:
-        if not getattr(leaf, "shape", ()) or leaf.shape[0] != size:
-            return leaf
-        return jax.ShapeDtypeStruct((size // 2, *leaf.shape[1:]), leaf.dtype, sharding=getattr(leaf, "sharding", None))
-
-    args = tuple(
-        argument if at == 0 and len(call.args) > 1 else jax.tree.map(halve, argument)
-        for at, argument in enumerate(call.args)
-    )
-    yield Trial(
-        f"a batch of {size // 2} in the place of {size}", Subject(subject.name, replace(call, args=args)), _nothing
-    )
-
-
 def _anew(subject: Subject) -> Subject:
-    return Subject(subject.name, subject.call)
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def _checkpoint_scans() -> Iterator[None]:
-    """Let each scan that is traced compute its body again in the backward pass."""
-    import jax
-
-    scan = jax.lax.scan
-
-    @wraps(scan)
-    def checkpointed(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return scan(jax.checkpoint(f, policy=jax.checkpoint_policies.nothing_saveable), *args, **kwargs)
-
-    jax.lax.scan = checkpointed
-    try:
-        yield
-    finally:
-        jax.lax.scan = scan
-
-
-def _checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
-    """Return what lets a function of the reader's compute its values again in the backward pass."""
-
-    @contextmanager
-    def apply() -> Iterator[None]:
-        import jax
-
-        def again(*args: Any, **kwargs: Any) -> Any:
-            leaves, tree = jax.tree.flatten((args, kwargs))
-            is_array = [hasattr(leaf, "dtype") for leaf in leaves]
-
-            def call(arrays: list[Any]) -> Any:
-                given = iter(arrays)
-                whole = [next(given) if it else leaf for leaf, it in zip(leaves, is_array, strict=True)]
-                inner, named = jax.tree.unflatten(tree, whole)
-                return function(*inner, **named)
-
-            arrays = [leaf for leaf, it in zip(leaves, is_array, strict=True) if it]
-            return jax.checkpoint(call, policy=jax.checkpoint_policies.nothing_saveable)(arrays)
-
-        holders = [
-            (module, name)
-            for module in list(sys.modules.values())
-            if getattr(module, "__file__", None)
-            for name, value in list(vars(module).items())
-            if value is function
-        ]
-        for module, name in holders:
-            setattr(module, name, again)
-        try:
-            yield
-        finally:
-            for module, name in holders:
-                setattr(module, name, function)
-
-    return apply
+    return Subject(subject.name, subject.call, options=subject.options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jax
@@ -10,7 +11,7 @@ import pytest
 
 from xla_inspect.answers import explain_memory
 from xla_inspect.commands import run_here
-from xla_inspect.subject import KINDS, Request, list_trials, read_function
+from xla_inspect.subject import KINDS, Request, Subject, Trial, list_trials, read_function
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,3 +74,82 @@ def test_the_command_tells_what_each_change_comes_to(file: Path, capsys: pytest.
 def test_there_is_nothing_else_to_try(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["memory", f"{file}:step", "--target", "cpu", "--try", "magic"]) == 2
     assert "there is no 'magic' to try, only donate, remat, batch, and all" in capsys.readouterr().err
+
+
+LAID = """
+import jax, jax.numpy as jnp
+EXAMPLE = (jax.ShapeDtypeStruct((64, 32), jnp.float32), jax.ShapeDtypeStruct((32, 64), jnp.float32))
+def step(x, w):
+    y = jax.lax.optimization_barrier(x @ w)
+    return jnp.tanh(y)
+"""
+
+
+@pytest.fixture
+def laid(tmp_path: Path) -> Subject:
+    path = tmp_path / f"laid_{abs(hash(tmp_path)) % 10**9}.py"
+    path.write_text(LAID, encoding="utf-8")
+    return read_function(Request((f"{path}:step",)))
+
+
+def list_changes(subject: Subject, *kinds: str, passes: tuple[str, ...] = ()) -> list[Trial]:
+    return [*list_trials(subject, kinds, subject.capture("cpu"), passes=passes, asked=True)]
+
+
+def test_a_barrier_is_left_out_while_the_program_is_traced_and_stands_again_afterwards(laid: Subject) -> None:
+    [trial] = list_changes(laid, "barrier")
+    assert "optimization_barrier" not in trial.capture("cpu").stablehlo
+    assert "optimization_barrier" in laid.capture("cpu").stablehlo
+    assert "optimization_barrier" in Subject("step", laid.call).capture("cpu").stablehlo
+
+
+def test_a_pass_is_left_out_unless_the_program_would_be_wrong_without_it(laid: Subject) -> None:
+    changes = [
+        each.change for each in list_changes(laid, "pass", passes=("fusion", "copy-insertion", "import", "fusion"))
+    ]
+    assert changes == ["without the pass fusion"]
+    [trial] = list_changes(laid, "pass", passes=("fusion",))
+    assert "fusion" in str(trial.capture("cpu").options["xla_disable_hlo_passes"]).split(",")
+
+
+def test_arguments_and_results_are_laid_out_otherwise(laid: Subject) -> None:
+    trials = list_changes(laid, "layout")
+    assert [each.change.partition(" laid")[0] for each in trials] == ["argument 0", "argument 1", "the result"]
+    layouts = [each.capture("cpu").module.entry_computation_layout for each in trials]
+    assert layouts == [
+        "{(f32[64,32]{0,1}, f32[32,64]{1,0})->f32[64,64]{1,0}}",
+        "{(f32[64,32]{1,0}, f32[32,64]{0,1})->f32[64,64]{1,0}}",
+        "{(f32[64,32]{1,0}, f32[32,64]{1,0})->f32[64,64]{0,1}}",
+    ]
+
+
+def test_batches_types_and_precisions_are_those_that_go_together(laid: Subject) -> None:
+    changes = [each.change for each in list_changes(laid, "batch", "precision")]
+    assert changes == [
+        "a batch of 1 in the place of 64",
+        "a batch of 8 in the place of 64",
+        "a batch of 32 in the place of 64",
+        "a batch of 256 in the place of 64",
+        "a batch of 1024 in the place of 64",
+        "float32 arguments as bfloat16",
+        "matmul precision 'highest'",
+        "matmul precision 'bfloat16'",
+    ]
+    by_change = {each.change: each for each in list_changes(laid, "precision")}
+    assert "HIGHEST" in by_change["matmul precision 'highest'"].capture("cpu").stablehlo
+    assert "bf16[64,32]" in by_change["float32 arguments as bfloat16"].capture("cpu").jaxpr
+
+
+def test_arguments_on_a_mesh_are_sharded_otherwise(laid: Subject) -> None:
+    assert laid.call is not None
+    spread = replace(laid.call, settings={"mesh": {"data": 8}, "specs": (jax.P("data"), jax.P())})
+    subject = Subject("step", spread)
+    trials = [*list_trials(subject, ("sharding",), subject.capture("cpu:8"))]
+    assert [each.change for each in trials] == [
+        "argument 0 as P() in the place of P('data')",
+        "argument 0 as P(None, 'data') in the place of P('data')",
+        "argument 1 as P('data') in the place of P()",
+        "argument 1 as P(None, 'data') in the place of P()",
+    ]
+    layout = trials[1].capture("cpu:8").module.entry_computation_layout
+    assert layout == "{(f32[64,4]{1,0}, f32[32,64]{1,0})->f32[64,64]{1,0}}"

@@ -1,0 +1,161 @@
+"""What a compiler tried, did and refused on the way to a kernel: its decisions, brought to the optimized program."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.fusions import is_fusion
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from xla_inspect.analysis.histories import Histories
+    from xla_inspect.analysis.reasons import Decision, Reasons
+    from xla_inspect.hlo import Instruction, Module
+
+EMITTING = frozenset({"algorithm_checker", "fusion_block_level_rewriter", "fusion_emitter", "triton"})
+"""Files that decide how a kernel is written, and not what is in it."""
+_MERGE = re.compile(r"\s*Fusing %?(?P<producer>[\w.-]+)\b.*? into %?(?P<consumer>[\w.-]+)", re.DOTALL)
+_CREATED = re.compile(r"\s*created new fusion: %?(?P<name>[\w.-]+)\b", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A decision, and what of the program as it was when the pass began it is about.
+
+    Attributes:
+        decision: What the compiler decided.
+        state: The position, among the states of the histories, of the module that the pass began with.
+        first: Names there of what the decision is about: an instruction, with all that was fused into it until then.
+        others: The same of the others that had a part, such as the consumer.
+    """
+
+    decision: Decision
+    state: int
+    first: frozenset[str]
+    others: frozenset[str]
+
+
+class Attempts:
+    """The decisions of one compile, looked up by instructions of the optimized module.
+
+    Args:
+        histories: The history of each instruction.
+        reasons: What the compiler said.
+    """
+
+    def __init__(self, histories: Histories, reasons: Reasons) -> None:
+        """Find for each decision when it was made, and what its names were names of."""
+        self.histories = histories
+        self._names: dict[tuple[int, frozenset[Instruction]], set[str]] = {}
+        name = histories.capture.module.name
+        runs: dict[int, list[Decision]] = defaultdict(list)
+        for decision in reasons.decisions:
+            # What is said of a part that a pass took out and compiled by itself names other instructions.
+            if not decision.module or decision.module == name or decision.run < 0:
+                runs[decision.run].append(decision)
+        self.known: tuple[Attempt, ...] = tuple(self._read(runs))
+
+    def _read(self, runs: Mapping[int, list[Decision]]) -> Iterable[Attempt]:
+        places = self.histories.places
+        merges = self._read_merges()
+        for run in sorted(runs, key=lambda number: (number < 0, number)):
+            decisions = runs[run]
+            state = self._find_state(run, decisions[0], places)
+            held = _list_held(self.histories.states[state].module)
+            for key, (producer, consumer) in merges.get(run, {}).items():
+                held[key] = held.get(producer, frozenset({producer})) | held.get(consumer, frozenset({consumer}))
+            for decision in decisions:
+                first = held.get(decision.instruction, frozenset({decision.instruction}))
+                others = frozenset().union(*(held.get(each, frozenset({each})) for each in decision.others))
+                yield Attempt(decision, state, first - {""}, others)
+
+    def _find_state(self, run: int, decision: Decision, places: list[int | None]) -> int:
+        """Return the position of the state that a run of a pass began with."""
+        if run < 0:
+            return len(self.histories.states) - 1
+        runs = self.histories.capture.runs
+        same = [
+            number
+            for number, each in enumerate(runs)
+            if (each.pipeline, each.name) == (decision.pipeline, decision.pass_name)
+        ]
+        # The log counts a few runs that leave no dump, so the nearest of the same name it is.
+        at = min(same, key=lambda number: abs(number - run)) if same else run
+        return max((state for state, place in enumerate(places) if place is not None and place < at), default=0)
+
+    def _read_merges(self) -> Mapping[int, dict[str, tuple[str, str]]]:
+        """Return by run what each fusion was made of that the pass made on its way, the later of two with one name."""
+        merges: dict[int, dict[str, tuple[str, str]]] = defaultdict(dict)
+        waiting: dict[int, tuple[str, str]] = {}
+        for event in self.histories.capture.log:
+            if found := _MERGE.match(event.text):
+                waiting[event.run] = found["producer"], found["consumer"]
+                # A consumer that is a fusion already keeps its name.
+                merges[event.run].setdefault(found["consumer"], waiting[event.run])
+            elif (found := _CREATED.match(event.text)) and event.run in waiting:
+                merges[event.run][found["name"]] = waiting.pop(event.run)
+        return merges
+
+    def names_at(self, state: int, instructions: Collection[Instruction]) -> set[str]:
+        """Return the names that instructions of the optimized module have in a state; see `Histories.names_at`."""
+        key = state, frozenset(instructions)
+        if key not in self._names:
+            self._names[key] = self.histories.names_at(state, instructions)
+        return self._names[key]
+
+    def about(self, instructions: Collection[Instruction]) -> list[Decision]:
+        """Return the decisions that are about some instructions of the optimized module, in order.
+
+        Args:
+            instructions: All that a kernel fuses, or one instruction.
+        """
+        return [
+            attempt.decision for attempt in self.known if attempt.first & self.names_at(attempt.state, instructions)
+        ]
+
+    def named(self, histories: Iterable[tuple[int, str]]) -> list[Decision]:
+        """Return the decisions about one instruction by its name in each state, whether it was removed or not.
+
+        Args:
+            histories: States by position, and the instruction's name there.
+        """
+        names = dict(histories)
+        return [attempt.decision for attempt in self.known if names.get(attempt.state) in attempt.first]
+
+    def between(self, producer: Collection[Instruction], consumer: Collection[Instruction]) -> list[Decision]:
+        """Return the decisions on fusing something of one kernel into something of another, the strictest match first.
+
+        Args:
+            producer: What the kernel that writes consists of.
+            consumer: What the kernel that reads consists of.
+        """
+        both: list[Decision] = []
+        some: list[Decision] = []
+        for attempt in self.known:
+            if attempt.decision.topic not in {"fusion", "matmul"} or attempt.decision.source in EMITTING:
+                continue
+            left = self.names_at(attempt.state, producer)
+            right = self.names_at(attempt.state, consumer)
+            first, others = attempt.first & left - right, attempt.others & right - left
+            if first and others:
+                both.append(attempt.decision)
+            elif not attempt.others and first and not attempt.first & right:
+                some.append(attempt.decision)
+            elif attempt.first & right - left and attempt.others & left - right:
+                both.append(attempt.decision)
+        return both or some
+
+
+def _list_held(module: Module) -> dict[str, frozenset[str]]:
+    """Return each instruction's name with those of what it fuses."""
+    return {
+        instruction.name: frozenset(
+            {instruction.name, *(inner.name for called in module.called(instruction) for inner in called)}
+        )
+        for instruction in module.walk()
+        if is_fusion(instruction)
+    }

@@ -1,0 +1,182 @@
+"""What became of an instruction: removed, moved into a kernel, without a launch, an argument, an exchange."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import MOVING
+from xla_inspect.answers.evidence import IMPORT, tell_maker
+from xla_inspect.answers.why import Finding, LineOf
+from xla_inspect.hlo import IDLE
+from xla_inspect.plural import plural
+
+if TYPE_CHECKING:
+    from xla_inspect.analysis import Launch
+    from xla_inspect.answers.evidence import Evidence
+    from xla_inspect.answers.exchange import Exchange
+    from xla_inspect.hlo import Instruction
+
+_EXCHANGES = ("all-", "collective-", "ragged-all-", "reduce-scatter")
+CONTROL = frozenset({"call", "conditional", "while"})
+"""Opcodes that run other computations."""
+
+
+def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
+    """Return which pass removed an instruction, and by which rule."""
+    gone = evidence.steps(instruction)[-1]
+    number, _ = evidence.histories.locate(instruction)
+    names = {
+        place: each.name
+        for place, state in enumerate(evidence.histories.states)
+        for each, own in state.numbers.items()
+        if own == number
+    }
+    said = [
+        each
+        for each in evidence.attempts.named(names.items())
+        if not gone.name or each.pass_name == gone.name or each.verdict == "done"
+    ]
+    reasons = evidence.read_decisions(said)
+    done = next((each for each in reasons if each.verdict == "done" and each.pass_name == gone.name), None)
+    tried = next((each for each in reasons if each.verdict == "tried" and each.pass_name == gone.name), None)
+    instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in gone.instead)
+    rule = done or tried
+    how = (
+        f": {rule.meaning.rstrip('.')}"
+        if done and rule
+        else f"; the last rule that it tried on it is {rule.meaning.rstrip('.')}"
+        if rule
+        else ""
+    )
+    put = f" and put {instead} in its place" if instead else ""
+    return Finding(
+        "removed",
+        (instruction.name,),
+        f"{instruction.opcode} {evidence.name_value(instruction)} is gone: the pass {gone.name or IMPORT} removed "
+        f"it{put}{how}.",
+        gone.pipeline,
+        gone.name,
+        evidence.show_line(instruction),
+        (),
+        reasons,
+    )
+
+
+def explain_inside(evidence: Evidence, instruction: Instruction, launch: Launch) -> Finding:
+    """Return which pass put an instruction where it is."""
+    steps = evidence.steps(instruction)
+    step = next((each for each in reversed(steps) if each.deed == "fused"), steps[0])
+    said = evidence.read_decisions(evidence.attempts.about([instruction]))
+    fused = step.deed == "fused"
+    by = f"the pass {step.name} fused it" if fused else f"the pass {step.name or IMPORT} made it"
+    return Finding(
+        "kernel",
+        (instruction.name,),
+        f"{evidence.name_value(instruction)} is computed inside {evidence.name(launch)}: {by}.",
+        step.pipeline,
+        step.name or IMPORT,
+        evidence.show_line(instruction),
+        (),
+        said,
+    )
+
+
+def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
+    """Return what there is to say of an instruction that takes no launch."""
+    said = evidence.read_decisions(evidence.attempts.about([instruction]))
+    made = evidence.histories.find_first(instruction)
+    instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in made.instead)
+    by = tell_maker(made)
+    by += f" in the place of {instead}" if instead else ""
+    value = evidence.name_value(instruction)
+    name = value if value.startswith("the ") else f"{instruction.opcode} {value}"
+    if instruction.opcode in CONTROL:
+        inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
+        verdict = f"{name} runs {plural(inner, 'launch', 'launches')} of its own: {by}."
+    elif instruction.opcode in MOVING | IDLE:
+        verdict = f"{name} takes no launch, for it moves no bytes: {by}."
+    else:
+        verdict = f"{name} takes no launch: {by}."
+    return Finding(
+        "kernel",
+        (instruction.name,),
+        verdict,
+        made.pipeline,
+        made.name or IMPORT,
+        evidence.show_line(instruction),
+        (),
+        said,
+    )
+
+
+def explain_argument(evidence: Evidence, instruction: Instruction) -> Finding:
+    """Return whether a result takes the place of an argument, and why not."""
+    number = instruction.parameter_number or 0
+    name = instruction.op_name or instruction.name
+    if number in evidence.donated:
+        verdict = f"The argument {name} is donated, and a result takes its place."
+    elif number in evidence.offered:
+        verdict = f"The argument {name} is donated, and nothing takes its place: no result has its shape and layout."
+    else:
+        alike = [each for each in evidence.module.entry.root.shape.leaves() if each.plain == instruction.shape.plain]
+        fits = (
+            f", though {'a result has' if len(alike) == 1 else f'{len(alike)} results have'} its shape" if alike else ""
+        )
+        verdict = f"The argument {name} is not donated{fits}: it keeps its memory to the end."
+    said = evidence.read_decisions(evidence.attempts.about([instruction]))
+    return Finding("argument", (instruction.name,), verdict, "", IMPORT, evidence.show_line(instruction), (), said)
+
+
+def _exchanges(instruction: Instruction) -> bool:
+    return instruction.opcode.startswith(_EXCHANGES) or (instruction.wrapped or "").startswith(_EXCHANGES)
+
+
+def _find_exchanging(evidence: Evidence, instruction: Instruction) -> Instruction:
+    """Return the collective itself, where a fusion or what starts it holds it."""
+    waiting, seen = [instruction], set[str]()
+    while waiting:
+        each = waiting.pop(0)
+        if _exchanges(each):
+            return each
+        for called in evidence.module.called(each):
+            if called.name not in seen:
+                seen.add(called.name)
+                waiting += called.instructions
+    return instruction
+
+
+def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> Finding:
+    """Return who asked for a collective."""
+    # What combines, splits or starts collectives made this one of others.
+    named = (each for each in evidence.module.walk() if each.name == exchange.name)
+    instruction = next((each for each in named if _exchanges(each)), launch.instruction)
+    first = evidence.histories.find_earliest(_find_exchanging(evidence, instruction))
+    said = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
+    what = f"{', '.join(exchange.arguments)} " if exchange.arguments else ""
+    asked = {
+        True: f"the program asks for it ({exchange.reason})",
+        False: f"the partitioner brought it in: {what}{exchange.reason}",
+        None: "the module does not say who asked for it",
+    }[exchange.is_asked]
+    place = exchange.places[0] if exchange.places else None
+    where = exchange.where.partition(" +")[0] if place else ""
+    notes = (
+        [f"It was made as {first.instruction.name} by the pass {first.name}."]
+        if first.instruction.name != exchange.name and first.name
+        else []
+    )
+    if exchange.is_rematerialized:
+        notes.append("It makes a value whole on each device only to have it sharded again.")
+    return Finding(
+        "collective",
+        (exchange.name,),
+        f"{exchange.name}{f' ({where})' if where else ''} is an {exchange.kind} because {asked}.".replace(
+            f"is an {exchange.kind}", f"is {'an' if exchange.kind[0] == 'a' else 'a'} {exchange.kind}"
+        ),
+        first.pipeline,
+        first.name or IMPORT,
+        LineOf(where, place.text) if place else evidence.show_line(launch.instruction),
+        tuple(notes),
+        said,
+        exchange.total_bytes,
+    )

@@ -1,0 +1,210 @@
+"""What a question about a program names: an instruction, a line of Python, a variable, an argument."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import fused_computations
+from xla_inspect.answers.launch_rows import read_line, show_place
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from xla_inspect.analysis import Histories, SourceLine
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+_LINE = re.compile(r"(?:(?P<file>[^:]*):|:)?(?P<number>\d+)(?::\d+)?")
+_NEAREST = 4
+_FAR = 3
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was named.
+
+    Attributes:
+        what: As it was written.
+        instructions: The instructions of the optimized module that it stands for, in the order of the text.
+        removed: Instructions of earlier states that passes removed, where nothing else of it is left, or of a line.
+        is_one: Whether it names one instruction, and no line with all that came of it.
+        lines: The lines of Python that it names, each a file and a number.
+    """
+
+    what: str
+    instructions: tuple[Instruction, ...]
+    removed: tuple[Instruction, ...]
+    is_one: bool = False
+    lines: tuple[tuple[str, int], ...] = ()
+
+
+class Selector:
+    """Finds what questions name in one capture.
+
+    Args:
+        capture: The capture.
+        lines: The line of each instruction of its optimized module.
+        histories: What each instruction went through.
+    """
+
+    def __init__(self, capture: Capture, lines: Mapping[Instruction, SourceLine], histories: Histories) -> None:
+        """Find nothing yet."""
+        self.capture, self.lines, self.histories = capture, lines, histories
+
+    def select(self, what: str) -> Selection:
+        """Return what a word stands for.
+
+        Args:
+            what: `fusion.33` or `%fusion.33`, `model.py:88`, `:88` or `88`, a variable that the program's file
+                assigns, an argument, what JAX calls an operation, or an opcode.
+
+        Raises:
+            InspectError: The program has no such thing; with what is nearest.
+        """
+        word = what.strip().removeprefix("%")
+        if not word:
+            message = (
+                "nothing is named; ask about an instruction, such as fusion.3, or about a line, such as model.py:12"
+            )
+            raise InspectError(message)
+        if found := _LINE.fullmatch(word):
+            return self._select_line(what, found["file"] or "", int(found["number"]))
+        inside = fused_computations(self.capture.module)
+        named = [each for each in self.capture.module.walk() if each.name == word]
+        if named:
+            return Selection(what, (min(named, key=lambda each: each.computation in inside),), (), is_one=True)
+        return (
+            self._select_variable(what, word)
+            or self._select_operation(what, word)
+            or self._select_opcode(what, word)
+            or self._select_former(what, word)
+            or self._refuse(what, word)
+        )
+
+    def _select_line(self, what: str, file: str, number: int) -> Selection:
+        files = self._find_files(what, file)
+        places = {(each, number) for each in files}
+        found = self._select_places(what, places)
+        if found.instructions or found.removed:
+            return found
+        return self._refuse_line(what, files[0] if len(files) == 1 else "", number)
+
+    def _find_files(self, what: str, file: str) -> list[str]:
+        if not file:
+            return [self.capture.source_file]
+        wanted = file.replace("\\", "/").removeprefix("./")
+        found = [each for each in self.capture.sources if each == wanted or each.endswith(f"/{wanted}")]
+        # What was typed may name more folders than the capture keeps.
+        found = found or [each for each in self.capture.sources if wanted.endswith(f"/{each}")]
+        if not found:
+            known = ", ".join(sorted(self.capture.sources)[:8])
+            message = f"{what}: no instruction comes from a file {file!r}; those of this program are {known or 'none'}"
+            raise InspectError(message)
+        return found
+
+    def _select_places(self, what: str, places: set[tuple[str, int]]) -> Selection:
+        held = tuple(
+            each
+            for each in self.capture.module.walk()
+            if (line := self.lines.get(each)) is not None and (line.file, line.number) in places
+        )
+        removed: list[Instruction] = []
+        for instruction in self.capture.unoptimized_module.walk():
+            frames = self.capture.frames.get(instruction.stack_frame or 0, ())
+            frame = next((each for each in frames if each.file in self.capture.sources), None)
+            if frame and (frame.file, frame.line) in places and instruction.opcode not in {"parameter", "constant"}:
+                first = next((each for each in self.histories.states[0].numbers if each is instruction), None)
+                number = self.histories.states[0].numbers[first] if first is not None else None
+                if number is not None and self.histories.finally_is(number) is None:
+                    removed.append(instruction)
+        return Selection(what, held, tuple(removed), lines=tuple(sorted(places)))
+
+    def _select_variable(self, what: str, word: str) -> Selection | None:
+        """Return what the lines came to that assign a variable, or None where none does."""
+        places = {
+            (file, number)
+            for file, text in self.capture.sources.items()
+            for number in _list_assigned(text).get(word, ())
+        }
+        if not places:
+            return None
+        found = self._select_places(what, places)
+        return found if found.instructions or found.removed else None
+
+    def _select_operation(self, what: str, word: str) -> Selection | None:
+        """Return the instructions whose name by JAX is a word or has it for a step, an argument among them."""
+        found = tuple(
+            each
+            for each in self.capture.module.walk()
+            if each.op_name and (each.op_name == word or word in each.op_name.split("/") or f"({word})" in each.op_name)
+        )
+        whole = tuple(each for each in found if each.op_name == word and each.opcode == "parameter")
+        if whole:
+            return Selection(what, whole[:1], (), is_one=True)
+        return Selection(what, found, ()) if found else None
+
+    def _select_opcode(self, what: str, word: str) -> Selection | None:
+        """Return the instructions of an opcode, such as every `copy`."""
+        found = tuple(each for each in self.capture.module.walk() if each.opcode.removesuffix("-start") == word)
+        return Selection(what, found, ()) if found else None
+
+    def _select_former(self, what: str, word: str) -> Selection | None:
+        """Return what an instruction of an earlier state came to."""
+        former = self.histories.find(word)
+        if former is None:
+            return None
+        number, _ = self.histories.locate(former)
+        left = self.histories.finally_is(number)
+        return Selection(what, (left,) if left else (), () if left else (former,), is_one=True)
+
+    def _refuse(self, what: str, word: str) -> Selection:
+        names = {each.name: each for each in self.capture.module.walk()}
+        variables = {name for text in self.capture.sources.values() for name in _list_assigned(text)}
+        near = difflib.get_close_matches(word, [*names, *variables], _NEAREST, 0.5)
+        stem = word.rpartition(".")[0] or word
+        near += [name for name in names if name.rpartition(".")[0] == stem or name == stem][:_NEAREST]
+        near = list(dict.fromkeys(near))[:_NEAREST] or [each.name for each in self.capture.module.entry][-_NEAREST:]
+        told = ", ".join(
+            f"{name} ({show_place(line)})" if (line := self.lines.get(names[name]) if name in names else None) else name
+            for name in near
+        )
+        message = f"{self.capture.program} has no instruction, variable or operation {what!r}; the nearest are {told}"
+        raise InspectError(message)
+
+    def _refuse_line(self, what: str, file: str, number: int) -> Selection:
+        known = sorted({(line.file, line.number) for line in self.lines.values() if not file or line.file == file})
+        near = sorted(known, key=lambda place: abs(place[1] - number))[:_FAR]
+        from xla_inspect.analysis import SourceLine
+
+        lines = [SourceLine(*place, "") for place in sorted(near)]
+        told = "\n".join(f"  {show_place(line)}  {read_line(self.capture, line)}" for line in lines)
+        message = f"no instruction of {self.capture.program} comes from {what}"
+        message += f"; the nearest lines that have some:\n{told}" if told else ""
+        raise InspectError(message)
+
+
+def _list_assigned(text: str) -> dict[str, list[int]]:
+    """Return the lines of each variable that a file assigns, all of a statement that takes several."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return {}
+    found: dict[str, list[int]] = {}
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+            targets = [node.target]
+        for name in _list_names(targets):
+            first = int(getattr(node, "lineno", 0))
+            last = int(getattr(node, "end_lineno", first))
+            found.setdefault(name, []).extend(range(first, last + 1))
+    return found
+
+
+def _list_names(targets: Iterable[ast.expr]) -> list[str]:
+    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]

@@ -1,0 +1,337 @@
+"""Why the compiler did something to a part of a program: plain data, and how it is told, the verdict first."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.plural import plural
+from xla_inspect.report import title
+from xla_inspect.units import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from xla_inspect.answers.answer import Part
+
+type Kind = Literal[
+    "apart", "together", "copy", "layout", "transpose", "collective", "matmul", "kernel", "removed", "argument"
+]
+"""What is asked about a thing: why it is apart from another or together with it, why it is there, how it came to be."""
+
+type Outcome = Literal["removes", "reduces", "keeps", "adds", "failed"]
+"""What comes of a change: what was asked about is so no longer, is there less often, as often or more often; or the
+program with the change does not compile."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome.__value__)
+
+_TELLING = frozenset({"removes", "reduces", "adds"})
+FEW_FINDINGS, FEW_STEPS, FEW_REASONS, FEW_NOTES, FEW_NAMES = 1, 3, 1, 2, 3
+CODE, WORDS, CELL = 68, 200, 46
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What the compiler said.
+
+    Attributes:
+        topic: What it is about, such as `fusion`.
+        verdict: `done`, `refused`, `tried` or `noted`.
+        pipeline: The pipeline that ran the pass.
+        pass_name: The pass.
+        instruction: What it is about, by its name at that time.
+        others: Who else had a part.
+        words: The compiler's own words.
+        sentence: What they mean, or an empty string where nobody has written that down.
+        place: Where XLA's source says it.
+        kind: The key of the message among those that are known, or an empty string.
+    """
+
+    topic: str
+    verdict: str
+    pipeline: str
+    pass_name: str
+    instruction: str
+    others: tuple[str, ...]
+    words: str
+    sentence: str
+    place: str
+    kind: str
+
+    @property
+    def meaning(self) -> str:
+        """The plain sentence, or the compiler's own words where there is none."""
+        return self.sentence or f"“{self.words}”"
+
+
+@dataclass(frozen=True)
+class PassStep:
+    """What one pass did to an instruction.
+
+    Attributes:
+        pipeline: The pipeline of the pass.
+        pass_name: The pass; `import` where the program came with it.
+        did: What it did.
+    """
+
+    pipeline: str
+    pass_name: str
+    did: str
+
+
+@dataclass(frozen=True)
+class LineOf:
+    """A line of Python.
+
+    Attributes:
+        where: The file and the line, as in `model.py:12`.
+        text: The line as it is written.
+    """
+
+    where: str
+    text: str
+
+
+@dataclass(frozen=True)
+class WhyPart:
+    """A launch, or an instruction of one, that an answer is about.
+
+    Attributes:
+        name: The instruction.
+        opcode: Its opcode, or the kind of a fusion.
+        shape: The shape of its result.
+        line: Where it comes from.
+        op_name: What JAX called the operation.
+        equation: Its equation in the jaxpr, or an empty string.
+        stablehlo: Its operation in StableHLO, or an empty string.
+        kernel: The launch that computes it, or an empty string where none does.
+        members: What that fuses, by line.
+        memory: Where its result lies: allocation, bytes, and what shares it.
+        fed_by: The launches and arguments that write what it reads.
+        read_by: The launches that read it.
+        followed: The instruction whose way is told: itself, or what a fusion is mostly about.
+        steps: What passes did to that.
+        is_left: Whether the optimized program still has it.
+    """
+
+    name: str
+    opcode: str
+    shape: str
+    line: LineOf
+    op_name: str
+    equation: str
+    stablehlo: str
+    kernel: str
+    members: tuple[str, ...]
+    memory: str
+    fed_by: tuple[str, ...]
+    read_by: tuple[str, ...]
+    followed: str
+    steps: tuple[PassStep, ...]
+    is_left: bool
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One reason why something is as it is.
+
+    Attributes:
+        kind: What is explained.
+        names: The instructions that it is about.
+        verdict: The answer in one sentence.
+        pipeline: The pipeline of the pass that brought it about.
+        pass_name: That pass, or an empty string where none did.
+        line: The line of Python.
+        notes: What else decides it, from the program itself.
+        reasons: What the compiler said of it, the weightiest first.
+        bytes: The bytes that it moves, or 0 where that is not what it costs.
+        lines: All lines that it is about, where those are several, as of two kernels.
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    verdict: str
+    pipeline: str
+    pass_name: str
+    line: LineOf
+    notes: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    bytes: int = 0
+    lines: tuple[LineOf, ...] = ()
+
+
+@dataclass(frozen=True)
+class WhyTrial:
+    """A change that was compiled.
+
+    Attributes:
+        kind: The kind of change, such as `donate`.
+        change: What was changed.
+        outcome: What came of it.
+        effect: What was counted, before and after.
+        note: What was in the way, or an empty string.
+    """
+
+    kind: str
+    change: str
+    outcome: Outcome
+    effect: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Why(Answer):
+    """Why something is as it is.
+
+    Attributes:
+        program: The name of the program.
+        target: The target's short name, with its grid.
+        asked: What was asked about, as on the command line.
+        what: What of it, as it was written.
+        findings: The answers, the first of which is the one to the question.
+        parts: The launches and instructions that they are about.
+        trials: Changes that were compiled, those that remove it first.
+        missing: What could not be known, and what to do about it.
+        is_full: Whether all is told.
+        is_tried: Whether changes of the program can be tried: not of a capture that was saved.
+    """
+
+    program: str
+    target: str
+    asked: str
+    what: str
+    findings: tuple[Finding, ...]
+    parts: tuple[WhyPart, ...]
+    trials: tuple[WhyTrial, ...] = ()
+    missing: tuple[str, ...] = ()
+    is_full: bool = False
+    is_tried: bool = True
+
+    def with_trials(self, trials: Iterable[WhyTrial]) -> Why:
+        """Return the answer with what was tried, what removes it first."""
+        return replace(self, trials=tuple(sorted(trials, key=lambda each: OUTCOMES.index(each.outcome))))
+
+    def tell(self) -> Iterator[Part]:
+        """Yield the verdict, then what it rests on."""
+        first, *rest = self.findings
+        yield f"{self.program} on {title(self.target)}: {first.verdict}"
+        yield from self._tell_finding(first)
+        yield from self._tell_part(self.parts)
+        shown = rest if self.is_full else rest[:FEW_FINDINGS]
+        for finding in shown:
+            yield f"Also: {finding.verdict}"
+            if self.is_full:
+                yield from self._tell_finding(finding)
+        yield from self._tell_trials()
+        for missing in self.missing:
+            yield Hint(missing)
+        yield from self._advise(len(rest) - len(shown))
+
+    def _tell_finding(self, finding: Finding) -> Iterator[Part]:
+        lines = [line for line in finding.lines or (finding.line,) if line.text]
+        if lines:
+            yield "; ".join(f"`{line.where}`: `{shorten(line.text, CODE)}`" for line in lines)
+        notes = finding.notes if self.is_full else finding.notes[:FEW_NOTES]
+        if notes:
+            yield " ".join(notes)
+        if self.is_full and finding.reasons:
+            yield Table(
+                ("pass", "what the compiler said"),
+                tuple((each.pass_name or "-", f"{each.verdict}: {_tell_reason(each)}") for each in finding.reasons),
+            )
+        elif not self.is_full:
+            # What the verdict has said already is not said again.
+            verdict = finding.verdict.lower()
+            said = {each.kind for each in finding.reasons if each.meaning.rstrip(".").lower() in verdict}
+            new = [each for each in finding.reasons if each.kind and each.kind not in said]
+            for each in new[:FEW_REASONS]:
+                yield f"{each.pass_name or 'The compiler'} ({each.verdict}): {shorten(each.meaning, WORDS)}"
+
+    def _tell_part(self, parts: tuple[WhyPart, ...]) -> Iterator[Part]:
+        for part in parts if self.is_full else parts[:1]:
+            inside = "" if part.followed == part.name else f" in {part.name}"
+            if self.is_full:
+                rows = tuple((step.pass_name, step.did) for step in part.steps)
+                yield Table(("pass", f"what it did to {part.followed}{inside}"), rows)
+            elif part.steps:
+                steps = part.steps if len(part.steps) <= FEW_STEPS else (part.steps[0], *part.steps[1 - FEW_STEPS :])
+                told = "; ".join(f"{step.pass_name} {step.did}" for step in steps)
+                left = len(part.steps) - len(steps)
+                more = f" ({plural(left, 'more step')})" if left else ""
+                yield f"The way of {part.followed}{inside}: {told}{more}."
+            if not part.is_left:
+                continue
+            said = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
+            said += [f"fed by {_list(part.fed_by, self.is_full)}" if part.fed_by else ""]
+            said += [f"read by {_list(part.read_by, self.is_full)}" if part.read_by else "", part.memory]
+            shape = part.shape if self.is_full else shorten(part.shape, CELL)
+            yield f"Now: {part.name}, {part.opcode} {shape}; {'; '.join(filter(None, said)) or 'alone'}."
+            if self.is_full:
+                yield Table(("from", ""), tuple(_list_origin(part)))
+
+    def _tell_trials(self) -> Iterator[Part]:
+        if not self.trials:
+            return
+        telling = [each for each in self.trials if self.is_full or each.outcome in _TELLING]
+        kept = [each.change for each in self.trials if each.outcome == "keeps" and each not in telling]
+        failed = sum(each.outcome == "failed" and each not in telling for each in self.trials)
+        if telling:
+            rows = tuple((each.outcome, each.change, each.note or each.effect) for each in telling)
+            yield Table(("outcome", "tried", "what was counted"), rows, (), "What would change it, compiled to see")
+        if kept:
+            yield f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {'; '.join(kept)}."
+        if failed:
+            yield f"{failed} more could not be compiled; --full has why."
+
+    def _advise(self, left: int) -> Iterator[Hint]:
+        is_pair = self.findings[0].kind in {"apart", "together"} and "," in self.what
+        if not self.is_full:
+            more = f", {plural(left, 'more finding')}" if left > 0 else ""
+            yield Hint(f"All of it{more}:", suggest_why(self.asked, self.what, "--full", is_pair=is_pair))
+        if self.is_tried and not self.trials:
+            yield Hint(
+                "Which change would change it, compiled to see:",
+                suggest_why(self.asked, self.what, "--try", "all", is_pair=is_pair),
+            )
+
+
+def _tell_reason(reason: Reason) -> str:
+    about = " into ".join(filter(None, (reason.instruction, reason.others[0] if reason.others else "")))
+    source = f" ({reason.place})" if reason.place else ""
+    words = f" “{reason.words}”" if reason.sentence else ""
+    return f"{about}: {reason.meaning}{words}{source}" if about else f"{reason.meaning}{words}{source}"
+
+
+def _list_origin(part: WhyPart) -> Iterator[tuple[str, str]]:
+    if part.line.where:
+        yield part.line.where, part.line.text
+    for name in ("op_name", "equation", "stablehlo"):
+        if text := getattr(part, name):
+            yield {"op_name": "JAX's name", "equation": "jaxpr", "stablehlo": "StableHLO"}[name], text
+    for member in part.members:
+        yield "fuses", member
+
+
+def _list(names: tuple[str, ...], whole: bool) -> str:  # noqa: FBT001 - one of two
+    shown = names if whole else names[:FEW_NAMES]
+    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
+
+
+def suggest_why(asked: str, what: str, *options: str, is_pair: bool = False) -> str:
+    """Return a command line that asks why.
+
+    Args:
+        asked: The subject with the options that are the same for each question.
+        what: What of it.
+        *options: Other options of the question.
+        is_pair: Whether those are two things that are apart.
+    """
+    named = shlex.quote(what)
+    if is_pair:
+        return suggest("why", asked, *options, "--apart", named)
+    # What stands behind a script are its own arguments.
+    if f" {asked}".find(" run ") >= 0:
+        return suggest("why", asked, *options, "--what", named)
+    return f"{suggest('why', asked, *options)} {named}"

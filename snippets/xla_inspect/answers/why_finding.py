@@ -1,0 +1,328 @@
+"""Why something in a program is as it is, found: what is asked about, and which of the explanations fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - of a default
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import HEAVY, is_fusion
+from xla_inspect.answers.boundaries import explain_boundary, explain_kernel, explain_union
+from xla_inspect.answers.evidence import Evidence
+from xla_inspect.answers.exchange_finding import find_exchanges
+from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside, explain_removed
+from xla_inspect.answers.moves import explain_move, find_moved, is_move
+from xla_inspect.answers.selection import Selection, Selector
+from xla_inspect.answers.why import Finding, Why
+from xla_inspect.errors import InspectError
+from xla_inspect.hlo import IDLE
+from xla_inspect.report import title
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from xla_inspect.analysis import Launch
+    from xla_inspect.answers.exchange import Exchange
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+_ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
+_OTHER = 4
+_TOPICS = {
+    "apart": "fusion",
+    "together": "fusion",
+    "copy": "copies",
+    "layout": "layout",
+    "transpose": "layout",
+    "collective": "sharding",
+    "matmul": "matmul",
+    "removed": "simplification",
+}
+_GATHERING = frozenset({"call", "get-tuple-element", "tuple"})
+_MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
+
+
+class WhyFinder:
+    """Answers why of one capture.
+
+    Args:
+        capture: The capture, with its passes and its reasons.
+        axes: Names and sizes of the mesh as the call has it; empty where it has none.
+
+    Attributes:
+        evidence: What the answers rest on.
+        axes: As above.
+        selector: What finds what is named.
+        pair: The two instructions that were asked about last, where those were two.
+    """
+
+    def __init__(self, capture: Capture, axes: Mapping[str, int] | None = None) -> None:
+        """Find nothing yet.
+
+        Raises:
+            InspectError: The program did not compile, or the capture holds no passes.
+        """
+        if not capture.after:
+            said = capture.error.partition("\n")[0]
+            message = f"{capture.program} does not compile for {title(capture.target)}, so nothing came of it: {said}"
+            raise InspectError(message)
+        self.evidence = Evidence(capture)
+        self.axes = dict(axes or {})
+        self.selector = Selector(capture, self.evidence.lines, self.evidence.histories)
+        self.pair: tuple[Instruction, ...] = ()
+        self._exchanges: list[Exchange] | None = None
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """The collectives of the program."""
+        if self._exchanges is None:
+            capture = self.evidence.capture
+            self._exchanges = list(find_exchanges(capture.program, capture, self.axes).exchanges)
+        return self._exchanges
+
+    def explain(self, what: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
+        """Return why what a word names is as it is, and the instructions that this is about.
+
+        Raises:
+            InspectError: The program has no such thing.
+        """
+        selection = self.selector.select(what)
+        findings = list(self._explain_one(selection) if selection.is_one else self._explain_many(selection))
+        findings += [explain_removed(self.evidence, each) for each in self._choose_removed(selection, findings)]
+        if not selection.is_one:
+            findings.sort(key=lambda each: (_ORDER.get(each.kind, _OTHER), -each.bytes))
+        return tuple(findings), self._choose_parts(selection, findings)
+
+    def explain_apart(self, one: str, other: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
+        """Return why two things are in two kernels, or in one.
+
+        Raises:
+            InspectError: The program has no such thing, or one of the two is in no kernel.
+        """
+        first, second = (self.selector.select(each) for each in (one, other))
+        left, right = (self._find_launches(each) for each in (first, second))
+        for word, launches, selection in ((one, left, first), (other, right, second)):
+            if not launches:
+                if selection.removed:
+                    gone = explain_removed(self.evidence, selection.removed[0])
+                    return (gone,), selection.removed[:1]
+                message = (
+                    f"no kernel of {self.evidence.capture.program} computes {word!r}: it takes no launch of its own"
+                )
+                raise InspectError(message)
+        parts = [self._find_in(each, set(left) & set(right)) for each in (first, second)]
+        self.pair = tuple(parts)
+        holders = [self.evidence.kernels.holder(each) for each in parts]
+        if holders[0] is not None and holders[0] is holders[1]:
+            return (explain_union(self.evidence, holders[0], *parts),), (holders[0].instruction,)
+        launch, neighbour = self._choose_pair(left, right)
+        finding = explain_boundary(self.evidence, launch, neighbour)
+        others = tuple(
+            explain_boundary(self.evidence, a, b)
+            for a in left
+            for b in right
+            if a is not b and (a, b) != (launch, neighbour) and self._touch(a, b)
+        )
+        return (finding, *others[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
+
+    def _choose_pair(self, left: Sequence[Launch], right: Sequence[Launch]) -> tuple[Launch, Launch]:
+        """Return the two launches that are asked about: those that are mostly about it, neighbours first."""
+        pairs = [(a, b) for a in left for b in right if a is not b]
+        return min(
+            pairs,
+            key=lambda pair: (left.index(pair[0]) + right.index(pair[1]), not self._touch(*pair)),
+            default=(left[0], right[0]),
+        )
+
+    def _touch(self, one: Launch, other: Launch) -> bool:
+        readers = self.evidence.kernels.readers
+        return other in readers(one) or one in readers(other)
+
+    def _find_launches(self, selection: Selection) -> list[Launch]:
+        """Return the launches that a selection is computed in, those first that are mostly about it."""
+        kernels = self.evidence.kernels
+        chosen = set(selection.instructions)
+        found = dict.fromkeys(holder for each in selection.instructions if (holder := kernels.holder(each)) is not None)
+        if not found:
+            # What only renames a value is computed where that is.
+            for each in selection.instructions:
+                for user in (*self.evidence.module.operands(each), *self.evidence.module.users(each)):
+                    if (holder := kernels.holder(user)) is not None:
+                        found.setdefault(holder)
+        return sorted(
+            found,
+            key=lambda each: (
+                kernels.hero(each) not in chosen,
+                each.role == "copy",
+                kernels.hero(each).opcode not in HEAVY,
+                -each.instruction.shape.bytes,
+            ),
+        )
+
+    def _find_in(self, selection: Selection, shared: Collection[Launch]) -> Instruction:
+        """Return the instruction that a selection is mostly about, in a kernel that both have where there is one."""
+        kernels = self.evidence.kernels
+        own = [each for each in selection.instructions if kernels.holder(each) is not None and not is_fusion(each)]
+        own = own or [each for each in selection.instructions if kernels.holder(each) is not None]
+        # A matmul says more than the sum of its parts, and both more than what is done to the result.
+        heavy = min((HEAVY.index(each.opcode) for each in own if each.opcode in HEAVY), default=None)
+        most = own if heavy is None else [each for each in own if each.opcode == HEAVY[heavy]]
+        most = [each for each in most if each.opcode not in IDLE] or most
+        inside = [each for each in most if kernels.holder(each) in shared]
+        chosen = inside or most
+        return chosen[-1] if chosen else self._find_launches(selection)[0].instruction
+
+    def _explain_one(self, selection: Selection) -> Iterator[Finding]:
+        for instruction in selection.instructions:
+            yield from self._explain_instruction(instruction)
+
+    def _explain_instruction(self, instruction: Instruction) -> Iterator[Finding]:
+        evidence = self.evidence
+        launch = evidence.kernels.holder(instruction)
+        if instruction.opcode == "parameter" and instruction.computation == evidence.module.entry.name:
+            yield explain_argument(self.evidence, instruction)
+            return
+        if launch is None:
+            yield explain_idle(self.evidence, instruction)
+            return
+        if exchange := self._find_exchange(launch, instruction):
+            yield explain_exchange(self.evidence, exchange, launch)
+            return
+        if instruction.opcode in {"copy", "transpose"} or is_move(evidence.kernels, launch):
+            moved = instruction if instruction.opcode in {"copy", "transpose"} else find_moved(evidence, launch)
+            yield explain_move(evidence, moved, launch)
+        is_whole = instruction in {launch.instruction, launch.scheduled}
+        if is_whole and not is_move(evidence.kernels, launch):
+            yield explain_kernel(evidence, launch)
+            inner = [part for part in evidence.kernels.parts(launch) if part.opcode == "transpose"]
+            yield from (explain_move(evidence, part, launch) for part in inner[:1])
+        elif not is_whole:
+            yield explain_inside(self.evidence, instruction, launch)
+        if is_whole:
+            yield from self._explain_neighbours(launch)
+
+    def _explain_neighbours(self, launch: Launch) -> Iterator[Finding]:
+        """Yield why a kernel is apart from those around it."""
+        kernels = self.evidence.kernels
+        around = [
+            *((each, launch) for each in kernels.feeders(launch)),
+            *((launch, each) for each in kernels.readers(launch)),
+        ]
+        computing = [pair for pair in around if all(each.role == "kernel" for each in pair)]
+        for pair in computing[:_MOST_BOUNDARIES]:
+            yield explain_boundary(self.evidence, *pair)
+
+    def _explain_many(self, selection: Selection) -> Iterator[Finding]:
+        """Yield what there is to ask of a line: its collectives and copies, then how its kernels come about."""
+        evidence = self.evidence
+        launches = self._find_launches(selection)
+        chosen = set(selection.instructions)
+        own = [
+            each for each in launches if evidence.kernels.hero(each) in chosen or is_move(evidence.kernels, each)
+        ] or launches
+        for launch in own:
+            if exchange := self._find_exchange(launch, launch.instruction):
+                yield explain_exchange(self.evidence, exchange, launch)
+            elif is_move(evidence.kernels, launch) or launch.role == "copy":
+                yield explain_move(evidence, find_moved(evidence, launch), launch)
+            else:
+                yield explain_kernel(evidence, launch)
+        inner = [
+            each
+            for each in selection.instructions
+            if each.opcode in {"transpose", "copy"}
+            and (holder := evidence.kernels.holder(each)) is not None
+            and not is_move(evidence.kernels, holder)
+        ]
+        for moved in inner[:_MOST_BOUNDARIES]:
+            yield explain_move(evidence, moved, evidence.kernels.holder(moved))
+        pairs = {
+            frozenset((one.scheduled, other.scheduled)): (one, other)
+            for one in own
+            for other in evidence.kernels.readers(one)
+            if one.role == other.role == "kernel"
+            and not is_move(evidence.kernels, one)
+            and not is_move(evidence.kernels, other)
+        }
+        for one, other in list(pairs.values())[:_MOST_BOUNDARIES]:
+            yield explain_boundary(evidence, one, other)
+        if not launches:
+            for instruction in selection.instructions[:1]:
+                yield explain_idle(self.evidence, instruction)
+
+    def _choose_removed(self, selection: Selection, findings: Sequence[Finding]) -> Sequence[Instruction]:
+        """Return what passes removed and is worth a word: what only gathers or calls, where nothing else is left."""
+        telling = [each for each in selection.removed if each.opcode not in _GATHERING]
+        return (telling or ([] if findings else list(selection.removed)))[:_MOST_REMOVED]
+
+    def _find_exchange(self, launch: Launch, instruction: Instruction) -> Exchange | None:
+        names = {launch.name, launch.scheduled.name, instruction.name}
+        return next((each for each in self.exchanges if each.name in names), None)
+
+    def _choose_parts(self, selection: Selection, findings: Sequence[Finding]) -> tuple[Instruction, ...]:
+        """Return the instructions to describe: those of the first finding, then the others that were named."""
+        named = {each.name: each for each in (*selection.removed, *selection.instructions)}
+        module = {each.name: each for each in self.evidence.module.walk()}
+        found = dict.fromkeys(
+            named.get(name) or module[name]
+            for finding in findings
+            for name in finding.names
+            if name in named or name in module
+        )
+        return tuple(found)[:_MOST_PARTS] or selection.instructions[:1]
+
+    def answer(
+        self,
+        asked: str,
+        what: str,
+        *,
+        apart: tuple[str, str] | None = None,
+        full: bool = False,
+        trouble: str = "",
+    ) -> Why:
+        """Return why something in the program is as it is.
+
+        Args:
+            asked: What was asked about, as on the command line.
+            what: What of it: an instruction, a line, a variable or what JAX calls an operation.
+            apart: In its place, two of them that are asked why they are two kernels.
+            full: Whether all is told.
+            trouble: Why the compiler gave no reasons where they were asked for.
+
+        Raises:
+            InspectError: The program has no such thing; with what is nearest.
+        """
+        findings, parts = self.explain_apart(*apart) if apart else self.explain(what)
+        return Why(
+            program=self.evidence.capture.program,
+            target=self.evidence.capture.target,
+            asked=asked,
+            what=",".join(apart) if apart else what,
+            findings=findings,
+            parts=tuple(map(self.evidence.describe, parts)),
+            missing=self.missing(trouble, [each.kind for each in findings[:1]]),
+            is_full=full,
+        )
+
+    def missing(self, trouble: str = "", kinds: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return what could not be known of this capture, and what to do about it.
+
+        Args:
+            trouble: Why the compiler gave no reasons where they were asked for.
+            kinds: What is explained, on which the compiler may be silent.
+        """
+        capture = self.evidence.capture
+        found = []
+        if not capture.is_stepped:
+            found.append("This capture holds no modules between passes, so which pass did what is not known.")
+        if not capture.log:
+            found.append(f"The compiler gave no reasons: {trouble}" if trouble else NO_REASONS)
+        silent = getattr(self.evidence.reasons, "silent", {})
+        wanted = {_TOPICS[kind] for kind in kinds if kind in _TOPICS}
+        found += [f"{text}" for topic, text in dict(silent).items() if capture.log and topic in wanted]
+        return tuple(found)
+
+
+NO_REASONS = (
+    "This capture holds nothing of what the compiler said. Ask about the function itself, or save a capture with its "
+    "reasons: `capture(..., reasons=True).to_json()`."
+)

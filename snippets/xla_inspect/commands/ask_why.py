@@ -1,0 +1,200 @@
+"""`xla-inspect why SUBJECT [WHAT]`: why the compiler did that, in its own words, and which change would change it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers import Effect, WhyFinder, WhyTrial, find_effect, list_open_questions
+from xla_inspect.commands import question
+from xla_inspect.compilation import LEVELS, list_variables
+from xla_inspect.errors import InspectError
+from xla_inspect.subject import EFFECTS, list_trials
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from xla_inspect.answers import Answer, Why
+    from xla_inspect.captured import Capture
+    from xla_inspect.subject import Subject, Trial
+
+log = logging.getLogger(__name__)
+
+USUAL = ("h100",)
+_PAIR = 2
+_DUMPED = (".txt", ".hlo", ".pb", ".pbtxt")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what is asked why of, and what is to be tried."""
+    how = parser.add_argument_group("the question")
+    how.add_argument(
+        "--what",
+        metavar="WHAT",
+        default="",
+        help="an instruction (fusion.3), a line (model.py:88, or 88), a variable, or a name of JAX's; it may follow "
+        "the subject without --what; without it the largest questions are listed",
+    )
+    how.add_argument("--apart", metavar="A,B", default="", help="why these two are not one kernel")
+    how.add_argument(
+        "--try",
+        dest="tried",
+        metavar="CHANGE",
+        help=f"compile with changes, and tell which would change it: {', '.join(EFFECTS)}, or all",
+    )
+    how.add_argument("--full", action="store_true", help="all that is known of it")
+
+
+def take_names(options: argparse.Namespace) -> None:
+    """Take the word after the subject for what is asked about; those after a script are its own arguments.
+
+    Raises:
+        InspectError: There are several, or the subject is a dump.
+    """
+    if options.subject[0] == "run":
+        return
+    _refuse_dump(options.subject[0])
+    words = [*filter(None, [options.what]), *options.subject[1:]]
+    if len(words) > 1 or (words and options.apart):
+        message = (
+            f"one thing at a time: {', '.join([*words, *filter(None, [options.apart])])}; "
+            "for why two are apart write --apart A,B"
+        )
+        raise InspectError(message)
+    options.what = words[0] if words else ""
+    options.subject = options.subject[:1]
+
+
+def _refuse_dump(named: str) -> None:
+    """Do nothing where a subject may be one.
+
+    Raises:
+        InspectError: It is a dump of XLA's, which holds no reasons; with what to set to get them.
+    """
+    if Path(named).is_dir() or named.endswith(_DUMPED):
+        variables = "\n".join(f"  {name}={value}" for name, value in list_variables(LEVELS).items())
+        message = (
+            f"{named} is a dump, and a dump holds nothing of what the compiler said: ask about the function itself, "
+            f"it is compiled so; for a log of your own set these before Python starts, and keep what goes to standard "
+            f"error:\n{variables}"
+        )
+        raise InspectError(message)
+
+
+def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
+    """Yield an answer for each target.
+
+    Raises:
+        InspectError: There is no such change to try, or no target has what was named.
+    """
+    kinds = _read_kinds(options.tried)
+    apart = _read_pair(options.apart)
+    refused: list[InspectError] = []
+    answered = False
+    for target in targets:
+        named = target if subject.call is None else subject.name_target(target)
+        try:
+            yield _ask_one(subject, named, apart, kinds, options)
+        except InspectError as error:
+            # Compilers name their instructions each in its own way: one of them may know the name.
+            refused.append(InspectError(f"{named}: {error}") if len(targets) > 1 else error)
+        else:
+            answered = True
+    if refused and not answered:
+        raise refused[0]
+    for refusal in refused:
+        question.say(str(refusal))
+
+
+def _read_kinds(text: str | None) -> tuple[str, ...]:
+    kinds = tuple(filter(None, (text or "").split(",")))
+    kinds = EFFECTS if kinds == ("all",) else kinds
+    if unknown := set(kinds) - {*EFFECTS}:
+        message = f"--try {text}: there is no {min(unknown)!r} to try, only {', '.join(EFFECTS)}, and all"
+        raise InspectError(message)
+    return kinds
+
+
+def _read_pair(text: str) -> tuple[str, str] | None:
+    if not text:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if len(words) != _PAIR or not all(words):
+        message = f"--apart {text!r}: name two things with a comma between them, such as mean,var"
+        raise InspectError(message)
+    return words[0], words[1]
+
+
+def _ask_one(
+    subject: Subject,
+    target: str,
+    apart: tuple[str, str] | None,
+    kinds: Sequence[str],
+    options: argparse.Namespace,
+) -> Answer:
+    capture, trouble = _compile(subject, target)
+    axes = subject.call.settings.get("mesh") if subject.call else None
+    if capture.passes:
+        log.info("following each instruction through %d passes", len(capture.passes))
+    finder = WhyFinder(capture.retold(program=subject.name), axes)
+    asked = question.retype(options, capture.target)
+    if not options.what and apart is None:
+        if kinds:
+            message = "--try is asked of one thing: name it behind the subject, or with --apart A,B"
+            raise InspectError(message)
+        return list_open_questions(finder, asked, full=options.full)
+    answer: Why = finder.answer(asked, options.what, apart=apart, full=options.full, trouble=trouble)
+    if not kinds:
+        return replace(answer, is_tried=subject.call is not None)
+    if subject.call is None:
+        message = f"{subject.name} is a capture that was saved: there is no program to compile with a change"
+        raise InspectError(message)
+    return answer.with_trials(list(_try(subject, target, kinds, finder, answer)))
+
+
+def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
+    """Return the capture with its passes and reasons, or without reasons and why there are none."""
+    if subject.call is None:
+        return subject.capture(target), ""
+    try:
+        return subject.capture(target, passes=True, reasons=True), ""
+    except InspectError as error:
+        try:
+            capture = subject.capture(target, passes=True)
+        except InspectError:
+            raise error from None
+        return capture, str(error)
+
+
+def _try(subject: Subject, target: str, kinds: Sequence[str], finder: WhyFinder, answer: Why) -> Iterator[WhyTrial]:
+    """Yield what each change that can be tried comes to."""
+    effect = find_effect(finder.evidence, answer.findings[0], finder.pair)
+    if effect is None:
+        message = f"nothing of {answer.what or 'it'} can be counted, so no change can be seen to change it"
+        raise InspectError(message)
+    capture = finder.evidence.capture
+    names = [each.pass_name for each in answer.findings[:1]]
+    names += [each.pass_name for each in answer.findings[0].reasons if each.verdict in {"done", "refused"}]
+    trials: list[Trial] = []
+    for kind in kinds:
+        try:
+            trials += list_trials(subject, (kind,), capture, passes=names, asked=True)
+        except Exception as error:  # noqa: BLE001 - whatever is in the way of a kind, the others are tried
+            yield WhyTrial(kind, f"changes of the kind {kind!r}", "failed", "", _say(error))
+    for number, trial in enumerate(trials, 1):
+        log.info("trying %d of %d: %s", number, len(trials), trial.change)
+        yield _try_one(trial, target, effect, capture)
+
+
+def _try_one(trial: Trial, target: str, effect: Effect, capture: Capture) -> WhyTrial:
+    try:
+        return effect.compare(capture, trial.capture(target), trial)
+    except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
+        return WhyTrial(trial.kind, trial.change, "failed", "", _say(error))
+
+
+def _say(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0]

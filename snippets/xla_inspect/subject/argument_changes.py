@@ -1,0 +1,288 @@
+"""What can be changed of a program's arguments: donation, batch, element types, how they are stored and sharded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.subject.subject import Call, Subject
+
+type Changed = tuple[str, Call]
+"""What is changed, in words, and the call with the change."""
+
+MATRIX = 2
+"""An array of so many dimensions at least can be stored otherwise."""
+SMALL = (1, 8)
+"""Batches that are so small that a compiler does other things."""
+
+MOST = 4
+"""So many arguments are changed, each alone."""
+
+
+def list_donations(subject: Subject, call: Call) -> Iterator[Changed]:
+    """Yield the donation of the arguments that have the structure, shapes and types of a result."""
+    import jax
+
+    if any(name.startswith("donate") for name in call.settings) or hasattr(call.function, "lower"):
+        return
+    made = _find_results(call) if call.settings.get("mesh") else subject.program().traced.stage.out_info
+    results = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(made))
+    fitting = []
+    for number, argument in enumerate(call.args):
+        wanted = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(argument) if hasattr(leaf, "dtype"))
+        if wanted and all(results[kind] >= count for kind, count in wanted.items()):
+            results -= wanted
+            fitting.append(number)
+    if fitting:
+        which = f"argument{'s' * (len(fitting) > 1)} {', '.join(map(str, fitting))}"
+        yield (
+            f"donate {which}",
+            replace(call, settings={**call.settings, "donate_argnums": tuple(fitting)}),
+        )
+
+
+def _find_results(call: Call) -> Any:
+    """Return the shapes of a call's results, under its mesh where it has one."""
+    import jax
+
+    axes = dict(call.settings.get("mesh") or {})
+    if not axes:
+        return jax.eval_shape(call.function, *call.args, **call.kwargs)
+    kinds = (jax.sharding.AxisType.Auto,) * len(axes)
+    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh(tuple(axes.values()), tuple(axes), kinds)):
+        return jax.eval_shape(call.function, *call.args, **call.kwargs)
+
+
+def list_donations_undone(call: Call) -> Iterator[Changed]:
+    """Yield the call without its donations, where it has some."""
+    kept = {name: value for name, value in call.settings.items() if not name.startswith("donate")}
+    if len(kept) < len(call.settings):
+        yield "donate nothing", replace(call, settings=kept)
+
+
+def list_batches(call: Call, factors: tuple[float, ...] = (0.5,)) -> Iterator[Changed]:
+    """Yield other batches: of the leading dimension that arguments behind the first have in common.
+
+    Args:
+        call: The call.
+        factors: By how much the batch is multiplied.
+    """
+    size = _find_common(call.args[1:] if len(call.args) > 1 else call.args)
+    if size:
+        for wanted in _resize(size, factors):
+            args = tuple(
+                argument if at == 0 and len(call.args) > 1 else _batch(argument, size, wanted)
+                for at, argument in enumerate(call.args)
+            )
+            yield f"a batch of {wanted} in the place of {size}", replace(call, args=args)
+
+
+def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
+    """Yield other batches of a program of which nobody knows where the batch is: as far as its shapes go together.
+
+    The leading dimension of all arguments, of those behind the first, or of the first alone is taken for it.
+
+    Args:
+        call: The call.
+        factors: By how much the batch is multiplied; batches of one and of eight come first.
+    """
+    import jax
+
+    numbers = range(len(call.args))
+    choices = [{*numbers}, {*numbers} - {0}, {0}]
+    # Floats with a single dimension are parameters more often than data.
+    choices.sort(key=lambda chosen: not any(_is_data(leaf) for at in chosen for leaf in jax.tree.leaves(call.args[at])))
+    for chosen in choices:
+        size = _find_common([call.args[at] for at in sorted(chosen)])
+        if not size or _has_static(call):
+            continue
+        found = []
+        for wanted in dict.fromkeys((*SMALL, *_resize(size, factors))):
+            args = tuple(
+                _batch(argument, size, wanted) if at in chosen else argument for at, argument in enumerate(call.args)
+            )
+            if wanted != size and _fits(replace(call, args=args)):
+                found.append((f"a batch of {wanted} in the place of {size}", replace(call, args=args)))
+        if found:
+            yield from found
+            return
+
+
+def _is_data(leaf: Any) -> bool:
+    import jax.numpy as jnp
+
+    return _is_matrix(leaf) or (hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.integer))
+
+
+def _fits(call: Call) -> bool:
+    """Return whether shapes go together, whatever the program says where they do not."""
+    try:
+        _find_results(call)
+    except Exception:  # noqa: BLE001 - the program's own
+        return False
+    return True
+
+
+def _find_common(arguments: Any) -> int:
+    import jax
+
+    sizes = {leaf.shape[0] for leaf in jax.tree.leaves(arguments) if getattr(leaf, "shape", ())}
+    return int(next(iter(sizes))) if len(sizes) == 1 else 0
+
+
+def _resize(size: int, factors: tuple[float, ...]) -> Iterator[int]:
+    for factor in factors:
+        wanted = int(size * factor)
+        if wanted >= 1 and wanted == size * factor:
+            yield wanted
+
+
+def _batch(argument: Any, size: int, wanted: int) -> Any:
+    import jax
+
+    def resize(leaf: Any) -> Any:
+        shape = getattr(leaf, "shape", ())
+        return _describe(leaf, (wanted, *shape[1:])) if shape and shape[0] == size else leaf
+
+    return jax.tree.map(resize, argument)
+
+
+def list_types(call: Call) -> Iterator[Changed]:
+    """Yield the arguments of one float type as another: float32 as bfloat16, and the other way round."""
+    import jax
+    import jax.numpy as jnp
+
+    held = {leaf.dtype for leaf in jax.tree.leaves((call.args, dict(call.kwargs))) if hasattr(leaf, "dtype")}
+    for before, after in ((jnp.float32, jnp.bfloat16), (jnp.bfloat16, jnp.float32), (jnp.float16, jnp.float32)):
+        if jnp.dtype(before) not in held:
+            continue
+
+        def retype(leaf: Any, before: Any = before, after: Any = after) -> Any:
+            is_of = getattr(leaf, "dtype", None) == jnp.dtype(before)
+            return _describe(leaf, leaf.shape, jnp.dtype(after)) if is_of else leaf
+
+        args, kwargs = jax.tree.map(retype, (call.args, dict(call.kwargs)))
+        yield f"{jnp.dtype(before).name} arguments as {jnp.dtype(after).name}", replace(call, args=args, kwargs=kwargs)
+
+
+def list_layouts(call: Call) -> Iterator[Changed]:
+    """Yield arguments, and then the result, that lie in memory with two dimensions that follow each other swapped."""
+    if call.devices > 1 or call.kwargs or hasattr(call.function, "lower"):
+        return
+    matrices = [at for at, argument in enumerate(call.args) if _is_matrix(argument)]
+    largest = sorted(matrices, key=lambda at: -call.args[at].size)[:MOST]
+    for at in largest:
+        for order in _list_orders(len(call.args[at].shape)):
+            laid = tuple(_lay(order) if own == at else None for own in range(len(call.args)))
+            words = f"argument {at} laid out with its dimensions in the order {order}, the most major first"
+            yield words, _jit(call, in_shardings=laid)
+    result = _find_results(call) if not _has_static(call) else None
+    if result is not None and _is_matrix(result):
+        for order in _list_orders(len(result.shape)):
+            words = f"the result laid out with its dimensions in the order {order}, the most major first"
+            yield words, _jit(call, out_shardings=_lay(order))
+
+
+def _list_orders(rank: int) -> Iterator[tuple[int, ...]]:
+    for at in reversed(range(rank - 1)):
+        yield (*range(at), at + 1, at, *range(at + 2, rank))
+
+
+def _lay(order: tuple[int, ...]) -> Any:
+    import jax
+    from jax.experimental.layout import Format, Layout
+
+    return Format(Layout(order), jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))
+
+
+def _jit(call: Call, **laid: Any) -> Call:
+    import jax
+
+    return replace(call, function=jax.jit(call.function, **laid, **call.settings), settings={})
+
+
+def _has_static(call: Call) -> bool:
+    return any(name.startswith("static") for name in call.settings)
+
+
+def _is_matrix(leaf: Any) -> bool:
+    return len(getattr(leaf, "shape", ())) >= MATRIX
+
+
+def list_shardings(call: Call) -> Iterator[Changed]:
+    """Yield the arguments of a mesh each sharded otherwise: whole on each device, or in another dimension."""
+    import jax
+
+    mesh, specs = call.settings.get("mesh"), call.settings.get("specs")
+    if not mesh or specs is None:
+        yield from _list_named(call)
+        return
+    for at in range(min(len(specs), MOST)):
+        leaves = jax.tree.leaves(call.args[at])
+        rank = max((len(leaf.shape) for leaf in leaves if hasattr(leaf, "shape")), default=0)
+        one = specs[at]
+        if not isinstance(one, jax.sharding.PartitionSpec):
+            continue
+        for other in _list_specs(one, rank, tuple(mesh)):
+            changed = tuple(other if own == at else each for own, each in enumerate(specs))
+            words = f"argument {at} as {_show(other)} in the place of {_show(one)}"
+            yield words, replace(call, settings={**call.settings, "specs": changed})
+
+
+def _list_named(call: Call) -> Iterator[Changed]:
+    """Yield the same where the arguments say themselves how they are sharded."""
+    import jax
+
+    for at, argument in enumerate(call.args[:MOST]):
+        spread = [
+            leaf
+            for leaf in jax.tree.leaves(argument)
+            if isinstance(getattr(leaf, "sharding", None), jax.sharding.NamedSharding)
+        ]
+        if not spread:
+            continue
+        one, mesh = spread[0].sharding.spec, spread[0].sharding.mesh
+        rank = max(len(leaf.shape) for leaf in spread)
+        for other in _list_specs(one, rank, tuple(mesh.axis_names)):
+
+            def lay(leaf: Any, other: Any = other) -> Any:
+                sharding = getattr(leaf, "sharding", None)
+                if not isinstance(sharding, jax.sharding.NamedSharding):
+                    return leaf
+                return jax.ShapeDtypeStruct(
+                    leaf.shape, leaf.dtype, sharding=jax.sharding.NamedSharding(sharding.mesh, other)
+                )
+
+            args = tuple(jax.tree.map(lay, each) if own == at else each for own, each in enumerate(call.args))
+            yield f"argument {at} as {_show(other)} in the place of {_show(one)}", replace(call, args=args)
+
+
+def _list_specs(one: Any, rank: int, axes: tuple[str, ...]) -> Iterator[Any]:
+    """Yield other ways to shard: replicated, rotated by a dimension, or over the first axis where it is whole."""
+    import jax
+
+    spec: Any = jax.sharding.PartitionSpec
+    given = (*one, *([None] * (rank - len(one))))
+    if any(given):
+        yield spec()
+        for by in range(1, rank):
+            turned = spec(*given[-by:], *given[:-by])
+            if tuple(turned) != given:
+                yield turned
+    elif rank:
+        for at in range(rank):
+            yield spec(*([None] * at), axes[0])
+
+
+def _show(spec: Any) -> str:
+    return f"P({', '.join(map(repr, spec))})"
+
+
+def _describe(leaf: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
+    import jax
+
+    return jax.ShapeDtypeStruct(shape, dtype or leaf.dtype, sharding=getattr(leaf, "sharding", None))

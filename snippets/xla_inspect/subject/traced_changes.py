@@ -1,0 +1,145 @@
+"""What can be changed of a program while it is traced, its code left as it is: scans, barriers, precision."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+
+@contextmanager
+def nothing() -> Iterator[None]:
+    """Change nothing."""
+    yield
+
+
+@contextmanager
+def _traced_anew() -> Iterator[None]:
+    """Let functions be traced again that JAX has traced before, and once more afterwards."""
+    import jax
+
+    jax.clear_caches()
+    try:
+        yield
+    finally:
+        jax.clear_caches()
+
+
+@contextmanager
+def checkpoint_scans() -> Iterator[None]:
+    """Let each scan that is traced compute its body again in the backward pass."""
+    import jax
+
+    scan = jax.lax.scan
+
+    @wraps(scan)
+    def checkpointed(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return scan(jax.checkpoint(f, policy=jax.checkpoint_policies.nothing_saveable), *args, **kwargs)
+
+    jax.lax.scan = checkpointed
+    try:
+        yield
+    finally:
+        jax.lax.scan = scan
+
+
+@contextmanager
+def without_barriers() -> Iterator[None]:
+    """Let each `optimization_barrier` that is traced hand its operands on, those of `jax.checkpoint` too."""
+    import jax
+
+    primitive = jax.lax.optimization_barrier_p
+    with _traced_anew():
+        primitive.bind = lambda *operands, **_: list(operands)  # type: ignore[method-assign]  # of this one, for now
+        try:
+            yield
+        finally:
+            del primitive.bind
+
+
+@contextmanager
+def without_constraints() -> Iterator[None]:
+    """Let each `with_sharding_constraint` that is traced hand its value on."""
+    import jax
+
+    constrain = jax.lax.with_sharding_constraint
+
+    def hand_on(x: Any, shardings: Any) -> Any:
+        del shardings
+        return x
+
+    with _traced_anew(), replaced(constrain, hand_on):
+        yield
+
+
+def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
+    """Return what lets each matmul that is traced be of a precision, where the program names none.
+
+    Args:
+        precision: As `jax.default_matmul_precision` takes it.
+    """
+
+    @contextmanager
+    def apply() -> Iterator[None]:
+        import jax
+
+        before = jax.config.jax_default_matmul_precision
+        with _traced_anew():
+            # The option of a `with` statement would not reach the thread that traces.
+            jax.config.update("jax_default_matmul_precision", precision)
+            try:
+                yield
+            finally:
+                jax.config.update("jax_default_matmul_precision", before)
+
+    return apply
+
+
+def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
+    """Return what lets a function of the reader's compute its values again in the backward pass."""
+
+    @contextmanager
+    def apply() -> Iterator[None]:
+        import jax
+
+        def again(*args: Any, **kwargs: Any) -> Any:
+            leaves, tree = jax.tree.flatten((args, kwargs))
+            is_array = [hasattr(leaf, "dtype") for leaf in leaves]
+
+            def call(arrays: list[Any]) -> Any:
+                given = iter(arrays)
+                whole = [next(given) if it else leaf for leaf, it in zip(leaves, is_array, strict=True)]
+                inner, named = jax.tree.unflatten(tree, whole)
+                return function(*inner, **named)
+
+            arrays = [leaf for leaf, it in zip(leaves, is_array, strict=True) if it]
+            return jax.checkpoint(call, policy=jax.checkpoint_policies.nothing_saveable)(arrays)
+
+        with replaced(function, again):
+            yield
+
+    return apply
+
+
+@contextmanager
+def replaced(function: Any, other: Any) -> Iterator[None]:
+    """Let modules that are loaded have another function wherever they hold one."""
+    holders = [
+        (module, name)
+        for module in list(sys.modules.values())
+        if getattr(module, "__file__", None)
+        for name, value in list(vars(module).items())
+        if value is function
+    ]
+    for module, name in holders:
+        setattr(module, name, other)
+    try:
+        yield
+    finally:
+        for module, name in holders:
+            setattr(module, name, function)

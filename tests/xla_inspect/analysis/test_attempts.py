@@ -1,0 +1,46 @@
+"""Decisions are found by the instructions of the optimized program, whatever these were called when they were made."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+
+from xla_inspect import capture
+from xla_inspect.analysis import Attempts, Histories, KernelParts
+from xla_inspect.analysis.reasons import read_reasons
+
+
+def gram(x: jax.Array) -> jax.Array:
+    y = jnp.tanh(x * 2.0)
+    return y @ y.T
+
+
+@cache
+def attempts() -> Attempts:
+    made = capture(gram, jax.ShapeDtypeStruct((64, 64), jnp.float32), reasons=True)
+    return Attempts(Histories(made), read_reasons(made))
+
+
+def test_what_was_refused_between_two_kernels_is_found_by_them() -> None:
+    kernels = KernelParts(attempts().histories.capture.module)
+    tanh = next(each for each in kernels.launches if kernels.hero(each).opcode == "tanh")
+    dot = next(each for each in kernels.launches if each.opcode in {"dot", "fusion"} and each is not tanh)
+    found = attempts().between((*kernels.parts(tanh), tanh.instruction), (*kernels.parts(dot), dot.instruction))
+    assert {each.verdict for each in found if each.kind} == {"refused"}
+    assert attempts().between(kernels.parts(dot), kernels.parts(dot)) == []
+
+
+def test_what_was_said_of_an_instruction_is_found_after_it_was_fused() -> None:
+    module = attempts().histories.capture.module
+    multiply = next(each for each in module.walk() if each.opcode == "multiply")
+    assert {each.topic for each in attempts().about([multiply])} >= {"fusion"}
+
+
+def test_names_of_each_state_are_those_of_decisions_made_there() -> None:
+    histories = attempts().histories
+    former = next(each for each in histories.states[0].module.walk() if each.opcode == "tanh")
+    names = [(place, former.name) for place in range(len(histories.states))]
+    assert {former.name in (each.instruction, *each.others) for each in attempts().named(names)} <= {True, False}
+    assert attempts().named([(0, "no-such-name")]) == []

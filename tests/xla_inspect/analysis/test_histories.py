@@ -1,0 +1,87 @@
+"""The history of an instruction: who brought it, changed it, fused it and removed it, whatever its name."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import capture
+from xla_inspect.analysis import Histories
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo import Instruction
+
+
+def norm(x: jax.Array, w: jax.Array) -> jax.Array:
+    mean = x.mean(-1, keepdims=True)
+    y = (x - mean) / jnp.sqrt(((x - mean) ** 2).mean(-1, keepdims=True))
+    return (y @ w).T
+
+
+EXAMPLE = (jax.ShapeDtypeStruct((256, 128), jnp.float32), jax.ShapeDtypeStruct((128, 64), jnp.float32))
+
+
+@cache
+def histories(target: str = "cpu") -> Histories:
+    return Histories(capture(norm, *EXAMPLE, target=target))
+
+
+def find(opcode: str, target: str = "cpu") -> Instruction:
+    return next(each for each in histories(target).capture.module.walk() if each.opcode == opcode)
+
+
+def test_what_the_program_came_with_is_followed_into_its_fusion() -> None:
+    reduce = find("reduce")
+    steps = histories().tell(reduce)
+    assert [(step.deed, step.name) for step in steps] == [("imported", ""), ("fused", "dot-library-rewriter")]
+    assert steps[-1].words.startswith("moved it into the fusion ynn_fusion")
+
+
+def test_what_a_pass_made_names_what_it_was_made_of() -> None:
+    made = histories().find_first(find("rsqrt"))
+    assert (made.deed, made.name) == ("made", "algsimp")
+    assert {each.opcode for each in made.instead} <= {"sqrt", "divide", "multiply", "broadcast"}
+
+
+def test_the_way_of_what_was_made_anew_begins_before_that() -> None:
+    rsqrt = find("rsqrt")
+    whole, own = histories().tell_way(rsqrt), histories().tell(rsqrt)
+    assert own[0].name == "reshape-mover"
+    assert [step.name for step in whole][:2] == ["algsimp", "reshape-mover"]
+    assert whole[-len(own) :] == own
+
+
+def test_what_was_removed_is_told_with_what_came_in_its_place() -> None:
+    former = next(each for each in histories().capture.unoptimized_module.walk() if each.opcode == "divide")
+    last = histories().tell(former)[-1]
+    assert (last.deed, last.name) == ("removed", "algsimp")
+    assert histories().finally_is(histories().locate(former)[0]) is None
+
+
+def test_a_name_of_any_state_is_found_the_latest_first() -> None:
+    former = next(each for each in histories().capture.unoptimized_module.walk() if each.opcode == "divide")
+    assert histories().find(former.name) is not None
+    assert histories().find("no-such-instruction") is None
+
+
+def test_names_of_an_earlier_state_are_found_of_what_is_fused_now() -> None:
+    reduce = find("reduce")
+    before = {each.name for each in histories().states[0].module.walk() if each.opcode == "reduce"}
+    assert histories().names_at(0, [reduce]) <= before
+    assert histories().names_at(0, [reduce]) != set()
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_what_stands_in_the_dump_at_the_start_of_a_pipeline_was_made_by_a_pass_before_it() -> None:
+    def roll(x: jax.Array) -> jax.Array:
+        return jnp.roll(x, 1)
+
+    x = jax.ShapeDtypeStruct((64,), jnp.float32)
+    found = Histories(capture(roll, x, target="cpu:8", mesh={"data": 8}, specs=(jax.P("data"),)))
+    sent = next(each for each in found.capture.module.walk() if each.opcode == "collective-permute")
+    assert found.states[found.tell(sent)[0].state].name == "pipeline-start"
+    assert found.find_first(sent).name == "spmd-partitioning"

@@ -1,0 +1,107 @@
+"""`xla-inspect why`: what is named behind the subject, what is tried, and what is said of what there is not."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xla_inspect import capture
+from xla_inspect.commands import command_line
+
+PROGRAMS = Path(__file__).resolve().parents[3] / "snippets" / "programs"
+LAYERNORM = f"{PROGRAMS / 'layernorm.py'}:layernorm"
+
+
+def ask(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert command_line.run_here(["why", "--target", "cpu", "--json", *words]) == 0
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return answer
+
+
+def test_what_is_named_stands_behind_the_subject_also_after_options(capsys: pytest.CaptureFixture[str]) -> None:
+    first = ask(capsys, LAYERNORM, "mean")
+    assert first == ask(capsys, "--what", "mean", LAYERNORM)
+    options = command_line.parse(["why", LAYERNORM, "--target", "cpu", "mean"])
+    assert options.subject == [LAYERNORM, "mean"]
+
+
+def test_without_a_name_the_questions_come_with_commands_that_work(capsys: pytest.CaptureFixture[str]) -> None:
+    questions = ask(capsys, LAYERNORM)["questions"]
+    assert questions != []
+    words = questions[0]["command"].split()
+    assert command_line.run_here([*words[1:], "--json"]) == 0
+
+
+def test_two_things_are_asked_why_they_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    first = ask(capsys, "--apart", "mean,variance", LAYERNORM)["findings"][0]
+    assert first["kind"] == "apart"
+    assert first["pass_name"] != ""
+
+
+def test_a_change_is_tried_and_what_it_changes_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    trials = ask(capsys, "--apart", "mean,variance", "--try", "batch,precision", LAYERNORM)["trials"]
+    assert {each["kind"] for each in trials} <= {"batch", "precision"}
+    assert all("kernels" in each["effect"] for each in trials if each["outcome"] != "failed")
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_compiler_that_ends_its_process_over_a_change_ends_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "caches.py"
+    file.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "EXAMPLE = tuple(jax.ShapeDtypeStruct(s, t) for s, t in (((100, 32), jnp.float32), ((100, 2), jnp.float32),"
+        " ((100,), jnp.int32)))\n"
+        "def write(cache, entries, positions):\n"
+        "    def one(c, e, p):\n"
+        "        return jax.lax.dynamic_update_slice(c, e, (p,))\n"
+        "    return jax.vmap(one)(cache, entries, positions)\n",
+        encoding="utf-8",
+    )
+    words = ["why", f"{file}:write", "while.1", "--target", "tpu-v5e", "--try", "pass", "--json"]
+    assert command_line.run_here(words) == 0
+    trials = json.loads(capsys.readouterr().out)["trials"]
+    [trial] = [each for each in trials if each["change"] == "without the pass tpu_scatter_expander"]
+    assert trial["outcome"] == "failed"
+    assert "the compiler ended its process" in trial["note"]
+
+
+def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from programs.layernorm import EXAMPLE, layernorm
+
+    saved = tmp_path / "saved.json"
+    saved.write_text(capture(layernorm, *EXAMPLE).to_json(), encoding="utf-8")
+    assert command_line.run_here(["why", str(saved), "mean"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "holds nothing of what the compiler said" in printed
+    assert "--try" not in printed
+    assert command_line.run_here(["why", str(saved), "mean", "--try", "all"]) == 2
+    assert "there is no program to compile with a change" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([LAYERNORM, "meann"], "the nearest are mean"),
+        ([LAYERNORM, ":1"], "the nearest lines that have some"),
+        ([LAYERNORM, "a", "b"], "one thing at a time: a, b"),
+        ([LAYERNORM, "--apart", "mean"], "name two things with a comma between them"),
+        ([LAYERNORM, "mean", "--try", "magic"], "there is no 'magic' to try"),
+        ([LAYERNORM, "--try", "all"], "--try is asked of one thing"),
+        ([str(PROGRAMS)], "TF_CPP_VMODULE=hlo_pass_pipeline=1"),
+        (["dump.txt"], "a dump holds nothing of what the compiler said"),
+    ],
+)
+def test_what_cannot_be_answered_is_told(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run_here(["why", "--target", "cpu", *words]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert said in printed.err.replace(os.sep, "/")
+    assert "Traceback" not in printed.err
