@@ -90,9 +90,17 @@ class SiteAdapter(Adapter):
         return describe_makers(values)
 
     def find_gap(self, error: BaseException) -> tuple[str, str] | None:
-        """Return target and reason of a `TargetUnavailableError`, known by name since the package may be reloaded."""
+        """Return target and reason of a `TargetUnavailableError`, known by name since the package may be reloaded.
+
+        A page may make a table of its own by target: then a target that is missing here is missing there.
+        """
         if any(base.__name__ == "TargetUnavailableError" for base in type(error).__mro__):
             return getattr(error, "target", ""), getattr(error, "reason", str(error))
+        if isinstance(error, KeyError) and error.args:
+            parts = error.args[0] if isinstance(error.args[0], tuple) else error.args
+            missing = self.list_missing()
+            found = (part for part in parts if isinstance(part, str) and part.partition(":")[0] in missing)
+            return next(((target, missing[target.partition(":")[0]]) for target in found), None)
         return None
 
     def find_gaps(self, markdown: str) -> Mapping[str, str]:

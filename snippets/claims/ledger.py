@@ -24,12 +24,17 @@ class Entry:
     Attributes:
         claim: The claim.
         finding: What its check found, or None where none ran.
-        gap: Why its check could not run on this machine, or an empty string.
+        missing: Which target its check could not run for on this machine, and why, or None.
     """
 
     claim: Claim
     finding: Finding | None = None
-    gap: str = ""
+    missing: TargetUnavailableError | None = None
+
+    @property
+    def gap(self) -> str:
+        """Why its check could not run on this machine, or an empty string."""
+        return self.missing.reason if self.missing else ""
 
     @property
     def verdict(self) -> Verdict:
@@ -67,6 +72,21 @@ class ClaimLedger:
         """Return the entries of one chapter in order."""
         return tuple(entry for entry in self.entries if entry.claim.chapter == name)
 
+    def find(self, identity: str) -> Finding:
+        """Return what the check of a claim found.
+
+        Raises:
+            ClaimError: There is no such claim, or no check decides it.
+            TargetUnavailableError: Its check could not run on this machine.
+        """
+        entry = next((entry for entry in self.entries if entry.claim.id == identity), None)
+        if entry and entry.missing:
+            raise entry.missing
+        if entry is None or entry.finding is None:
+            message = f"no check decides a claim {identity!r}"
+            raise ClaimError(message)
+        return entry.finding
+
     def heard(self, how: str, chapter: str = "") -> tuple[Entry, ...]:
         """Return the entries that are heard everywhere or often, all or those of one chapter."""
         entries = self.chapter(chapter) if chapter else self.entries
@@ -94,7 +114,7 @@ def judge(claims: Iterable[Claim] | None = None) -> ClaimLedger:
         try:
             entry = run(claim, findings)
         except TargetUnavailableError as error:
-            entry = Entry(claim, gap=error.reason)
+            entry = Entry(claim, missing=error)
         except Exception as error:  # noqa: BLE001 - whatever a check raises, the claim is not decided
             wrong.append(f"{claim.place}: {claim.id}: {claim.check} raised {type(error).__name__}: {error}")
             continue

@@ -96,3 +96,12 @@ def test_checks_come_out_alike_when_they_run_again_in_the_same_process(book: led
     assert {entry.claim.id: entry.verdict for entry in again.entries} == {
         claim.id: before[claim.id] for claim in chosen
     }
+
+
+def test_a_claim_that_could_not_be_checked_here_has_no_finding_but_a_gap() -> None:
+    claim = DECLARED["layer-is-one-kernel"]
+    missing = ledger.Entry(claim, missing=TargetUnavailableError("h100", "install it"))
+    with pytest.raises(TargetUnavailableError, match="install it"):
+        ledger.ClaimLedger((missing,)).find(claim.id)
+    with pytest.raises(ClaimError, match="no check decides a claim 'layer-is-one-kernel'"):
+        ledger.ClaimLedger(()).find(claim.id)

@@ -8,6 +8,7 @@ import contextlib
 import linecache
 import os
 import re
+import symtable
 import sys
 import traceback
 from dataclasses import replace
@@ -26,7 +27,7 @@ from livepage.run.rewriter import last_name, rewrite
 from livepage.run.stdout import Stdout, find_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from livepage.run.edit_plan import Plan
 
@@ -108,6 +109,7 @@ class _Session:
     def run(self, piece: Piece, state: State) -> Outcome:
         """Run one piece; whatever it raises is part of the outcome, except an interrupt from the keyboard."""
         printed = Stdout(self.guard.refuse)
+        before = dict(self.namespace)
         self.guard.watch(piece)
         try:
             with contextlib.redirect_stdout(printed):
@@ -124,6 +126,8 @@ class _Session:
             printed.end()
             self.guard.watch(None)
             crash_reporter.note(None)
+        if outcome.gap:
+            self._forget(piece, before)
         if piece.kind is not Kind.VALUE:
             state.note(piece)
         return _add(outcome, self.guard)
@@ -156,6 +160,13 @@ class _Session:
             if fault:
                 self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
         return "", ""
+
+    def _forget(self, piece: Piece, before: Mapping[str, object]) -> None:
+        """Take away the names that a piece would have set: what they held was of pieces before it."""
+        scope = symtable.symtable(piece.code, piece.origin.file, "eval" if piece.kind is Kind.VALUE else "exec")
+        for name in (symbol.get_name() for symbol in scope.get_symbols() if symbol.is_assigned()):
+            if name in before and self.namespace.get(name) is before[name]:
+                del self.namespace[name]
 
     def _judge(self, piece: Piece, error: BaseException, printed: str) -> Outcome:
         missing = project.adapter.find_gap(error)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livepage.read import project
+
 if TYPE_CHECKING:
     from conftest import Site
 
@@ -76,3 +78,42 @@ def test_an_unknown_name_is_no_gap_where_nothing_is_missing(site: Site) -> None:
     page = PAGE.replace('tpu = need("tpu-v5e")', "tpu = 1").replace("never = 1", "pass", 1)
     site.write({"docs/gaps.md": page})
     assert "docs/gaps.md:14: NameError: name 'never' is not defined" in site.build()
+
+
+def test_what_a_cut_block_would_have_set_is_not_what_an_earlier_one_did(site: Site) -> None:
+    page = PAGE.replace('print("shown before")', 'print("shown before")\n    never = 2', 1)
+    again = page.replace(
+        "    Value `= never`",
+        """    ```python exec="on"
+    never = need("tpu-v5e")
+    kept = [never for never in "ab"]
+    ```
+
+    Value `= never`""",
+    )
+    site.write({"docs/gaps.md": again})
+    assert site.build() == []
+    assert '<span class="gap" title="install &lt;it&gt;">(needs tpu-v5e)</span>' in site.html("gaps")
+
+
+def test_a_page_that_looks_up_a_missing_target_in_a_table_of_its_own_has_a_gap(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(project.adapter), "list_missing", lambda _: {"tpu-v5e": "install <it>"})
+    page = """
+    # A
+
+    ```python exec="on"
+    counts = {"cpu": 1, ("cpu", "a"): 2}
+    ```
+
+    Value `= counts["tpu-v5e"]` and `= counts["tpu-v5e:2x4", "a"]` and `= counts["cpu"]`.
+
+    ```python check="Nowhere"
+    assert counts["gpu"]
+    ```
+    """
+    site.write({"docs/gaps.md": page})
+    assert [line.partition("; on this")[0] for line in site.build()] == ["docs/gaps.md:10: KeyError: 'gpu'"]
+    html = site.html("gaps")
+    assert html.count('<span class="gap" title="install &lt;it&gt;">(needs tpu-v5e') == 2

@@ -175,7 +175,8 @@ def test_a_report_that_cannot_be_written_says_why(
 
 def test_each_compile_is_named_while_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["show", f"{LAYER}:layer"]) == 0
-    assert capsys.readouterr().err == "compiling layer for cpu ...\n"
+    # A machine that is slow to load the file says that too, before.
+    assert capsys.readouterr().err.splitlines()[-1] == "compiling layer for cpu ..."
 
 
 ENDS = 'take out what ends Python, or put it under `if __name__ == "__main__":`'

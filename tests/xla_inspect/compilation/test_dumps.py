@@ -57,7 +57,7 @@ def test_dumps_of_a_compile_that_was_killed_are_swept_and_those_of_one_that_live
     parent, used = (memory, memory) if place == "memory" else (disk, memory / "none")
     process = subprocess.Popen([sys.executable, "-c", COMPILE, str(used)], env=environment)
     deadline = time.monotonic() + 120
-    while not (found := [each for each in parent.glob("*") if len(list(each.iterdir())) > 2]):
+    while not (found := [each for each in parent.glob(f"{dumps.PREFIX}*") if len(list(each.iterdir())) > 2]):
         assert time.monotonic() < deadline, "it wrote no dumps"
         time.sleep(0.01)
     dumps.sweep_dumps()
