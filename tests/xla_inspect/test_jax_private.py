@@ -16,7 +16,6 @@ from jaxlib import _hlo, _jax, _profiler
 import xla_inspect
 from xla_inspect import jax_private
 from xla_inspect.compilation import run_fresh
-from xla_inspect.jax_private import programs
 
 from .compilation.conftest import note
 
@@ -86,7 +85,7 @@ def test_one_room_uses_private_names_of_jax() -> None:
 def test_threads_that_lower_lend_each_other_their_context(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each lowering has a thread of its own, and JAX would make each thread a context."""
     made = note(monkeypatch, mlir, "_create_ir_context", lambda: "a context")
-    monkeypatch.setattr(programs, "_contexts", [])
+    monkeypatch.setattr("xla_inspect.jax_private.programs._contexts", [])
     texts = [run_fresh(lambda at=at: jax.jit(lambda x: x + at).lower(1.0).as_text()) for at in range(9)]  # type: ignore[misc]  # the idiom for a loop's variable
     assert made == ["a context"]
     assert len(set(texts)) == 9

@@ -12,7 +12,7 @@ from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_listing import KernelListing, describe_kernels
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
-from xla_inspect.answers.machine_code import explain_code
+from xla_inspect.answers.machine_code import MachineCode, explain_code
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.answers.open_questions import OpenQuestions, list_open_questions
 from xla_inspect.answers.passes import CompileTimes, explain_passes
@@ -34,6 +34,7 @@ __all__ = [
     "KernelListing",
     "KernelTimes",
     "Kernels",
+    "MachineCode",
     "MemoryTrial",
     "MemoryUse",
     "Names",

@@ -9,8 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from common import ROOT
-from xla_inspect.answers import describe_json
-from xla_inspect.answers.machine_code import MachineCode
+from xla_inspect.answers import MachineCode, describe_json
 from xla_inspect.commands import command_line
 
 if TYPE_CHECKING:

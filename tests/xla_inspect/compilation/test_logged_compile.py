@@ -64,6 +64,11 @@ def test_each_file_that_is_asked_to_speak_of_fusion_or_matmuls_has_words_that_ar
     assert explained - {"fusion_log"} == logged_compile.TOPICS[topic].keys()
 
 
+def test_each_file_that_is_asked_to_speak_has_words_that_are_known() -> None:
+    known = {source for message in list_messages() for source in message.sources}
+    assert {*logged_compile.LEVELS} - {*logged_compile.TOPICS["passes"]} - known == set()
+
+
 def test_a_capture_is_the_same_with_its_reasons_and_without() -> None:
     plain = capture(layer.layer, *layer.EXAMPLE)
     told = capture(layer.layer, *layer.EXAMPLE, reasons=True)

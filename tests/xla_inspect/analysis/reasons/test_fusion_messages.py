@@ -13,8 +13,8 @@ import pytest
 
 from programs import layer, scatter_update, softmax, transformer_block
 from xla_inspect import capture, capture_all
-from xla_inspect.analysis.reasons import Decision, Message, Reasons, list_messages, read_reasons
-from xla_inspect.analysis.reasons.messages import find_topics
+from xla_inspect.analysis.reasons import Decision, Reasons, list_messages, read_reasons
+from xla_inspect.analysis.reasons.messages import Message, find_topics
 from xla_inspect.captured import LogEvent
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ import pytest
 
 from programs import layer
 from xla_inspect import capture
-from xla_inspect.analysis.reasons import Decision, Message, list_messages, read_reasons
-from xla_inspect.analysis.reasons.messages import find_topics
+from xla_inspect.analysis.reasons import Decision, list_messages, read_reasons
+from xla_inspect.analysis.reasons.messages import Message, find_topics
 from xla_inspect.captured import LogEvent
-from xla_inspect.compilation import logged_compile
 
 if TYPE_CHECKING:
     from xla_inspect.analysis.reasons import Reasons
@@ -57,12 +56,6 @@ def test_each_message_has_a_place_and_what_decides_a_sentence_of_what_it_found(m
     assert bool(message.sentence) == (message.verdict not in {"nothing", "context"})
     asked = {name for _, name, _, _ in Formatter().parse(message.sentence) if name}
     assert asked <= {*message.pattern.groupindex, "instruction", "other", "asker"}
-
-
-def test_tables_are_of_the_files_that_are_asked_for() -> None:
-    asked = {topic: sorted(files) for topic, files in logged_compile.TOPICS.items() if topic in MINE}
-    told = {topic: sorted(source for source in SOURCES if find_topics()[source] == topic) for topic in MINE}
-    assert told == asked
 
 
 @pytest.mark.parametrize("source", SOURCES)
