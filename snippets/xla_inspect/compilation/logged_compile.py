@@ -93,7 +93,6 @@ TOPICS: Mapping[str, Mapping[str, int]] = {
         "dot_handler": 2,
         "reduce_scatter_combiner": 1,
         "reduce_scatter_creator": 2,
-        "sharding_propagation": 2,
         "shardy_xla_pass": 1,
         "spmd_partitioner": 2,
         "tpu_spmd_partitioner": 2,

@@ -7,13 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private, targets
-from xla_inspect.compilation import LoggedProcess, lower
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from xla_inspect.compilation import Program
+    from xla_inspect.compilation import LoggedProcess, Program
 
 _CHECK = re.compile(r"^F\d{4} .*?\] (?P<said>.*)$", re.MULTILINE)
 
@@ -30,6 +29,9 @@ def probe(program: Program, target: str, options: Mapping[str, str | int | bool]
         InspectError: The compiler ended its process; with what it said last.
         TargetUnavailableError: This machine cannot compile for the target.
     """
+    # Not before: a script says how JAX is to start, which is imported with this.
+    from xla_inspect.compilation import lower
+
     found = targets.find(target)
     call = jax_private.describe_compile(lower(program, found).place(found), options)
     try:
@@ -42,4 +44,6 @@ def probe(program: Program, target: str, options: Mapping[str, str | int | bool]
 
 @cache
 def _process() -> LoggedProcess:
+    from xla_inspect.compilation import LoggedProcess
+
     return LoggedProcess({})
