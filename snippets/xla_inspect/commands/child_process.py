@@ -172,7 +172,9 @@ def _explain_end(code: int, file: str, stacks: Path) -> str:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201 - a command prints
+    # In one piece, since another thread passes on what the process says.
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def main() -> None:
