@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -39,8 +40,19 @@ _CONFIG = ", backend_config="
 # How what prints the whole state of a module or a pass begins: many lines, each a message.
 _STATES = ("HloModule ", "CopyRemover:", "LayoutConstraints for computation ")
 
-# The files that speak where no pass runs, several threads at once, of one kernel each.
-_EMITTERS = frozenset({"fusion_emitter", "llo_schedulers"})
+# The files of which several threads speak at once, or which go through instructions in the order of their places in
+# memory. Which thread helps a pass, and what comes first, differs from run to run.
+_UNORDERED = frozenset(
+    {
+        "convolution_emitter",
+        "fusion_emitter",
+        "llo_schedulers",
+        "mlir_kernel_emitter",
+        "support",
+        "thunk_emitter",
+        "tpu_layout_assignment",
+    }
+)
 
 # Each attempt of libtpu's fusion begins so. It looks at the users of a producer in the order of their places in memory.
 _ATTEMPT, _MADE = "Pre-considering", "created new fusion"
@@ -82,47 +94,51 @@ class _Step:
 def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
     """Return what a log says, in order, without what is of the machine that it was written on.
 
-    What a thread says in which no pass runs comes last, file by file: in order where one thread says all that the file
-    has to say, else sorted. A line of XLA's that prints the whole state of a module or of a pass gives no reasons, and
-    is left out with all that it prints: captures hold the modules.
+    What passes say comes first. Then the words of files that have no order, sorted by run, that of another thread where
+    their own runs no pass; and what is said where no pass runs, file by file: in order where one thread says all that
+    the file has to say, else sorted. A line of XLA's that prints the whole state of a module or of a pass gives no
+    reasons, and is left out with all that it prints: captures hold the modules.
 
     Args:
         log: What the compiler wrote.
         sources: The files of XLA whose words are wanted, without their suffix.
     """
-    inside: list[LogEvent] = []
-    outside: list[LogEvent] = []
+    ordered: list[LogEvent] = []
+    others: list[LogEvent] = []
     threads: dict[str, list[_Step]] = {}
-    speakers: dict[str, set[str]] = {}
+    running: list[_Step] = []
+    speakers: dict[str, set[str]] = {source: {"one", "another"} for source in _UNORDERED}
     runs = 0
     for thread, source, line, text in _split(log):
         steps = threads.setdefault(thread, [_Step()])
         if source != PASSES:
             if source in sources and not _TIMED.search(text):
-                at = steps[-1]
+                at = running[-1] if source in _UNORDERED and running else steps[-1]
                 event = LogEvent(at.run, at.pipeline, at.name, at.module, source, line, _clean(text))
-                (outside if at.run < 0 else inside).append(event)
-                if at.run < 0:
+                is_ordered = at.run >= 0 and source not in _UNORDERED
+                (ordered if is_ordered else others).append(event)
+                if not is_ordered:
                     speakers.setdefault(source, set()).add(thread)
         elif found := _PIPELINE.match(text):
             steps[-1].inner, steps[-1].inner_module = found["name"], found["module"]
         elif found := _BEGIN.match(text):
             steps.append(_Step(runs, steps[-1].inner, found["name"], steps[-1].inner_module))
+            running.append(steps[-1])
             runs += 1
         elif (found := _END.match(text)) and any(step.name == found["name"] for step in steps[1:]):
-            while steps.pop().name != found["name"]:
-                pass
-    printed = {(event.source, event.line) for event in (*inside, *outside) if event.text.startswith(_STATES)}
-    inside, outside = (
-        [event for event in events if (event.source, event.line) not in printed] for events in (inside, outside)
-    )
-    several = {source for source, who in speakers.items() if len(who) > 1} | _EMITTERS
-    return (*_order(inside), *sorted(outside, key=lambda event: _rank(event, several)))
+            ended = len(steps) - 1 - [step.name for step in reversed(steps)].index(found["name"])
+            running = [step for step in running if step not in steps[ended:]]
+            del steps[ended:]
+    several = {source for source, who in speakers.items() if len(who) > 1}
+    events = (*_order(ordered), *sorted(others, key=lambda event: _rank(event, several)))
+    printed = {(event.source, event.line) for event in events if event.text.startswith(_STATES)}
+    return tuple(event for event in events if (event.source, event.line) not in printed)
 
 
-def _rank(event: LogEvent, several: Container[str]) -> tuple[str, int, str]:
-    """Return where an event comes among those that no pass said; those that rank alike stay in order."""
-    return (event.source, event.line, event.text) if event.source in several else (event.source, 0, "")
+def _rank(event: LogEvent, several: Container[str]) -> tuple[float, str, int, str]:
+    """Return where an event comes among those that have no order of their own; those that rank alike stay in order."""
+    run = event.run if event.run >= 0 else math.inf
+    return (run, event.source, event.line, event.text) if event.source in several else (run, event.source, 0, "")
 
 
 def _order(events: Iterable[LogEvent]) -> Iterator[LogEvent]:

@@ -138,3 +138,18 @@ def test_of_whole_states_only_the_first_line_is_kept_while_the_log_is_written() 
     log = write(say("one"), *printed, *printed, say("two", "copy_removal.cc:9")).encode().splitlines(keepends=True)
     kept = [line.decode().partition("] ")[2].strip() for line in drop_states(log)]
     assert kept == ["one", "CopyRemover:", "CopyRemover:", "two"]
+
+
+def test_a_thread_that_helps_a_pass_speaks_of_that_pass() -> None:
+    """Or the pass's own thread does: which of them differs from run to run."""
+    sources = frozenset({"support"})
+    begun = write(pipeline("fusion"), begin("priority-fusion"), thread=1)
+    words = (say("yes: b", "support.cc:1"), say("yes: a", "support.cc:1"))
+    ended = write(end("priority-fusion"), thread=1)
+    helped = read_log("\n".join((begun, write(words[0], thread=2), write(words[1], thread=3), ended)), sources)
+    alone = read_log("\n".join((begun, write(*words, thread=1), ended)), sources)
+    assert helped == alone
+    assert [(event.name, event.text) for event in helped] == [
+        ("priority-fusion", "yes: a"),
+        ("priority-fusion", "yes: b"),
+    ]
