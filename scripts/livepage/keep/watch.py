@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from livepage.keep.inputs import CACHES, Inputs, hash_file, hash_names
+from livepage.keep.page_store import BUILD
 from livepage.read import project
 from livepage.run import listen
 
@@ -112,8 +113,12 @@ class Watch:
         self.fleeting = self.fleeting or what
 
     def note_variable(self, name: str) -> None:
-        """Note that a variable of the environment was asked for."""
-        self.variables.setdefault(name, self._before.get(name))
+        """Note that a variable of the environment was asked for.
+
+        Who hands on all of them asks for the name of this build too, which no page depends on.
+        """
+        if name != BUILD:
+            self.variables.setdefault(name, self._before.get(name))
 
 
 @contextmanager

@@ -235,3 +235,10 @@ def test_nothing_is_kept_of_a_page_that_reads_what_nobody_can_hold(
     assert site.build() == []
     assert [line for line in site.log if "not kept" in line] == [f"docs/a.md is not kept: it read {what}"]
     assert not page_store.seems_kept("docs/a.md")
+
+
+def test_a_page_that_hands_on_the_whole_environment_is_kept_for_the_next_build(copy: Builds) -> None:
+    copy.edit("docs/a.md", "env={**handed,", "env={**os.environ,")
+    assert "(1 run)" in copy.run()
+    assert "(0 run)" in copy.run()
+    assert "(1 run)" in copy.run(CHOICE="another")

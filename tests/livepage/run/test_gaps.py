@@ -85,15 +85,22 @@ def test_what_a_cut_block_would_have_set_is_not_what_an_earlier_one_did(site: Si
     again = page.replace(
         "    Value `= never`",
         """    ```python exec="on"
+    kept = "old"
+    ```
+
+    ```python exec="on"
+    kept = "new"
     never = need("tpu-v5e")
     kept = [never for never in "ab"]
     ```
 
-    Value `= never`""",
+    Value `= kept` and `= never`""",
     )
     site.write({"docs/gaps.md": again})
     assert site.build() == []
-    assert '<span class="gap" title="install &lt;it&gt;">(needs tpu-v5e)</span>' in site.html("gaps")
+    html = site.html("gaps")
+    assert '<span class="gap" title="install &lt;it&gt;">(needs tpu-v5e)</span>' in html
+    assert '<span class="value">new</span>' in html
 
 
 def test_a_page_that_looks_up_a_missing_target_in_a_table_of_its_own_has_a_gap(
