@@ -25,7 +25,6 @@ from chapters import (
     pass_cards,
     pass_rows,
     prediction,
-    program_lines,
     ratio_chart,
     reason_quotes,
     recorded_runs,
@@ -42,6 +41,8 @@ from chapters.element_order import pad_shape, place_element, share_of_padding, w
 from chapters.launch_table import show_origins
 from chapters.opcode_index import find_sightings
 from chapters.pass_index import find_passes
+from chapters.program_lines import change_line, find_on_line, list_holders
+from chapters.reason_quotes import find_said, quote_reasons
 from chapters.run_strips import StripBox, draw_strips
 
 __all__ = [
@@ -50,13 +51,16 @@ __all__ = [
     "bar_chart",
     "buffer_slots",
     "capture_text",
+    "change_line",
     "code_anatomy",
     "compiler_table",
     "console",
     "decision_tree",
     "draw_strips",
     "exchange_picture",
+    "find_on_line",
     "find_passes",
+    "find_said",
     "find_sightings",
     "fusion_picture",
     "gallery_matrix",
@@ -64,6 +68,7 @@ __all__ = [
     "kernel_tables",
     "layout_picture",
     "line_history",
+    "list_holders",
     "list_plans",
     "mix_chart",
     "most_live",
@@ -77,7 +82,7 @@ __all__ = [
     "pass_rows",
     "place_element",
     "prediction",
-    "program_lines",
+    "quote_reasons",
     "ratio_chart",
     "reason_quotes",
     "recorded_runs",
