@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SOURCE = "fusion_log"
 """What tables call these steps; the other sources are files of XLA."""
 
-PASS = "priority-fusion"
+ASKER = "priority-fusion"
 """The pass that asks the cost model."""
 
 _FUSING = re.compile(r"Fusing %(\S+) = .* into %(\S+) = ", re.DOTALL)
@@ -36,7 +36,7 @@ def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
     runs = (
         Counter(event.run for pair, event in fused.items() if pair in merges)
         or Counter(event.run for event in fused.values())
-        or Counter(event.run for event in capture.log if event.name == PASS)
+        or Counter(event.run for event in capture.log if event.name == ASKER)
     )
     if not runs or not lines:
         return capture.log
