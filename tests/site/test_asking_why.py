@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KIND = re.compile(r'<div class="predict" [^>]*data-kind="(\w+)"')
-# A reason is chosen among so many, of which none is so much longer than another; and a page with several questions asks
-# for one in three of them at least.
+# A reason is chosen among so many, of which none is so many times as long as all others; and a page with several asks
+# why in one of three at least.
 FEWEST_REASONS, MOST_REASONS, LONGER, SEVERAL = 2, 4, 2, 3
 LEAST_ASKED = 50  # were there fewer, a page would have been missed
 
@@ -60,8 +60,9 @@ def find_faults(code: str) -> Iterator[str]:
         for sentence, holds in reasons.items():
             if any(isinstance(part, ast.Constant) for part in list_deciding(holds)):
                 yield f"{sentence}: typed"
-        if max(map(len, reasons)) > LONGER * min(map(len, reasons)):
-            yield f"{asked}: {max(reasons, key=len)} stands out"
+        *_, second, longest = sorted(reasons, key=len) if len(reasons) > 1 else [*reasons] * 2
+        if len(longest) > LONGER * len(second):
+            yield f"{asked}: {longest} stands out"
 
 
 ASKED = 'print(prediction.ask_reason("Why?", %s, see="#x"))'
@@ -77,7 +78,7 @@ ASKED = 'print(prediction.ask_reason("Why?", %s, see="#x"))'
         ("{'It is large': found > 3}", ["'Why?': 1 reasons"]),
         ("{name: found > 3 for name in 'ab'}", ["'Why?': its reasons are not written beside it"]),
         (
-            "{'It is large, and has two users': found > 3, 'It is not': found < 3}",
+            "{'It is large, and has two users': found > 3, 'It is not': found < 3, 'No': found == 3}",
             ["'Why?': 'It is large, and has two users' stands out"],
         ),
     ],
