@@ -40,7 +40,7 @@ def annotate_code(language: str, line: str) -> str:
     """Return a line of code as an annotated figure, HTML.
 
     Args:
-        language: As a piece of code has it: `sass`, `ptx`, `llvm`, `triton` or `asm`; or `bundle`, which may have several lines.
+        language: As a piece of code has it: `sass`, `ptx`, `llvm`, `triton` or `asm`; or `bundle`.
         line: The line.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which element types a TPU's kernels have on their way through the matrix units, by the operations in their bundles."""
+"""Which element types a TPU's kernels have on their way through the matrix units, by their operations."""
 
 from __future__ import annotations
 

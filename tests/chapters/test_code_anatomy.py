@@ -36,10 +36,10 @@ LINES = {
     ("asm", "vaddps       ymm1, ymm12, ymmword ptr [rax + rcx - 0x60]"): {
         "mnemonic": ["vaddps"], "vector register": ["ymm1", "ymm12"], "memory": ["ymmword ptr [rax + rcx - 0x60]"],
     },
-    ("bundle", "0x2f   :  { %415 = vst [vmem:[#a7 + $0x8] sm:$0xff] /*src=*/%v412_v3  ;;  %v253_v4 = vpop.f32.mrf.mxu2 }"): {
+    ("bundle", "0x2f  :  { %415 = vst [vmem:[#7 + $0x8] sm:$0xff] /*src=*/%v2_v3  ;;  %v3_v4 = vpop.f32.mrf.mxu2 }"): {
         "address": ["0x2f"], "number": ["%415"], "operation": ["vst", "vpop.f32.mrf.mxu2"],
-        "memory": ["[vmem:[#a7 + $0x8]"], "sublanes": ["sm:$0xff"], "comment": ["/*src=*/"],
-        "vector register": ["%v412_v3", "%v253_v4"], "next slot": [";;"],
+        "memory": ["[vmem:[#7 + $0x8]"], "sublanes": ["sm:$0xff"], "comment": ["/*src=*/"],
+        "vector register": ["%v2_v3", "%v3_v4"], "next slot": [";;"],
     },
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -28,7 +28,7 @@ class _Bundle:
 @dataclass(frozen=True)
 class _Kernel:
     bundles: tuple[_Bundle, ...]
-    is_kernel: bool = True
+    is_kernel: bool
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,12 @@ class _Kernel:
 def test_an_operation_counts_for_the_type_that_it_makes(
     monkeypatch: pytest.MonkeyPatch, operations: list[str], mnemonic: str, counted: dict[str, int]
 ) -> None:
-    kernels = (_Kernel((_Bundle(tuple(map(_Slot, operations))),)), _Kernel((_Bundle((_Slot(mnemonic),)),), False))
+    kernels = tuple(
+        _Kernel((_Bundle(tuple(map(_Slot, listed))),), is_kernel=listed is operations)
+        for listed in (operations, [mnemonic])
+    )
     monkeypatch.setattr(matrix_units, "read_below", lambda _: kernels)
-    empty: Capture = None  # type: ignore[assignment] - what is read of it is given
+    empty = cast("Capture", None)
     assert dict(matrix_units.count_types(empty, mnemonic)) == counted
 
 
