@@ -21,11 +21,10 @@ def table_kernels(capture: Capture) -> str:
     Args:
         capture: One with its machine code.
     """
-    header = ("kernel", "line", "registers", "spilled", "shared memory", "threads", "blocks", "occupancy", "bound by")
+    header = ("kernel and line", "registers", "spilled", "shared memory", "threads", "blocks", "occupancy", "bound by")
     rows = [
         (
-            _code(kernel.name),
-            _code(kernel.where),
+            f"{_code(kernel.name)} {_code(kernel.where)}",
             f"{kernel.resources.registers}",
             _bytes(kernel.resources.spilled),
             _bytes(kernel.shared),
