@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
-from xla_inspect.answers.kernel_listing import KernelListing, describe_kernels
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.report import KernelListing, describe_kernels, title
 from xla_inspect.targets import find_entry
 from xla_inspect.units import format_bytes, shorten
 

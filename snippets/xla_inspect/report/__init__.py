@@ -7,12 +7,14 @@ from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes
 from xla_inspect.report.graph_picture import draw_boxes, draw_computation, draw_entry
 from xla_inspect.report.hardware import explain_absence, find_hardware
+from xla_inspect.report.kernel_listing import KernelListing, describe_kernels
 from xla_inspect.report.labels import lane, short, title
 from xla_inspect.report.launch_costs import MEMORY, STATEMENT, Launched, model_launches
 from xla_inspect.report.layers import Layers, arrange, place_nodes
 from xla_inspect.report.line_chart import chart_growth, chart_instructions, chart_releases, sparkline
 from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
+from xla_inspect.report.places import fit_symbol, read_line, show_place
 from xla_inspect.report.roofline import draw_roofline
 from xla_inspect.report.timeline import draw_timeline
 from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten, size
@@ -22,6 +24,7 @@ __all__ = [
     "MEMORY",
     "STATEMENT",
     "Box",
+    "KernelListing",
     "Launched",
     "Layers",
     "Measured",
@@ -30,6 +33,7 @@ __all__ = [
     "chart_instructions",
     "chart_releases",
     "describe_boxes",
+    "describe_kernels",
     "describe_outcome",
     "draw_boxes",
     "draw_computation",
@@ -40,6 +44,7 @@ __all__ = [
     "figure",
     "find_hardware",
     "find_measured",
+    "fit_symbol",
     "format_amount",
     "format_bytes",
     "format_duration",
@@ -51,9 +56,11 @@ __all__ = [
     "place_nodes",
     "print_computation",
     "print_instruction",
+    "read_line",
     "read_times",
     "short",
     "shorten",
+    "show_place",
     "size",
     "sparkline",
     "svg",
