@@ -1,7 +1,7 @@
 """Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
-from xla_inspect.analysis.attempts import EMITTING, Attempts
+from xla_inspect.analysis.attempts import EMITTING, Attempt, Attempts
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.collectives import Collective, is_cut_anew, list_collectives, name_kind
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
@@ -65,6 +65,7 @@ __all__ = [
     "MAIN",
     "MOVING",
     "Allocation",
+    "Attempt",
     "Attempts",
     "Collective",
     "Compilation",

@@ -1,6 +1,7 @@
 """Captures shown as Markdown, HTML and SVG."""
 
 from xla_inspect.report import markdown, views
+from xla_inspect.report.below_listing import BelowListing, describe_below
 from xla_inspect.report.bundle_text import write_below, write_bundles
 from xla_inspect.report.expected_text import describe_outcome
 from xla_inspect.report.figure import figure, svg
@@ -23,6 +24,7 @@ __all__ = [
     "BOX_KINDS",
     "MEMORY",
     "STATEMENT",
+    "BelowListing",
     "Box",
     "KernelListing",
     "Launched",
@@ -32,6 +34,7 @@ __all__ = [
     "chart_growth",
     "chart_instructions",
     "chart_releases",
+    "describe_below",
     "describe_boxes",
     "describe_kernels",
     "describe_outcome",
