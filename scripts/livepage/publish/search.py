@@ -49,7 +49,7 @@ _EVERYWHERE = frozenset(
     )
 )
 _WORDS = re.compile(r"<sub>(.*?)</sub>", re.DOTALL)
-_NEW = 5
+_NEW = 6
 """How many words that nothing above on the page said make a sentence worth keeping whole."""
 _SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[^a-z\s])")
 _BLOCK = re.compile(r"</(?:p|li|dd|dt|summary|td|th|tr|blockquote|figcaption)>")
