@@ -250,7 +250,8 @@ def _figure_below(kernel: BelowListing) -> Iterator[Figure]:
 
 def _sum_up(capture: Capture, kernels: Sequence[Mapping[str, Any]], described: Collection[str]) -> str:
     others = Counter(launch.sort for launch in list_launches(capture) if launch.name not in described)
-    told = f"{plural(sum(bool(kernel['holds']) for kernel in kernels), 'kernel')} with code of its own."
+    own = sum(bool(kernel["holds"]) for kernel in kernels)
+    told = f"{plural(own, 'kernel')} with code of {'its' if own == 1 else 'their'} own."
     if not others:
         return told
     listed = ", ".join(f"{number:,} {sort}" for sort, number in others.most_common())

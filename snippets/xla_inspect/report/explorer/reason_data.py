@@ -6,16 +6,13 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import Attempts, Histories, fused_computations, is_fusion
-from xla_inspect.analysis.reasons import read_reasons
+from xla_inspect.analysis.reasons import TOPICS, read_reasons
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import Attempt
     from xla_inspect.captured import Capture
 
 NONE = -1
-MOST = 60
-"""How many decisions are kept of one instruction, the most telling."""
-
 _RANK = {"refused": 0, "done": 1, "noted": 2, "tried": 3}
 
 type Said = tuple[str, str, str, str, str, int]
@@ -59,7 +56,7 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
     return {
         "said": list(said),
         "about": {
-            str(number): sorted(positions, key=lambda position: (ranked[position], -position))[:MOST]
+            str(number): sorted(positions, key=lambda position: (ranked[position], -position))
             for number, positions in sorted(about.items())
             if positions
         },
@@ -81,6 +78,7 @@ def _write(attempt: Attempt, histories: Histories) -> Said:
 
 
 def _rank(attempt: Attempt) -> tuple[object, ...]:
-    """Return what sorts the most telling first: what is explained, refusals, what was done."""
+    """Return what sorts the most telling first: what was decided and is explained, by topic, refusals first."""
     decision = attempt.decision
-    return (not decision.kind and decision.verdict == "noted", _RANK[decision.verdict], not decision.sentence)
+    is_decided = decision.verdict in {"done", "refused"}
+    return not is_decided, not decision.sentence, TOPICS.index(decision.topic), _RANK[decision.verdict]
