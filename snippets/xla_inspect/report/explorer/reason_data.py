@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import Attempts, Histories, fused_computations, is_fusion
+from xla_inspect.analysis import Attempts, Histories, is_fusion
 from xla_inspect.analysis.reasons import TOPICS, read_reasons
 
 if TYPE_CHECKING:
@@ -47,9 +47,8 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
             if name in known:
                 about[known[name]][position] = None
     last = histories.states[-1]
-    inside = fused_computations(last.module)
     for instruction, number in last.numbers.items():
-        if is_fusion(instruction) and instruction.computation not in inside:
+        if is_fusion(instruction):
             for called in last.module.called(instruction):
                 for inner in called:
                     about[number].update(about.get(last.numbers[inner], {}))
