@@ -69,7 +69,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     compiled, gap = _capture(subject, target, options)
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
-    if is_code and not gap and not compiled.error and not _has_sass(compiled):
+    if is_code and kind == "gpu" and not (gap or compiled.error or _has_sass(compiled)):
         compiled = replace(compiled, code=compiled.code + disassemble(compiled))
     text = STAGES[options.stage](compiled) + "\n"
     if is_code and (kind != "tpu" or options.json or options.full):
