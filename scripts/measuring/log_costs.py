@@ -6,27 +6,30 @@ import os
 import statistics
 import time
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from unittest.mock import patch
 
 from common import say
 
 if TYPE_CHECKING:
-    from xla_inspect.compilation.logged_compile import LoggedProcess
     from xla_inspect.jax_private import CompileCall
 
 PROGRAMS = ("layer", "transformer_block", "transformer_block_grad")
 TARGETS = ("cpu", "h100", "tpu-v5e")
+LOGGED = "xla_inspect.compilation.logged_compile"
 LIMIT = 1.3
 """How many times the bare compile one that writes its log may take."""
 MOST = 5_000_000
 """Bytes of log of one compile."""
 
 
+class _Process(Protocol):
+    def compile(self, call: CompileCall, target: str) -> str: ...
+
+
 def measure(runs: int) -> None:
     """Compile each program for each target with the log and without, in pairs, and print the median ratios."""
-    from xla_inspect.compilation import logged_compile
-
+    logged_compile = import_module(LOGGED)
     bare = logged_compile.LoggedProcess({})
     logged = logged_compile.LoggedProcess(
         logged_compile.list_variables(logged_compile.LEVELS, logged_compile.TPU_LEVELS)
@@ -48,7 +51,7 @@ def measure(runs: int) -> None:
             )
 
 
-def _time(process: LoggedProcess, call: CompileCall, target: str) -> tuple[float, int]:
+def _time(process: _Process, call: CompileCall, target: str) -> tuple[float, int]:
     """Return the seconds that a compile takes, and the bytes of log that it writes."""
     start = time.perf_counter()
     log = process.compile(call, target)
@@ -58,7 +61,6 @@ def _time(process: LoggedProcess, call: CompileCall, target: str) -> tuple[float
 def _describe(name: str, target: str) -> CompileCall:
     """Return what a capture with reasons asks the compiler for."""
     from xla_inspect import capture
-    from xla_inspect.compilation import logged_compile
 
     asked: list[CompileCall] = []
 
@@ -68,6 +70,6 @@ def _describe(name: str, target: str) -> CompileCall:
         return ()
 
     module = import_module(f"programs.{name}")
-    with patch.object(logged_compile, "collect_log", note), patch.dict(os.environ, {"XLA_INSPECT_CACHE": "off"}):
+    with patch.object(import_module(LOGGED), "collect_log", note), patch.dict(os.environ, {"XLA_INSPECT_CACHE": "off"}):
         capture(getattr(module, name), *module.EXAMPLE, target=target, passes=False, reasons=True)
     return asked[0]

@@ -10,7 +10,7 @@ import pytest
 
 from chapters.reason_quotes import quote_reasons, tell
 from inside_xla.site_adapter import ADAPTER
-from livepage.publish.term_links import link
+from livepage.publish import term_links
 from livepage.read import Term
 from programs import layer
 from xla_inspect import capture
@@ -147,5 +147,5 @@ def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision,
 
 def test_the_name_of_a_pass_gets_its_entry_on_hover() -> None:
     term = Term("tpu_fusion", "passes.md", "tpu_fusion", "It fuses.", (), code="tpu_fusion", is_rare=True)
-    linked = link(quote_reasons({"tpu-v5e": REFUSED}), [term], "../{}/".format)
+    linked = term_links.link(quote_reasons({"tpu-v5e": REFUSED}), [term], "../{}/".format)
     assert '<a class="term" href="../passes.md/#tpu_fusion"><code>tpu_fusion</code></a>' in linked

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import Attempts, Histories, is_fusion
-from xla_inspect.analysis.reasons import TOPICS, read_reasons
+from xla_inspect.analysis import Histories, is_fusion
+from xla_inspect.analysis.reasons import TOPICS, Attempts, read_reasons
 
 if TYPE_CHECKING:
-    from xla_inspect.analysis import Attempt
+    from xla_inspect.analysis.reasons import Attempt
     from xla_inspect.captured import Capture
 
 NONE = -1
