@@ -12,7 +12,7 @@ from xla_inspect import Captures, capture_all
 from xla_inspect.analysis.bundles import read_below
 from xla_inspect.captured import Code
 from xla_inspect.report import describe_kernels, write_bundles
-from xla_inspect.report.explorer.data import describe_capture, describe_details
+from xla_inspect.report.explorer import describe_capture, describe_details
 
 if TYPE_CHECKING:
     from .conftest import Opened, Show

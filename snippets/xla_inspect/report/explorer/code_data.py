@@ -56,6 +56,11 @@ class Piece:
     text: str
 
 
+def holds_machine_code(capture: Capture) -> bool:
+    """Return whether a capture holds machine code: that of a GPU's or the CPU's kernels, or what is below HLO."""
+    return bool(capture.low_level) or any(piece.language in {"sass", "asm"} for piece in capture.code)
+
+
 def list_pieces(capture: Capture, *, bundles: bool) -> list[Piece]:
     """Return the texts that the explorer shows of a capture's code, those of a kernel nearest to HLO first.
 

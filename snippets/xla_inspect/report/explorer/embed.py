@@ -15,6 +15,7 @@ from xla_inspect import store
 from xla_inspect.closure import find_files, hash_files
 from xla_inspect.errors import InspectError
 from xla_inspect.report import find_measured, read_times, title
+from xla_inspect.report.explorer.code_data import holds_machine_code
 from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE
 
@@ -54,23 +55,23 @@ def embed_explorer(  # noqa: PLR0913 - what is shown beside the captures
         name: What links to it carry, unique on the site.
         donated: The same program compiled with arguments donated: its memory plan can then be switched on.
         times: A file of `scripts/measure`, whose times of kernels are shown where they are of the same program.
-        code: Whether the code of its kernels is shown, of captures with their machine code.
+        code: Whether the code of its kernels is shown, of those captures that hold machine code.
         bundles: Whether the text of a TPU's bundles is among it; without, no file of the page holds any of it.
         **state: Where it opens: `target`, `view` (`jaxpr`, `stablehlo`, `before`, `passes`, `after`, `code`, `graph`,
             `buffers`, `kernels`), `pass` (the name of a pass, or the number of a state) and `place` (`file:line`).
     """
     compiled = list(captures.values())
     donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in compiled}
+    with_code = {capture.target for capture in compiled if code and holds_machine_code(capture)}
     offered = [
         {
             "target": capture.target,
             "title": title(capture.target),
-            "src": stage_data(
-                capture, STAGED, donated_captures[capture.target], Path(times), code=code, bundles=bundles
-            ),
-            "details": stage_details(capture, STAGED, code=code, bundles=bundles) if code or capture.log else "",
+            "src": stage_data(capture, STAGED, donated_captures[capture.target], Path(times), **shown),
+            "details": stage_details(capture, STAGED, **shown) if shown["code"] or capture.log else "",
         }
         for capture in compiled
+        for shown in [{"code": capture.target in with_code, "bundles": bundles}]
     ]
     named = html.escape(name)
     files = " ".join(sorted({html.escape(capture.source_file) for capture in compiled}))

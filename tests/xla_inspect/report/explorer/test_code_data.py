@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from programs import layer as small
-from xla_inspect import Captures, capture_all
+from xla_inspect import Captures, capture, capture_all
 from xla_inspect.analysis import follow_passes, list_kernels
 from xla_inspect.analysis.bundles import read_below
 from xla_inspect.captured import Code
@@ -114,6 +116,24 @@ def test_data_with_bundles_and_without_have_different_names(below: Captures, tmp
     asked = [{}, {"code": True}, {"code": True, "bundles": True}]
     assert len({embed.stage_details(found, tmp_path, **each) for each in asked}) == len(asked)
     assert len({embed.stage_data(found, tmp_path, **each) for each in asked}) == len(asked)
+
+
+def test_a_page_shows_the_code_of_those_captures_that_hold_machine_code(
+    below: Captures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed, "STAGED", tmp_path)
+    mixed = Captures({**below, "h100": capture(small.layer, *small.EXAMPLE, target="h100")}, {}, below.targets)
+    written = html.unescape(embed.embed_explorer(mixed, "layer", code=True))
+    found = re.search(r"data-captures='([^']*)'", written)
+    assert found is not None
+    offered = {each["target"]: each for each in json.loads(found[1])}
+    assert {target: bool(each["details"]) for target, each in offered.items()} == {
+        "cpu": True,
+        "h100": False,
+        "tpu-v5e": True,
+    }
+    shown = {target: json.loads((tmp_path / each["src"]).read_text())["code"] for target, each in offered.items()}
+    assert [target for target, code in shown.items() if code] == ["cpu", "tpu-v5e"]
 
 
 def test_what_a_capture_lacks_is_said_with_what_holds_it(below: Captures) -> None:
