@@ -6,8 +6,7 @@ import html
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import KernelListing, describe_kernels
-from xla_inspect.report import format_bytes, markdown
+from xla_inspect.report import KernelListing, describe_kernels, format_bytes, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
