@@ -1,4 +1,4 @@
-"""What became of an instruction: removed, moved into a kernel, without a launch, an argument, an exchange."""
+"""What became of an instruction: moved into a kernel, without a launch, an argument, an exchange."""
 
 from __future__ import annotations
 
@@ -19,47 +19,6 @@ if TYPE_CHECKING:
 _EXCHANGES = ("all-", "collective-", "ragged-all-", "reduce-scatter")
 CONTROL = frozenset({"call", "conditional", "while"})
 """Opcodes that run other computations."""
-
-
-def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return which pass removed an instruction, and by which rule."""
-    gone = evidence.steps(instruction)[-1]
-    number, _ = evidence.histories.locate(instruction)
-    names = {
-        place: each.name
-        for place, state in enumerate(evidence.histories.states)
-        for each, own in state.numbers.items()
-        if own == number
-    }
-    said = [
-        each
-        for each in evidence.attempts.named(names.items())
-        if not gone.name or each.pass_name == gone.name or each.verdict == "done"
-    ]
-    reasons = evidence.read_decisions(said)
-    done = next((each for each in reasons if each.verdict == "done" and each.pass_name == gone.name), None)
-    tried = next((each for each in reasons if each.verdict == "tried" and each.pass_name == gone.name), None)
-    instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in gone.instead)
-    rule = done or tried
-    how = (
-        f": {rule.meaning.rstrip('.')}"
-        if done and rule
-        else f"; the last rule that it tried on it is {rule.meaning.rstrip('.')}"
-        if rule
-        else ""
-    )
-    put = f" and put {instead} in its place" if instead else ""
-    return Finding(
-        "removed",
-        (instruction.name,),
-        f"{instruction.opcode} {evidence.name_value(instruction)} is gone: the pass {gone.name or IMPORT} removed "
-        f"it{put}{how}.",
-        gone.pipeline,
-        gone.name,
-        evidence.show_line(instruction),
-        (),
-        reasons,
-    )
 
 
 def explain_inside(evidence: Evidence, instruction: Instruction, launch: Launch) -> Finding:

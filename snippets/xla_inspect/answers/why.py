@@ -148,6 +148,7 @@ class Finding:
         reasons: What the compiler said of it, the weightiest first.
         bytes: The bytes that it moves, or 0 where that is not what it costs.
         lines: All lines that it is about, where those are several, as of two kernels.
+        rule: The rule by which a pass rewrote it, in the compiler's own notation, or an empty string.
     """
 
     kind: Kind
@@ -160,6 +161,7 @@ class Finding:
     reasons: tuple[Reason, ...] = ()
     bytes: int = 0
     lines: tuple[LineOf, ...] = ()
+    rule: str = ""
 
 
 @dataclass(frozen=True)
