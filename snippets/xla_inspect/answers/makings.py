@@ -76,6 +76,8 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
     count = len(parts) - is_fusion(launch.instruction)
     if count > 1:
         what += f" of {plural(count, 'instruction')} from {plural(len(lines), 'line')}"
+    if is_product and is_fusion(launch.instruction) and not emitter:
+        what += f", around the matmul {hero.name}" if hero.opcode in {"convolution", "dot"} else ""
     by = tell_maker(made)
     because = _say_matmul(evidence, matmul, made, emitter or "") if is_product else ""
     return Finding(

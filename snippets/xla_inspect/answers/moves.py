@@ -23,6 +23,8 @@ _UPDATING = frozenset({"dynamic-update-slice", "scatter"})
 ASSIGNING = "memory_space_assignment"
 _CONTROL = frozenset({"call", "conditional", "while"})
 _SPACES = {0: "main memory", 1: "VMEM", 2: "SMEM", 5: "the host's memory"}
+_INSERTING = "copy-insertion"
+_ADDED = ("copied-read-only", "copied-for-update", "copied-for-loop", "copy-index")
 _MOST = 12
 
 
@@ -59,10 +61,9 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         ]
     )
     users = _find_users(evidence, scheduled)
-    kind, why, notes = _find_cause(evidence, moved, source, users, made)
-    reason = _pick(said, kind, made)
-    if reason is not None:
-        why = f"{why}; the pass {reason.pass_name} says: {reason.meaning.rstrip('.')}"
+    inserted = _find_inserted(said, moved, source)
+    kind, why, notes = _find_cause(evidence, moved, source, users, made, is_inserted=inserted is not None)
+    reason = inserted if kind == "copy" and inserted else _pick(said, kind, made)
     name = evidence.name_value(moved)
     size = _find_result(moved).bytes
     what = "transposes" if moved.opcode == "transpose" else "copies"
@@ -70,18 +71,33 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     if moved.opcode == "copy-start" and any(event.source == ASSIGNING for event in evidence.capture.log):
         # What fetches values is decided after all passes, and is no pass of its own.
         passed = ASSIGNING.replace("_", "-")
-    by = "which the program came with" if made.deed == "imported" else f"made by the pass {passed or '(not known)'}"
+    pipeline = made.pipeline
+    if inserted is not None and kind == "copy":
+        # What no dump stands between is taken for another pass's: the log knows better.
+        passed, pipeline = inserted.pass_name or _INSERTING, inserted.pipeline or pipeline
+    # What copy insertion does in several rounds is dumped round by round.
+    named = _INSERTING if passed.startswith("adding_") else passed
+    by = "which the program came with" if made.deed == "imported" else f"made by the pass {named or '(not known)'}"
     return Finding(
         kind,
         (moved.name,),
         f"{name} {what} {format_bytes(size)}, {by}: {why}.",
-        made.pipeline,
+        pipeline,
         passed or IMPORT,
         evidence.show_line(moved),
         notes,
         (*([reason] if reason else []), *(each for each in said if each is not reason))[:_MOST],
         2 * size,
     )
+
+
+def _find_inserted(said: tuple[Reason, ...], moved: Instruction, source: Instruction) -> Reason | None:
+    """Return what copy insertion said of a copy that it added, or None where it added none."""
+    if moved.opcode != "copy":
+        return None
+    names = {moved.name, source.name}
+    added = [each for each in said if each.kind in _ADDED and {each.instruction, *each.others} & names]
+    return min(added, key=lambda each: _ADDED.index(each.kind), default=None)
 
 
 def _find_result(moved: Instruction) -> Shape:
@@ -139,7 +155,13 @@ def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction
 
 
 def _find_cause(
-    evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], made: Step
+    evidence: Evidence,
+    moved: Instruction,
+    source: Instruction,
+    users: tuple[Instruction, ...],
+    made: Step,
+    *,
+    is_inserted: bool,
 ) -> tuple[Kind, str, tuple[str, ...]]:
     """Return what kind of a question it is, why it is there, and what else is known."""
     before, after = source.shape.layout, _find_result(moved).layout
@@ -155,6 +177,7 @@ def _find_cause(
         before
         and after
         and before.memory_space != after.memory_space
+        and not is_inserted
         and "copies" not in made.name
         and "copy-insertion" not in made.name
     ):
@@ -261,7 +284,7 @@ def _say_kept(evidence: Evidence, origin: Instruction) -> str:
     if origin.opcode == "parameter" and origin.computation == evidence.module.entry.name:
         number = origin.parameter_number or 0
         if number not in evidence.donated | evidence.offered:
-            return f"{evidence.name_value(origin)} is not donated, so the caller keeps it"
+            return "it is not donated, so the caller keeps it"
         if number in evidence.donated:
             return "another result takes its place"
     return ""

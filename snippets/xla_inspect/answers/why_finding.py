@@ -11,7 +11,7 @@ from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside
 from xla_inspect.answers.makings import explain_kernel, explain_union
-from xla_inspect.answers.moves import explain_move, find_moved, is_move
+from xla_inspect.answers.moves import ASSIGNING, explain_move, find_moved, is_move
 from xla_inspect.answers.removals import explain_removed
 from xla_inspect.answers.selection import Selection, Selector
 from xla_inspect.answers.why import Finding, Why
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
-_REWRITTEN = 1.5
+_REWRITTEN, _FETCHING = 1.5, 4.5
+_PLACING = frozenset({ASSIGNING.replace("_", "-")})
 _TOPICS = {
     "apart": "fusion",
     "together": "fusion",
@@ -95,7 +96,7 @@ class WhyFinder:
             rewritten = self._find_rewritten(selection)
             findings.sort(
                 key=lambda each: (
-                    _REWRITTEN if rewritten in each.names else _ORDER.get(each.kind, _OTHER),
+                    _REWRITTEN if rewritten in each.names else _weigh(each),
                     -each.bytes,
                 )
             )
@@ -355,6 +356,11 @@ class WhyFinder:
         wanted = {_TOPICS[kind] for kind in kinds if kind in _TOPICS}
         found += [f"{text}" for topic, text in dict(silent).items() if capture.log and topic in wanted]
         return tuple(found)
+
+
+def _weigh(finding: Finding) -> float:
+    """Return where a finding about a line stands: what only fetches a value comes after what computes with it."""
+    return _FETCHING if finding.pass_name in _PLACING else _ORDER.get(finding.kind, _OTHER)
 
 
 NO_REASONS = (
