@@ -155,7 +155,7 @@ def passes(
     return explain_passes(found.program, found, "")
 
 
-def why(
+def why(  # noqa: PLR0913 - one for each option of the command
     fn: Callable[..., Any] | Capture,
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     what: str = "",

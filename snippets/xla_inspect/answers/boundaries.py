@@ -117,9 +117,9 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
         made = evidence.steps(launch.instruction)[0]
         if form := name_form(launch):
             by = f", made by the pass {made.name}," if made.name else ""
-            why = f"{launch.name} is {form}{by} and the compiler says of no attempt to fuse it"
+            why = f"{launch.name} is {form}{by} and the log holds no attempt to fuse the two"
             return _Cause(why, passed, 0, said)
-    return _Cause("no pass says that it tried to fuse one into the other", passed, 0, said)
+    return _Cause("the log holds no attempt to fuse one into the other", passed, 0, said)
 
 
 def _explain_distance(
@@ -167,9 +167,7 @@ def _explain_strangers(
     both = [*(evidence.name(each) for each in shared), *map(evidence.name_value, inputs)]
     reading = f"; both read {', '.join(both[:_MOST_BETWEEN])}" if both else ""
     left, right = kernels.parts(first), kernels.parts(second)
-    said = evidence.read_decisions(
-        [*evidence.attempts.between(left, right), *evidence.attempts.between(right, left)]
-    )
+    said = evidence.read_decisions([*evidence.attempts.between(left, right), *evidence.attempts.between(right, left)])
     refusal = next((each for each in said if each.verdict == "refused" and each.others), None)
     clause = f", and the pass {refusal.pass_name} does not join them: " if refusal else ""
     clause += write_clause(refusal, first.name, second.name) if refusal else ""

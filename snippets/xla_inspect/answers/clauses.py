@@ -18,7 +18,7 @@ CLAUSES = {
     "gpu-many-operands": "one kernel of both would have more operands and results than XLA passes to a kernel",
     "gpu-many-reductions": "one kernel of both would hold more reductions than fit into registers",
     "gpu-not-tiled": "one of them is a Triton kernel, and for both together XLA found no tiles",
-    "gpu-producer-not-fusible": "XLA's GPU kernels cannot compute {a} inside another, as they cannot a library call, "
+    "gpu-producer-not-fusible": "XLA's GPU kernels do not compute it inside another, as they do not a library call, "
     "a sort or a matmul by Triton",
     "gpu-reduction-would-become-loop": "with its reader in the same kernel, the reduction would be a plain loop in "
     "which each thread reduces alone",
@@ -60,7 +60,7 @@ CLAUSES = {
     "tpu-matmul-not-with-elementwise": "the matmul does not take in this elementwise operation",
     "tpu-matmul-without-user": "the results of the matrix unit cannot pass through this operation",
     "tpu-no-reduce-broadcast-convert": "a reduction is not fused with the broadcast of its result",
-    "tpu-not-a-loop": "{a} is of a kind that cannot be part of a loop with its reader",
+    "tpu-not-a-loop": "it is of a kind that cannot be part of a loop with its reader",
     "tpu-not-with-elementwise": "a reduction, or what is computed from one, is finished before an elementwise "
     "operation reads it",
     "tpu-scalar": "it is a scalar, which is not fused for its own sake",

@@ -126,6 +126,12 @@ class Evidence:
         where = self.show_line(instruction).where
         return f"{instruction.name} ({where})" if where else instruction.name
 
+    def name_kind(self, instruction: Instruction) -> str:
+        """Return an instruction with its opcode, where its name does not tell that."""
+        value = self.name_value(instruction)
+        told = value.startswith("the ") or instruction.opcode.split("-")[0] in instruction.name
+        return value if told else f"the {instruction.opcode} {value}"
+
     def steps(self, instruction: Instruction) -> tuple[Step, ...]:
         """Return what passes did to an instruction of any state."""
         return self.histories.tell(instruction)

@@ -44,11 +44,10 @@ def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
     """Return what there is to say of an instruction that takes no launch."""
     said = evidence.read_decisions(evidence.attempts.about([instruction]))
     made = evidence.histories.find_first(instruction)
-    instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in made.instead)
+    instead = ", ".join(evidence.name_kind(each) for each in made.instead)
     by = tell_maker(made)
     by += f" in the place of {instead}" if instead else ""
-    value = evidence.name_value(instruction)
-    name = value if value.startswith("the ") else f"{instruction.opcode} {value}"
+    name = evidence.name_kind(instruction)
     if instruction.opcode in CONTROL:
         inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
         verdict = f"{name} runs {plural(inner, 'launch', 'launches')} of its own: {by}."
@@ -104,6 +103,10 @@ def _find_exchanging(evidence: Evidence, instruction: Instruction) -> Instructio
     return instruction
 
 
+def _name_pass(name: str) -> str:
+    return f"the pass {name}" if "partition" in name else "the partitioner"
+
+
 def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> Finding:
     """Return who asked for a collective."""
     # What combines, splits or starts collectives made this one of others.
@@ -114,7 +117,7 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     what = f"{', '.join(exchange.arguments)} " if exchange.arguments else ""
     asked = {
         True: f"the program asks for it ({exchange.reason})",
-        False: f"the partitioner brought it in: {what}{exchange.reason}",
+        False: f"{_name_pass(first.name)} brought it in: {what}{exchange.reason}",
         None: "the module does not say who asked for it",
     }[exchange.is_asked]
     place = exchange.places[0] if exchange.places else None

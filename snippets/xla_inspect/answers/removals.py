@@ -45,8 +45,11 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
         how = _say_applied(evidence, applied, place, before)
         passed = applied[0].decision.pass_name or passed
     else:
-        instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in gone.instead)
-        done = next((each for each in said if each.verdict == "done" and each.pass_name == gone.name), None)
+        instead = ", ".join(evidence.name_kind(each) for each in gone.instead)
+        # A pass that dumps several states speaks of the names that it gave in between.
+        own = evidence.read_decisions(evidence.reasons.about(instruction.name))
+        said = said or own
+        done = next((each for each in (*said, *own) if each.verdict == "done" and each.pass_name == gone.name), None)
         why = f": {done.meaning.rstrip('.')}" if done else ""
         put = f"; of the same operation it made {instead}" if instead and not done else ""
         how = f"removed {before}{put}{why}"
@@ -63,9 +66,7 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
     )
 
 
-def _find_applied(
-    evidence: Evidence, decisions: list[Decision], place: int
-) -> list[AppliedRule]:
+def _find_applied(evidence: Evidence, decisions: list[Decision], place: int) -> list[AppliedRule]:
     """Return the replacements that led away from an instruction, by the names that the log gives.
 
     Only those of the run that removed it: what stood in its place then may have been replaced in the same run.
@@ -96,7 +97,8 @@ def _say_applied(evidence: Evidence, applied: list[AppliedRule], place: int, bef
     after = write_expression(module, new) if new is not None else ""
     opcode = last.words.rpartition(" ")[2]
     rules = list(dict.fromkeys(each.rule for each in applied if each.rule))
-    by = f", by its rule {' and '.join(rules)}" if rules else ", by a rule that its log does not name"
+    unnamed = ", by a rule that its log does not name" if "algsimp" in applied[0].decision.pass_name else ""
+    by = f", by its rule {' and '.join(rules)}" if rules else unnamed
     if applied[-1].decision.kind == "replaced-by-operand" and after:
         return f"replaced {before} by its operand {after}{by}"
     if after and after != before:

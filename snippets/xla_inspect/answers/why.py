@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-import textwrap
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.brief import (
+    BRIEF,
+    count_kinds,
+    list_origin,
+    measure,
+    tell_lines,
+    tell_part,
+    tell_reason,
+    tell_words,
+)
 from xla_inspect.plural import plural
 from xla_inspect.report import title
 
@@ -29,21 +38,9 @@ program with the change does not compile."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome.__value__)
 
+_TWICE = re.compile(r"\b([a-z-]+) (?=\1[\w.-]*)")
 _TELLING = frozenset({"removes", "reduces", "adds"})
-_TOPICS: Mapping[str, tuple[str, ...]] = {
-    "apart": ("fusion", "matmul"),
-    "together": ("fusion", "matmul"),
-    "copy": ("copies", "memory"),
-    "layout": ("layout", "copies"),
-    "transpose": ("layout", "matmul", "simplification"),
-    "collective": ("sharding", "schedule"),
-    "matmul": ("matmul", "fusion"),
-    "kernel": ("fusion",),
-    "removed": ("simplification", "layout"),
-}
-FEW_STEPS, FEW_NOTES, FEW_NAMES = 3, 2, 2
-WIDTH, BRIEF = 80, 12
-"""The columns of a line, and how many lines an answer takes that is not asked for in full, unless its sentence does."""
+FEW_NOTES = 2
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,8 @@ class Reason:
     @property
     def meaning(self) -> str:
         """The plain sentence, or the compiler's own words where there is none."""
-        return self.sentence or f"“{self.words}”"
+        # What is called as its opcode needs not be called so twice.
+        return _TWICE.sub("", self.sentence) or f"“{self.words}”"
 
 
 @dataclass(frozen=True)
@@ -263,29 +261,29 @@ class Why(Answer):
     def _tell_briefly(self, verdict: str) -> Iterator[Part]:
         """Yield the lines, and of the rest what there is room for, the weightiest first."""
         first = self.findings[0]
-        room = BRIEF - _measure(verdict)
-        lines = _tell_lines(first)
+        room = BRIEF - measure(verdict)
+        lines = tell_lines(first)
         if lines:
-            room -= _measure(lines)
+            room -= measure(lines)
             yield lines
         notes = " ".join(first.notes[:FEW_NOTES])
         part = next(iter(self.parts), None)
-        told = [notes, _tell_words(first), _tell_part(part) if part else ""]
+        told = [notes, tell_words(first), tell_part(part) if part else ""]
         told += [f"Also: {each.verdict}" for each in self.findings[1:2]]
         for text in filter(None, told):
-            if (size := _measure(text)) <= room:
+            if (size := measure(text)) <= room:
                 room -= size
                 yield text
 
     def _tell_finding(self, finding: Finding) -> Iterator[Part]:
-        if lines := _tell_lines(finding):
+        if lines := tell_lines(finding):
             yield lines
         if finding.notes:
             yield " ".join(finding.notes)
         if finding.reasons:
             yield Table(
                 ("pass", "what the compiler said"),
-                tuple((each.pass_name or "-", f"{each.verdict}: {_tell_reason(each)}") for each in finding.reasons),
+                tuple((each.pass_name or "-", f"{each.verdict}: {tell_reason(each)}") for each in finding.reasons),
             )
 
     def _tell_parts(self) -> Iterator[Part]:
@@ -299,7 +297,7 @@ class Why(Answer):
             said += [f"fed by {', '.join(part.fed_by)}" if part.fed_by else ""]
             said += [f"read by {', '.join(part.read_by)}" if part.read_by else "", part.memory]
             yield f"Now: {part.name}, {part.opcode} {part.shape}; {'; '.join(filter(None, said)) or 'alone'}."
-            yield Table(("from", ""), tuple(_list_origin(part)))
+            yield Table(("from", ""), tuple(list_origin(part)))
 
     def _tell_trials(self) -> Iterator[Part]:
         if not (self.trials or self.untried):
@@ -310,15 +308,14 @@ class Why(Answer):
         if telling:
             effects = [each.effect if self.is_full else each.effect.partition(";")[0] for each in telling]
             rows = tuple(
-                (each.outcome, each.change, each.note or effect)
-                for each, effect in zip(telling, effects, strict=True)
+                (each.outcome, each.change, each.note or effect) for each, effect in zip(telling, effects, strict=True)
             )
             yield Table(("outcome", "tried", "counted"), rows, (), "What would change it, compiled to see")
         if self.is_full:
             return
-        said = [f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {_count(kept)}."]
+        said = [f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {count_kinds(kept)}."]
         said = said if kept else []
-        said += [f"Not compiled: {_count(failed)}; --full has why."] if failed else []
+        said += [f"Not compiled: {count_kinds(failed)}; --full has why."] if failed else []
         said += [f"Nothing to try: {', '.join(self.untried)}."] if self.untried else []
         if said:
             yield " ".join(said)
@@ -331,73 +328,6 @@ class Why(Answer):
         if self.is_tried and not (self.trials or self.untried):
             command = suggest_why(self.asked, self.what, "--try", "all", is_pair=is_pair)
             yield Hint("What would change it:", command)
-
-
-def _count(kinds: Mapping[str, int]) -> str:
-    return ", ".join(f"{kind} ({number})" if number > 1 else kind for kind, number in kinds.items())
-
-
-def _measure(text: str) -> int:
-    """Return how many lines a paragraph takes, with the empty one behind it."""
-    return len(textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)) + 1
-
-
-def _tell_lines(finding: Finding) -> str:
-    lines = dict.fromkeys(line for line in finding.lines or (finding.line,) if line.text)
-    return "; ".join(f"`{line.where}`: `{line.text}`" for line in lines)
-
-
-def _tell_words(finding: Finding) -> str:
-    """Return what the compiler itself said of what a finding is about, where that is short enough to stand whole."""
-    topics = _TOPICS.get(finding.kind, ())
-    for each in finding.reasons:
-        is_own = each.pass_name == finding.pass_name and each.verdict == "refused"
-        if each.topic in topics and is_own and each.words[-1:] != "\u2026":
-            place = f" ({each.place.rpartition('/')[2]})" if each.place else ""
-            return f"In the compiler's own words: “{each.words}”{place}."
-    return ""
-
-
-def _tell_part(part: WhyPart) -> str:
-    """Return what passes did to a part, and where it is now, in two sentences."""
-    way = [_tell_step(step) for step in part.steps if step.pass_name != "?"]
-    if len(way) > FEW_STEPS:
-        way = [way[0], plural(len(way) - FEW_STEPS, "more step"), *way[1 - FEW_STEPS :]]
-    name = part.name if part.followed == part.name else f"{part.followed}, in {part.name}"
-    said = [f"{name}: {'; '.join(way)}."] if way else []
-    if part.is_left and part.memory:
-        read = f"; read by {', '.join(part.read_by[:FEW_NAMES])}" if part.read_by else ""
-        said.append(f"Now {part.memory.partition(', shares')[0]}{read}.")
-    return " ".join(said)
-
-
-def _tell_step(step: PassStep) -> str:
-    if step.did.startswith("brought"):
-        return "from the program"
-    verb, _, rest = step.did.partition(" ")
-    if verb == "changed":
-        return f"{step.pass_name} changed {rest.partition(':')[0]}"
-    if verb == "moved":
-        return f"{step.pass_name} fused it"
-    _, put, instead = rest.partition(" in the place of ")
-    return f"{step.pass_name} {verb} it{put}{instead}"
-
-
-def _tell_reason(reason: Reason) -> str:
-    about = " into ".join(filter(None, (reason.instruction, reason.others[0] if reason.others else "")))
-    source = f" ({reason.place})" if reason.place else ""
-    words = f" “{reason.words}”" if reason.sentence else ""
-    return f"{about}: {reason.meaning}{words}{source}" if about else f"{reason.meaning}{words}{source}"
-
-
-def _list_origin(part: WhyPart) -> Iterator[tuple[str, str]]:
-    if part.line.where:
-        yield part.line.where, part.line.text
-    for name in ("op_name", "equation", "stablehlo"):
-        if text := getattr(part, name):
-            yield {"op_name": "JAX's name", "equation": "jaxpr", "stablehlo": "StableHLO"}[name], text
-    for member in part.members:
-        yield "fuses", member
 
 
 def suggest_why(asked: str, what: str, *options: str, is_pair: bool = False) -> str:

@@ -10,6 +10,7 @@ from xla_inspect.answers.boundaries import explain_boundary
 from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside
+from xla_inspect.answers.gaps import list_gaps
 from xla_inspect.answers.makings import explain_kernel, explain_union
 from xla_inspect.answers.moves import ASSIGNING, explain_move, find_moved, is_move
 from xla_inspect.answers.removals import explain_removed
@@ -31,16 +32,6 @@ _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "
 _OTHER = 4
 _REWRITTEN, _FETCHING = 1.5, 4.5
 _PLACING = frozenset({ASSIGNING.replace("_", "-")})
-_TOPICS = {
-    "apart": "fusion",
-    "together": "fusion",
-    "copy": "copies",
-    "layout": "layout",
-    "transpose": "layout",
-    "collective": "sharding",
-    "matmul": "matmul",
-    "removed": "simplification",
-}
 _GATHERING = frozenset({"call", "get-tuple-element", "tuple"})
 _MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
 
@@ -340,30 +331,10 @@ class WhyFinder:
         )
 
     def missing(self, trouble: str = "", kinds: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return what could not be known of this capture, and what to do about it.
-
-        Args:
-            trouble: Why the compiler gave no reasons where they were asked for.
-            kinds: What is explained, on which the compiler may be silent.
-        """
-        capture = self.evidence.capture
-        found = []
-        if not capture.is_stepped:
-            found.append("This capture holds no modules between passes, so which pass did what is not known.")
-        if not capture.log:
-            found.append(f"The compiler gave no reasons: {trouble}" if trouble else NO_REASONS)
-        silent = getattr(self.evidence.reasons, "silent", {})
-        wanted = {_TOPICS[kind] for kind in kinds if kind in _TOPICS}
-        found += [f"{text}" for topic, text in dict(silent).items() if capture.log and topic in wanted]
-        return tuple(found)
+        """Return what could not be known of this capture, as `list_gaps` does."""
+        return tuple(list_gaps(self.evidence, trouble, kinds))
 
 
 def _weigh(finding: Finding) -> float:
     """Return where a finding about a line stands: what only fetches a value comes after what computes with it."""
     return _FETCHING if finding.pass_name in _PLACING else _ORDER.get(finding.kind, _OTHER)
-
-
-NO_REASONS = (
-    "This capture holds nothing of what the compiler said. Ask about the function itself, or save a capture with its "
-    "reasons: `capture(..., reasons=True).to_json()`."
-)
