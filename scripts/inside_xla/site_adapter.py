@@ -108,12 +108,12 @@ class SiteAdapter(Adapter):
         return {unescape(target): unescape(reason) for target, reason in _GAP.findall(markdown)}
 
     def tell(self, text: str) -> str:
-        """Return what a block printed with each question as its choices and its answer."""
-        if 'class="predict"' not in text:
+        """Return what a block printed with each question as its choices and its answer, and each reason as a point."""
+        if 'class="predict"' not in text and "<dl data-reasons=" not in text:
             return text
-        from chapters import prediction
+        from chapters import prediction, reason_quotes
 
-        return prediction.tell(text)
+        return reason_quotes.tell(prediction.tell(text))
 
     def list_terms(self) -> Iterable[Term]:
         """Return the terms of the glossary, the opcodes and the passes."""

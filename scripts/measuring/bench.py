@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT, say
-from measuring import bare_compiles, edits, first_start, scale
+from measuring import bare_compiles, edits, first_start, log_costs, scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,11 +40,19 @@ def main() -> None:
         sys.exit(scale.main(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument(
-        "what", nargs="*", help="first, cold, warm, edit, parser, page; all of them by default; or scale"
+        "what", nargs="*", help="first, cold, warm, edit, parser, page, reasons; all of them by default; or scale"
     )
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()
-    known = {"first": first, "cold": cold, "warm": warm, "edit": edit, "parser": parse, "page": page}
+    known = {
+        "first": first,
+        "cold": cold,
+        "warm": warm,
+        "edit": edit,
+        "parser": parse,
+        "page": page,
+        "reasons": reasons,
+    }
     if unknown := [name for name in asked.what if name not in known]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}")
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
@@ -55,7 +63,7 @@ def main() -> None:
         say(f"reading the site once, for its programs and its text ({asked.runs} paired runs follow)")
         if asked.what == ["edit"]:
             read(place)
-        elif asked.what != ["first"]:
+        elif asked.what not in (["first"], ["reasons"]):
             prepare(place)
         for name in asked.what or known:
             known[name](place, asked.runs)
@@ -110,6 +118,12 @@ def parse(place: Path, runs: int) -> None:
         rates.append(instructions / (time.perf_counter() - start))
     rate = statistics.median(rates)
     say(f"parser: {rate:,.0f} instructions a second over {instructions:,} (at least 60,000)")
+
+
+def reasons(place: Path, runs: int) -> None:
+    """Compile with the compilers' logs, beside the same compiles without."""
+    del place
+    log_costs.measure(runs)
 
 
 def page(place: Path, runs: int) -> None:

@@ -1,7 +1,6 @@
 """Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
-from xla_inspect.analysis.attempts import EMITTING, Attempts
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.collectives import Collective, is_cut_anew, list_collectives, name_kind
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
@@ -58,14 +57,12 @@ from xla_inspect.analysis.value_origins import MOVING, Origins
 
 __all__ = [
     "ALLOCATION_KINDS",
-    "EMITTING",
     "HEAVY",
     "HOST_CALL",
     "INPUT",
     "MAIN",
     "MOVING",
     "Allocation",
-    "Attempts",
     "Collective",
     "Compilation",
     "Count",

@@ -7,8 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import (
-    EMITTING,
-    Attempts,
     Histories,
     KernelParts,
     SourceLine,
@@ -19,7 +17,7 @@ from xla_inspect.analysis import (
     read_jaxpr_lines,
     read_stablehlo_lines,
 )
-from xla_inspect.analysis.reasons import read_reasons
+from xla_inspect.analysis.reasons import EMITTING, Attempts, read_reasons
 from xla_inspect.answers.launch_rows import list_fused, read_line, show_place
 from xla_inspect.answers.why import LineOf, PassStep, Reason, WhyPart
 from xla_inspect.errors import HloSyntaxError

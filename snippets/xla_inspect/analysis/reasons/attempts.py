@@ -7,13 +7,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.fusions import is_fusion
+from xla_inspect.analysis import is_fusion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from xla_inspect.analysis.histories import Histories
-    from xla_inspect.analysis.reasons import Decision, Reasons
+    from xla_inspect.analysis import Histories
+    from xla_inspect.analysis.reasons.decision import Decision
+    from xla_inspect.analysis.reasons.reading import Reasons
     from xla_inspect.hlo import Instruction, Module
 
 EMITTING = frozenset({"algorithm_checker", "fusion_block_level_rewriter", "fusion_emitter", "triton"})

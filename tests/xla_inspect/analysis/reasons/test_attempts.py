@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from xla_inspect import capture
-from xla_inspect.analysis import Attempts, Histories, KernelParts
-from xla_inspect.analysis.reasons import read_reasons
+from xla_inspect.analysis import Histories, KernelParts
+from xla_inspect.analysis.reasons import Attempts, read_reasons
 
 
 def gram(x: jax.Array) -> jax.Array:

@@ -1,0 +1,151 @@
+"""Quotes of reasons name target, pass and verdict, keep the compiler's words whole, and link what can be read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from chapters.reason_quotes import quote_reasons, tell
+from inside_xla.site_adapter import ADAPTER
+from livepage.publish import term_links
+from livepage.read import Term
+from programs import layer
+from xla_inspect import capture
+from xla_inspect.analysis.reasons import Decision, list_messages, read_reasons
+
+REFUSED = Decision(
+    topic="fusion",
+    verdict="refused",
+    instruction="tanh.1",
+    others=("dot-fusion", "add.2"),
+    words='not fusing "<tanh>" into %add.2 because *it* is `odd`',
+    kind="",
+    sentence="",
+    place="libtpu",
+    run=3,
+    pipeline="fusion",
+    pass_name="tpu_fusion",  # noqa: S106 - a pass of a compiler
+    module="jit_f",
+    source="tpu_instruction_fusion",
+    line=12,
+)
+
+
+@pytest.fixture(scope="module")
+def decisions() -> tuple[Decision, ...]:
+    return read_reasons(capture(layer.layer, *layer.EXAMPLE, target="cpu", reasons=True)).decisions
+
+
+def read_html(text: str) -> ET.Element:
+    return ET.fromstring(text)  # noqa: S314 - the project's own markup
+
+
+def read_text(element: ET.Element | None) -> str:
+    return "" if element is None else "".join(element.itertext())
+
+
+def test_each_target_has_its_decisions_with_pass_verdict_words_and_meaning(decisions: tuple[Decision, ...]) -> None:
+    known = [each for each in decisions if each.sentence and each.pass_name and each.place.startswith("xla/")][:2]
+    shown = read_html(quote_reasons({"cpu": known, "h100": known[0], "tpu-v5e": "It says `nothing` of <this>."}))
+    assert shown.get("data-reasons") == "3"
+    assert [read_text(each) for each in shown.iter("dt")] == ["CPU", "NVIDIA H100", "TPU v5e"]
+    assert [each.get("data-lane") for each in shown] == ["cpu", "gpu", "tpu"]
+    assert [len(each.findall("dd")) for each in shown] == [2, 1, 1]
+    for found, decision in zip(shown[0].findall("dd"), known, strict=True):
+        by, told = found.findall("p")
+        assert (read_text(by.find("code")), read_text(by.find("b"))) == (decision.pass_name, decision.verdict)
+        assert read_text(found.find("blockquote")) == decision.words
+        assert read_text(told).startswith(decision.sentence)
+        link = next(told.iter("a"))
+        assert link.get("href") == f"https://github.com/openxla/xla/blob/main/{decision.place}"
+    assert read_text(shown[2].find("dd")) == "It says nothing of <this>."
+
+
+def test_each_known_message_is_shown_whole_with_the_names_in_it_as_code(decisions: tuple[Decision, ...]) -> None:
+    kinds = {(message.topic, message.kind) for message in list_messages()}
+    known = [each for each in decisions if each.kind]
+    assert {(each.topic, each.kind) for each in known} <= kinds
+    for decision in known:
+        told = read_html(quote_reasons({"cpu": decision})).findall("div/dd/p")[1]
+        assert read_text(told).startswith(decision.sentence)
+        coded = {read_text(each) for each in told.findall("code")}
+        names = {decision.instruction, *decision.others}
+        # What is code is a name, or a rule or a shape of the compiler's own notation.
+        assert all(text in names or re.search(r"[\[(|]|=>", text) for text in coded), decision
+        if decision.instruction and decision.sentence.startswith(f"{decision.instruction} "):
+            assert decision.instruction in coded
+
+
+def test_what_no_table_explains_is_shown_with_what_it_is_about() -> None:
+    shown = quote_reasons({"tpu-v5e": REFUSED})
+    assert not re.search(r"[*`]", shown)
+    read = read_html(shown)
+    assert read_text(read.find("div/dd/blockquote")) == REFUSED.words
+    told = read.findall("div/dd/p")[1]
+    assert read_text(told) == (
+        "No table has a plain sentence for these words yet; they are about tanh.1, dot-fusion, add.2. "
+        "libtpu, whose source is closed"
+    )
+    assert [read_text(each) for each in told.findall("code")] == ["tanh.1", "dot-fusion", "add.2"]
+    assert "<a " not in shown
+
+
+def test_what_is_said_of_several_runs_is_shown_once() -> None:
+    again = replace(REFUSED, run=9, line=13)
+    other = replace(REFUSED, words="another reason")
+    assert quote_reasons({"tpu-v5e": [REFUSED, again, other]}) == quote_reasons({"tpu-v5e": [REFUSED, other]})
+
+
+def test_places_lead_to_the_source_of_xla_or_of_llvm() -> None:
+    for place in {message.place for message in list_messages() if message.place}:
+        shown = quote_reasons({"cpu": replace(REFUSED, place=place)})
+        found = re.findall(r'href="([^"]*)"', shown)
+        project = "llvm/llvm-project" if place.startswith("llvm/") else "openxla/xla"
+        assert found == ([] if place == "libtpu" else [f"https://github.com/{project}/blob/main/{place}"])
+
+
+def test_a_variant_of_a_program_is_named_as_it_is() -> None:
+    shown = read_html(quote_reasons({"<donated>": REFUSED}))
+    assert read_text(shown.find("div/dt")) == "<donated>"
+    assert shown[0].get("data-lane") is None
+
+
+def test_words_outside_of_passes_say_so() -> None:
+    shown = quote_reasons({"cpu": replace(REFUSED, pass_name="", pipeline="", run=-1)})
+    assert "outside of the passes <b" in shown
+
+
+@pytest.mark.parametrize("nothing", [(), "", " "])
+def test_a_target_without_a_reason_needs_a_sentence(nothing: str | tuple[Decision, ...]) -> None:
+    with pytest.raises(ValueError, match="nothing is said of h100"):
+        quote_reasons({"h100": nothing})
+
+
+def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision, ...]) -> None:
+    known = next(each for each in decisions if each.sentence and each.place.startswith("xla/"))
+    text = f"before\n    {quote_reasons({'tpu-v5e': [REFUSED, known], 'cpu': 'It says `nothing` of <this>.'})}after"
+    lines = tell(text).splitlines()
+    file = known.place.rpartition("/")[2]
+    assert lines[0] == "before"
+    assert lines[1] == (
+        '    - **TPU v5e**, `tpu_fusion`, refused: `` not fusing "<tanh>" into %add.2 because *it* is `odd` ``. '
+        "No table has a plain sentence for these words yet; they are about `tanh.1`, `dot-fusion`, `add.2`. "
+        "(libtpu, whose source is closed)"
+    )
+    assert lines[2].startswith(f"    - **TPU v5e**, `{known.pass_name}`, {known.verdict}: `{known.words}`. ")
+    assert (
+        lines[2]
+        .replace("`", "")
+        .endswith(f"{known.sentence} ([{file}](https://github.com/openxla/xla/blob/main/{known.place}))")
+    )
+    assert lines[3:] == ["    - **CPU**: It says `nothing` of <this>.", "after"]
+    assert ADAPTER.tell(text) == tell(text)
+
+
+def test_the_name_of_a_pass_gets_its_entry_on_hover() -> None:
+    term = Term("tpu_fusion", "passes.md", "tpu_fusion", "It fuses.", (), code="tpu_fusion", is_rare=True)
+    linked = term_links.link(quote_reasons({"tpu-v5e": REFUSED}), [term], "../{}/".format)
+    assert '<a class="term" href="../passes.md/#tpu_fusion"><code>tpu_fusion</code></a>' in linked
