@@ -27,9 +27,15 @@ from xla_inspect.answers import (
 )
 from xla_inspect.captured import Capture
 from xla_inspect.compilation import USUAL, begin, describe_program
+from xla_inspect.counterfactuals import read_kinds, try_changes
+from xla_inspect.errors import InspectError
+from xla_inspect.subject import Call, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+
+_OF_CALL = ("donate_arg", "mesh", "specs", "static_arg")
+"""How the arguments of `capture` begin that say how a function is called."""
 
 
 def summary(
@@ -149,13 +155,14 @@ def passes(
     return explain_passes(found.program, found, "")
 
 
-def why(
+def why(  # noqa: PLR0913 - one for each option of the command
     fn: Callable[..., Any] | Capture,
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     what: str = "",
     apart: tuple[str, str] | None = None,
     target: str = "cpu",
     full: bool = False,
+    try_: str = "",
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Why | OpenQuestions:
     """Return why the compiler did something to a part of a program; without a part, which questions it raises.
@@ -167,19 +174,30 @@ def why(
         apart: In its place, two of them that are asked why they are two kernels.
         target: A short name, with a topology where wanted.
         full: Whether all is told.
+        try_: Kinds of changes to compile, to see which would change it: as of `--try`, such as `donate,batch` or `all`.
         **arguments: As in `summary`.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: As in `summary`, or the program has no such thing; with what is nearest.
+        InspectError: As in `summary`, or the program has no such thing, with what is nearest; or no such change.
     """
+    kinds = read_kinds(try_, "try_")
+    if kinds and (isinstance(fn, Capture) or not (what or apart)):
+        message = "try_ compiles a program with changes: give the function, and what or apart of it"
+        raise InspectError(message)
     found = (
         fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments, passes=True, reasons=True)
     )
     finder = WhyFinder(found, arguments.get("mesh"))
     if not what and apart is None:
         return list_open_questions(finder, found.program, full=full)
-    return finder.answer(found.program, what, apart=apart, full=full)
+    answer = finder.answer(found.program, what, apart=apart, full=full)
+    if not kinds or isinstance(fn, Capture):
+        return answer
+    settings = {name: value for name, value in arguments.items() if name.startswith(_OF_CALL)}
+    named = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
+    call = Call(fn, example_args, named, settings)
+    return try_changes(Subject(found.program, call, options=arguments.get("options")), target, kinds, finder, answer)
 
 
 def compare(left: Capture, right: Capture) -> Difference:

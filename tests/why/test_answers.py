@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from question_trial import Pattern, Question, read_questions
+from question_trial import Pattern, Question, read_questions, read_spec
 
 from xla_inspect.commands import run_here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 OPEN = {question.name: question for question in read_questions() if not question.is_held}
+REMOVED = [question for question in OPEN.values() if question.removed_by]
+LONGEST = 14
+"""The most lines of an answer that is not asked for in full, without its commands."""
 
 each_question = pytest.mark.parametrize("question", OPEN.values(), ids=OPEN)
 
@@ -30,7 +34,7 @@ def find_name(name: str) -> str:
 def list_words(question: Question) -> Iterator[str]:
     """Yield the words of the command line that asks a question."""
     yield "why"
-    yield from (f"--target={question.target}", "--json")
+    yield f"--target={question.target}"
     if question.args:
         yield f"--args={question.args}"
     yield from (f"--donate={number}" for number in question.options.get("donate", ()))
@@ -44,12 +48,44 @@ def list_words(question: Question) -> Iterator[str]:
             yield from (f"{question.path}:{question.function}", find_name(question.name))
 
 
-def ask(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    """Return the answer of the command."""
+def print_answer(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    """Return what the command prints."""
     first, *rest = list_words(question)
     assert run_here([first, *options, *rest]) == 0
-    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return capsys.readouterr().out
+
+
+def ask(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    """Return the answer of the command."""
+    answer: dict[str, Any] = json.loads(print_answer(question, capsys, "--json", *options))
     return answer
+
+
+def name_change(question: Question, change: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the kind of a change of `removed_by`, and a pattern of how the command tells of it."""
+    match change:
+        case {"change": "donate", "arguments": numbers}:
+            return "donate", rf"donate arguments? {', '.join(map(str, numbers))}"
+        case {"change": "without-pass", "pass": name}:
+            return "pass", f"without the pass {re.escape(name)}"
+        case {"change": "flag", "flag": flag}:
+            return "option", f"--xla {re.escape(flag)}"
+        case {"change": "target", "target": target}:
+            return "target", rf"for {re.escape(target.partition(':')[0])}(:\w+)?"
+        case {"change": "no-barrier"}:
+            return "barrier", "without optimization_barrier"
+        case {"change": "layout", "argument": at, "order": order}:
+            return "layout", re.escape(f"argument {at} laid out as {{{','.join(map(str, reversed(order)))}}}")
+        case {"change": "sharding", "specs": specs}:
+            first = re.escape(f"P({', '.join(map(repr, read_spec(specs[0])))})")
+            return "sharding", rf"argument \d+ as (P\(\)|{first}) in the place of .*"
+        case {"change": "batch", "args": args}:
+            sizes = [re.findall(r"\[(\d+)", text) for text in (args, question.args)]
+            now, before = next(pair for pair in zip(*sizes, strict=True) if pair[0] != pair[1])
+            return "batch", f"a batch of {now} in the place of {before}"
+        case {"change": kind}:
+            return kind, ".*"
+    raise ValueError(question.name)
 
 
 @each_question
@@ -61,8 +97,27 @@ def test_it_names_a_right_pass_and_a_right_line(question: Question, capsys: pyte
     assert {line["text"] for line in named} & {*question.lines}
 
 
-@pytest.mark.parametrize("question", [each for each in OPEN.values() if each.removed_by], ids=lambda each: each.name)
+@each_question
 @pytest.mark.usefixtures("all_targets")
-def test_a_change_that_removes_it_is_found(question: Question, capsys: pytest.CaptureFixture[str]) -> None:
-    trials = ask(question, capsys, "--try=all")["trials"]
-    assert [each["change"] for each in trials if each["outcome"] in {"removes", "reduces"}] != []
+def test_it_says_so_in_few_lines_with_commands_that_fit(
+    question: Question, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = print_answer(question, capsys)
+    told = re.split(r"^All of it", printed, flags=re.MULTILINE)[0].rstrip().splitlines()
+    assert len(told) <= LONGEST
+    assert max(map(len, told)) <= 80
+    assert "\u2026" not in "".join(told)
+
+
+@pytest.mark.parametrize("question", REMOVED, ids=lambda each: each.name)
+@pytest.mark.usefixtures("all_targets")
+def test_the_changes_that_remove_it_are_found(question: Question, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = [name_change(question, change) for change in question.removed_by]
+    trials = ask(question, capsys, f"--try={','.join(dict.fromkeys(kind for kind, _ in expected))}")["trials"]
+    removing = [each for each in trials if each["outcome"] == "removes"]
+    lacking = [
+        (kind, pattern)
+        for kind, pattern in expected
+        if not any(each["kind"] == kind and re.fullmatch(pattern, each["change"]) for each in removing)
+    ]
+    assert lacking == [], [(each["outcome"], each["change"], each["effect"] or each["note"]) for each in trials]

@@ -131,8 +131,15 @@ class Effect:
         if not all(any(key in each for each in held) for key in keys):
             # One of them is another operation now: then its line tells where it is.
             spots = [{spot for spot, _ in each} for each in held]
-            if self.spots[0] != self.spots[1] and any(set(self.spots) <= each for each in spots):
-                return 1, total
+            if self.spots[0] != self.spots[1]:
+                return (1 if any(set(self.spots) <= each for each in spots) else 2), total
+            # Of one line, how many kernels compute with it tells whether it is several.
+            working = [
+                launch
+                for launch, each in zip(kernels.launches, spots, strict=True)
+                if self.spots[0] in each and launch.role == "kernel" and not is_move(kernels, launch)
+            ]
+            return (1 if len(working) == 1 else 2), total
         return 2, total
 
     def compare(self, before: Capture, after: Capture, trial: Trial) -> WhyTrial:

@@ -18,13 +18,14 @@ from xla_inspect.analysis import (
     read_stablehlo_lines,
 )
 from xla_inspect.analysis.reasons import EMITTING, Attempts, read_reasons
-from xla_inspect.answers.launch_rows import list_fused, read_line, show_place
+from xla_inspect.answers.launch_rows import list_fused
 from xla_inspect.answers.why import LineOf, PassStep, Reason, WhyPart
 from xla_inspect.errors import HloSyntaxError
+from xla_inspect.report import read_line, show_place
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from xla_inspect.analysis import Launch, Step
     from xla_inspect.analysis.reasons import Decision, Reasons
@@ -124,9 +125,24 @@ class Evidence:
         where = self.show_line(instruction).where
         return f"{instruction.name} ({where})" if where else instruction.name
 
+    def name_kind(self, instruction: Instruction) -> str:
+        """Return an instruction with its opcode, where its name does not tell that."""
+        value = self.name_value(instruction)
+        told = value.startswith("the ") or instruction.opcode.split("-")[0] in instruction.name
+        return value if told else f"the {instruction.opcode} {value}"
+
     def steps(self, instruction: Instruction) -> tuple[Step, ...]:
         """Return what passes did to an instruction of any state."""
         return self.histories.tell(instruction)
+
+    def is_about(self, reason: Reason, instructions: Collection[Instruction]) -> bool:
+        """Return whether a reason is first about some instructions of the optimized module, and not by the way."""
+        return any(
+            attempt.first & self.attempts.names_at(attempt.state, instructions)
+            for attempt in self.attempts.known
+            if (attempt.decision.words, attempt.decision.instruction, attempt.decision.others)
+            == (reason.words, reason.instruction, reason.others)
+        )
 
     def read_decisions(self, decisions: Iterable[Decision]) -> tuple[Reason, ...]:
         """Return decisions as answers hold them, each once, refusals first and the latest of them before the others."""
@@ -246,7 +262,7 @@ def tell_maker(step: Step) -> str:
     """Return who made an instruction, as a sentence without its end."""
     if step.deed == "imported":
         return "the program came with it"
-    return f"the pass {step.name} made it" if step.name else "some pass made it"
+    return f"the pass {step.name} made it" if step.name else "a pass made it"
 
 
 def read_step(step: Step) -> PassStep:

@@ -1,4 +1,4 @@
-"""What became of an instruction: removed, moved into a kernel, without a launch, an argument, an exchange."""
+"""What became of an instruction: moved into a kernel, without a launch, an argument, an exchange."""
 
 from __future__ import annotations
 
@@ -19,47 +19,6 @@ if TYPE_CHECKING:
 _EXCHANGES = ("all-", "collective-", "ragged-all-", "reduce-scatter")
 CONTROL = frozenset({"call", "conditional", "while"})
 """Opcodes that run other computations."""
-
-
-def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return which pass removed an instruction, and by which rule."""
-    gone = evidence.steps(instruction)[-1]
-    number, _ = evidence.histories.locate(instruction)
-    names = {
-        place: each.name
-        for place, state in enumerate(evidence.histories.states)
-        for each, own in state.numbers.items()
-        if own == number
-    }
-    said = [
-        each
-        for each in evidence.attempts.named(names.items())
-        if not gone.name or each.pass_name == gone.name or each.verdict == "done"
-    ]
-    reasons = evidence.read_decisions(said)
-    done = next((each for each in reasons if each.verdict == "done" and each.pass_name == gone.name), None)
-    tried = next((each for each in reasons if each.verdict == "tried" and each.pass_name == gone.name), None)
-    instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in gone.instead)
-    rule = done or tried
-    how = (
-        f": {rule.meaning.rstrip('.')}"
-        if done and rule
-        else f"; the last rule that it tried on it is {rule.meaning.rstrip('.')}"
-        if rule
-        else ""
-    )
-    put = f" and put {instead} in its place" if instead else ""
-    return Finding(
-        "removed",
-        (instruction.name,),
-        f"{instruction.opcode} {evidence.name_value(instruction)} is gone: the pass {gone.name or IMPORT} removed "
-        f"it{put}{how}.",
-        gone.pipeline,
-        gone.name,
-        evidence.show_line(instruction),
-        (),
-        reasons,
-    )
 
 
 def explain_inside(evidence: Evidence, instruction: Instruction, launch: Launch) -> Finding:
@@ -85,11 +44,10 @@ def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
     """Return what there is to say of an instruction that takes no launch."""
     said = evidence.read_decisions(evidence.attempts.about([instruction]))
     made = evidence.histories.find_first(instruction)
-    instead = ", ".join(f"{each.opcode} {evidence.name_value(each)}" for each in made.instead)
+    instead = ", ".join(evidence.name_kind(each) for each in made.instead)
     by = tell_maker(made)
     by += f" in the place of {instead}" if instead else ""
-    value = evidence.name_value(instruction)
-    name = value if value.startswith("the ") else f"{instruction.opcode} {value}"
+    name = evidence.name_kind(instruction)
     if instruction.opcode in CONTROL:
         inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
         verdict = f"{name} runs {plural(inner, 'launch', 'launches')} of its own: {by}."
@@ -145,6 +103,10 @@ def _find_exchanging(evidence: Evidence, instruction: Instruction) -> Instructio
     return instruction
 
 
+def _name_pass(name: str) -> str:
+    return f"the pass {name}" if "partition" in name else "the partitioner"
+
+
 def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> Finding:
     """Return who asked for a collective."""
     # What combines, splits or starts collectives made this one of others.
@@ -155,7 +117,7 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     what = f"{', '.join(exchange.arguments)} " if exchange.arguments else ""
     asked = {
         True: f"the program asks for it ({exchange.reason})",
-        False: f"the partitioner brought it in: {what}{exchange.reason}",
+        False: f"{_name_pass(first.name)} brought it in: {what}{exchange.reason}",
         None: "the module does not say who asked for it",
     }[exchange.is_asked]
     place = exchange.places[0] if exchange.places else None

@@ -23,6 +23,13 @@ _UPDATING = frozenset({"dynamic-update-slice", "scatter"})
 ASSIGNING = "memory_space_assignment"
 _CONTROL = frozenset({"call", "conditional", "while"})
 _SPACES = {0: "main memory", 1: "VMEM", 2: "SMEM", 5: "the host's memory"}
+_INSERTING = "copy-insertion"
+_FORMS = {
+    "dot_decomposer": "the target's dots have batch dimensions first and contract the last of one operand with the "
+    "next of the other, so ",
+}
+"""What a pass wants that makes transposes."""
+_ADDED = ("copied-read-only", "copied-for-update", "copied-for-loop", "copy-index")
 _MOST = 12
 
 
@@ -52,17 +59,22 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     scheduled = launch.scheduled if launch else moved
     made = evidence.histories.find_first(moved)
     source = _find_source(evidence, moved, scheduled)
+    inner = _find_users(evidence, moved) if moved.computation != scheduled.computation and not moved.is_root else ()
     said = evidence.read_decisions(
         [
             *evidence.attempts.about([moved]),
             *(each for each in evidence.attempts.about([source]) if each.topic in {"layout", "copies"}),
         ]
     )
-    users = _find_users(evidence, scheduled)
-    kind, why, notes = _find_cause(evidence, moved, source, users, made)
-    reason = _pick(said, kind, made)
-    if reason is not None:
-        why = f"{why}; the pass {reason.pass_name} says: {reason.meaning.rstrip('.')}"
+    # What only hands it on as the result of its fusion is read where that is.
+    users = inner if any(not _is_result(user) for user in inner) else _find_users(evidence, scheduled)
+    inserted = _find_inserted(said, moved, source)
+    kind, why, notes = _find_cause(evidence, moved, source, users, made, is_inserted=inserted is not None)
+    if kind == "layout" and (asked := _find_asker(evidence, said, moved)):
+        is_argument = source.opcode == "parameter" and source.computation == evidence.module.entry.name
+        held = "the caller fixes how arguments lie" if is_argument else "it does not lie so"
+        why = f"{asked} wants {evidence.name_value(source)} as {_show_order(moved)}, and {held}"
+    reason = inserted if kind == "copy" and inserted else _pick(said, kind, made)
     name = evidence.name_value(moved)
     size = _find_result(moved).bytes
     what = "transposes" if moved.opcode == "transpose" else "copies"
@@ -70,18 +82,49 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     if moved.opcode == "copy-start" and any(event.source == ASSIGNING for event in evidence.capture.log):
         # What fetches values is decided after all passes, and is no pass of its own.
         passed = ASSIGNING.replace("_", "-")
-    by = "which the program came with" if made.deed == "imported" else f"made by the pass {passed or '(not known)'}"
+    pipeline = made.pipeline
+    if inserted is not None and kind == "copy":
+        # What no dump stands between is taken for another pass's: the log knows better.
+        passed, pipeline = inserted.pass_name or _INSERTING, inserted.pipeline or pipeline
+    # What copy insertion does in several rounds is dumped round by round.
+    named = _INSERTING if passed.startswith("adding_") else passed
+    by = "which the program came with" if made.deed == "imported" else f"made by the pass {named or '(not known)'}"
     return Finding(
         kind,
         (moved.name,),
         f"{name} {what} {format_bytes(size)}, {by}: {why}.",
-        made.pipeline,
+        pipeline,
         passed or IMPORT,
         evidence.show_line(moved),
         notes,
         (*([reason] if reason else []), *(each for each in said if each is not reason))[:_MOST],
         2 * size,
     )
+
+
+def _find_inserted(said: tuple[Reason, ...], moved: Instruction, source: Instruction) -> Reason | None:
+    """Return what copy insertion said of a copy that it added, or None where it added none."""
+    if moved.opcode != "copy":
+        return None
+    names = {moved.name, source.name}
+    added = [each for each in said if each.kind in _ADDED and {each.instruction, *each.others} & names]
+    return min(added, key=lambda each: _ADDED.index(each.kind), default=None)
+
+
+def _find_asker(evidence: Evidence, said: tuple[Reason, ...], moved: Instruction) -> str:
+    """Return who asked for the layout that a copy makes, as layout assignment says it, or an empty string."""
+    order = _show_order(moved)
+    for each in said:
+        if each.kind == "copied-for-layout" and each.others and order[:-1] in each.words:
+            asker = evidence.histories.find(each.others[0])
+            where = evidence.show_line(asker).where if asker is not None else ""
+            return f"{each.others[0]} ({where})" if where else each.others[0]
+    return ""
+
+
+def _show_order(moved: Instruction) -> str:
+    layout = _find_result(moved).layout
+    return "{" + ",".join(map(str, layout.minor_to_major if layout else ())) + "}"
 
 
 def _find_result(moved: Instruction) -> Shape:
@@ -101,13 +144,13 @@ def _pick(said: tuple[Reason, ...], kind: Kind, made: Step) -> Reason | None:
 
 def _find_source(evidence: Evidence, moved: Instruction, scheduled: Instruction) -> Instruction:
     """Return what is copied: outside of the fusion, through what only renames."""
-    value = moved
     module = evidence.module
-    if moved.computation != scheduled.computation:
-        operands = module.operands(scheduled)
-        value = operands[0] if operands else moved
-    elif module.operands(moved):
-        value = module.operands(moved)[0]
+    operands = module.operands(moved)
+    value = operands[0] if operands else moved
+    if moved.computation != scheduled.computation and value.opcode == "parameter":
+        outer = module.operands(scheduled)
+        number = value.parameter_number or 0
+        value = outer[number] if number < len(outer) else value
     while value.opcode in {"bitcast", "reshape"} and module.operands(value):
         value = module.operands(value)[0]
     return value
@@ -138,15 +181,22 @@ def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction
     return tuple(found)
 
 
-def _find_cause(
-    evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], made: Step
+def _find_cause(  # noqa: PLR0913 - what a copy is between
+    evidence: Evidence,
+    moved: Instruction,
+    source: Instruction,
+    users: tuple[Instruction, ...],
+    made: Step,
+    *,
+    is_inserted: bool,
 ) -> tuple[Kind, str, tuple[str, ...]]:
     """Return what kind of a question it is, why it is there, and what else is known."""
     before, after = source.shape.layout, _find_result(moved).layout
     inner = evidence.module.operands(moved)
     if inner and moved.opcode == "copy":
         before = inner[0].shape.layout or before
-    reading = ", ".join(evidence.name_value(user) for user in users[:2]) or "the result"
+    reading = ", ".join("the result" if _is_result(user) else evidence.name_value(user) for user in users[:2])
+    reading = reading or "the result"
     if moved.opcode == "transpose":
         return "transpose", *_explain_transpose(moved, made, reading)
     if before and after and before.minor_to_major != after.minor_to_major:
@@ -155,12 +205,18 @@ def _find_cause(
         before
         and after
         and before.memory_space != after.memory_space
+        and not is_inserted
         and "copies" not in made.name
         and "copy-insertion" not in made.name
     ):
         places = [_SPACES.get(each.memory_space, f"memory space {each.memory_space}") for each in (before, after)]
         return "copy", f"it brings {evidence.name_value(source)} from {places[0]} to {places[1]} for {reading}", ()
     return "copy", *_explain_protection(evidence, moved, source, users, made)
+
+
+def _is_result(user: Instruction) -> bool:
+    """Return whether what takes a value hands it on as a result and does nothing else."""
+    return user.is_root and user.opcode in {"bitcast", "copy", "tuple"}
 
 
 def _explain_transpose(moved: Instruction, made: Step, reading: str) -> tuple[str, tuple[str, ...]]:
@@ -171,9 +227,10 @@ def _explain_transpose(moved: Instruction, made: Step, reading: str) -> tuple[st
         if primitive and not primitive.startswith("transpose"):
             asked = f"JAX writes it for {primitive}"
         return f"{asked}, and no pass could make it a layout of {reading}", (f"It reorders the dimensions as {order}.",)
-    replaced = ", ".join(f"{each.opcode} {each.name}" for each in made.instead)
+    replaced = ", ".join(each.name for each in made.instead)
     of = f" in the place of {replaced}" if replaced else ""
-    return f"it reorders the dimensions as {order} for {reading}{of}", ()
+    form = _FORMS.get(made.name, "")
+    return f"{form}it reorders the dimensions as {order} for {reading}{of}", ()
 
 
 def _explain_layout(
@@ -186,11 +243,11 @@ def _explain_layout(
     value = evidence.name_value(source)
     is_argument = source.opcode == "parameter" and source.computation == evidence.module.entry.name
     fixed = "whose layout the caller fixes, " if is_argument else ""
-    is_result = any(user.is_root for user in users) or not users
-    if is_result and (not users or all(user.opcode == "tuple" or user.is_root for user in users)):
+    is_result = all(_is_result(user) for user in users)
+    if is_result:
         why = f"{value} has the layout {held}, and the result has to have {wanted}, which the caller fixes"
     else:
-        takers = ", ".join(f"{user.opcode} {evidence.name_value(user)}" for user in users[:2])
+        takers = ", ".join(evidence.name_kind(user) for user in users[:2])
         why = f"{value} has the layout {held}, {fixed}and {takers} wants {wanted}"
     note = "The caller fixes how arguments and results lie, unless jax.experimental.layout leaves it open."
     return why, ((note,) if is_argument or is_result else ())
@@ -230,7 +287,7 @@ def _explain_protection(
         why = f"a result has to be a buffer of its own, and {value} is one that it may not share"
         kept = _say_result(evidence, origin) or reading
     else:
-        why = f"{users[0].opcode} {evidence.name_value(users[0])} may not take {value} where it lies"
+        why = f"{evidence.name_kind(users[0])} may not take {value} where it lies"
     return f"{why}: {kept}" if kept else why, notes
 
 
@@ -261,7 +318,7 @@ def _say_kept(evidence: Evidence, origin: Instruction) -> str:
     if origin.opcode == "parameter" and origin.computation == evidence.module.entry.name:
         number = origin.parameter_number or 0
         if number not in evidence.donated | evidence.offered:
-            return f"{evidence.name_value(origin)} is not donated, so the caller keeps it"
+            return "it is not donated, so the caller keeps it"
         if number in evidence.donated:
             return "another result takes its place"
     return ""

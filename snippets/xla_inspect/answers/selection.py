@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import fused_computations
-from xla_inspect.answers.launch_rows import read_line, show_place
 from xla_inspect.errors import InspectError
+from xla_inspect.report import read_line, show_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from xla_inspect.analysis import Histories, SourceLine
     from xla_inspect.captured import Capture
@@ -114,15 +114,29 @@ class Selector:
             if (line := self.lines.get(each)) is not None and (line.file, line.number) in places
         )
         removed: list[Instruction] = []
-        for instruction in self.capture.unoptimized_module.walk():
+        numbers = self.histories.states[0].numbers
+        for instruction in self.list_imported(places):
+            left = self.histories.finally_is(numbers[instruction])
+            if left is None:
+                removed.append(instruction)
+            elif left not in held:
+                # A pass that made it anew may have lost the line.
+                held = (*held, left)
+        return Selection(what, held, tuple(removed), lines=tuple(sorted(places)))
+
+    def list_imported(self, places: Collection[tuple[str, int]]) -> tuple[Instruction, ...]:
+        """Return the instructions of the unoptimized module that come from lines, in the order of its text.
+
+        Args:
+            places: The lines, each a file and a number.
+        """
+        found = []
+        for instruction in self.histories.states[0].numbers:
             frames = self.capture.frames.get(instruction.stack_frame or 0, ())
             frame = next((each for each in frames if each.file in self.capture.sources), None)
             if frame and (frame.file, frame.line) in places and instruction.opcode not in {"parameter", "constant"}:
-                first = next((each for each in self.histories.states[0].numbers if each is instruction), None)
-                number = self.histories.states[0].numbers[first] if first is not None else None
-                if number is not None and self.histories.finally_is(number) is None:
-                    removed.append(instruction)
-        return Selection(what, held, tuple(removed), lines=tuple(sorted(places)))
+                found.append(instruction)
+        return tuple(found)
 
     def _select_variable(self, what: str, word: str) -> Selection | None:
         """Return what the lines came to that assign a variable, or None where none does."""

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.brief import (
+    BRIEF,
+    count_kinds,
+    list_origin,
+    measure,
+    tell_lines,
+    tell_part,
+    tell_reason,
+    tell_words,
+)
 from xla_inspect.plural import plural
 from xla_inspect.report import title
-from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,9 +38,9 @@ program with the change does not compile."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome.__value__)
 
+_TWICE = re.compile(r"\b([a-z-]+) (?=\1[\w.-]*)")
 _TELLING = frozenset({"removes", "reduces", "adds"})
-FEW_FINDINGS, FEW_STEPS, FEW_REASONS, FEW_NOTES, FEW_NAMES = 1, 3, 1, 2, 3
-CODE, WORDS, CELL = 68, 200, 46
+FEW_NOTES = 2
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,8 @@ class Reason:
     @property
     def meaning(self) -> str:
         """The plain sentence, or the compiler's own words where there is none."""
-        return self.sentence or f"“{self.words}”"
+        # What is called as its opcode needs not be called so twice.
+        return _TWICE.sub("", self.sentence) or f"“{self.words}”"
 
 
 @dataclass(frozen=True)
@@ -148,6 +160,7 @@ class Finding:
         reasons: What the compiler said of it, the weightiest first.
         bytes: The bytes that it moves, or 0 where that is not what it costs.
         lines: All lines that it is about, where those are several, as of two kernels.
+        rule: The rule by which a pass rewrote it, in the compiler's own notation, or an empty string.
     """
 
     kind: Kind
@@ -160,6 +173,7 @@ class Finding:
     reasons: tuple[Reason, ...] = ()
     bytes: int = 0
     lines: tuple[LineOf, ...] = ()
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -194,6 +208,7 @@ class Why(Answer):
         parts: The launches and instructions that they are about.
         trials: Changes that were compiled, those that remove it first.
         missing: What could not be known, and what to do about it.
+        untried: Kinds of changes that were asked for, of which the program offers none.
         is_full: Whether all is told.
         is_tried: Whether changes of the program can be tried: not of a capture that was saved.
     """
@@ -206,117 +221,113 @@ class Why(Answer):
     parts: tuple[WhyPart, ...]
     trials: tuple[WhyTrial, ...] = ()
     missing: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
     is_full: bool = False
     is_tried: bool = True
 
-    def with_trials(self, trials: Iterable[WhyTrial]) -> Why:
-        """Return the answer with what was tried, what removes it first."""
-        return replace(self, trials=tuple(sorted(trials, key=lambda each: OUTCOMES.index(each.outcome))))
+    @property
+    def is_pair(self) -> bool:
+        """Whether two things were asked about."""
+        return "," in self.what and self.findings[0].kind in {"apart", "together", "removed"}
+
+    def with_trials(self, trials: Iterable[WhyTrial], untried: Iterable[str] = ()) -> Why:
+        """Return the answer with what was tried, what removes it first.
+
+        Args:
+            trials: The changes that were compiled.
+            untried: Kinds of changes that were asked for, of which the program offers none.
+        """
+        ordered = tuple(sorted(trials, key=lambda each: OUTCOMES.index(each.outcome)))
+        return replace(self, trials=ordered, untried=tuple(untried))
 
     def tell(self) -> Iterator[Part]:
         """Yield the verdict, then what it rests on."""
         first, *rest = self.findings
-        yield f"{self.program} on {title(self.target)}: {first.verdict}"
-        yield from self._tell_finding(first)
-        yield from self._tell_part(self.parts)
-        shown = rest if self.is_full else rest[:FEW_FINDINGS]
-        for finding in shown:
-            yield f"Also: {finding.verdict}"
-            if self.is_full:
+        verdict = f"{self.program} on {title(self.target)}: {first.verdict}"
+        yield verdict
+        if self.is_full:
+            yield from self._tell_finding(first)
+            yield from self._tell_parts()
+            for finding in rest:
+                yield f"Also: {finding.verdict}"
                 yield from self._tell_finding(finding)
+        else:
+            yield from self._tell_briefly(verdict)
         yield from self._tell_trials()
         for missing in self.missing:
             yield Hint(missing)
-        yield from self._advise(len(rest) - len(shown))
+        yield from self._advise(len(rest))
+
+    def _tell_briefly(self, verdict: str) -> Iterator[Part]:
+        """Yield the lines, and of the rest what there is room for, the weightiest first."""
+        first = self.findings[0]
+        room = BRIEF - measure(verdict)
+        lines = tell_lines(first)
+        if lines:
+            room -= measure(lines)
+            yield lines
+        notes = " ".join(first.notes[:FEW_NOTES])
+        part = next(iter(self.parts), None)
+        told = [notes, tell_words(first), tell_part(part) if part else ""]
+        told += [f"Also: {each.verdict}" for each in self.findings[1:2]]
+        for text in filter(None, told):
+            if (size := measure(text)) <= room:
+                room -= size
+                yield text
 
     def _tell_finding(self, finding: Finding) -> Iterator[Part]:
-        lines = [line for line in finding.lines or (finding.line,) if line.text]
-        if lines:
-            yield "; ".join(f"`{line.where}`: `{shorten(line.text, CODE)}`" for line in lines)
-        notes = finding.notes if self.is_full else finding.notes[:FEW_NOTES]
-        if notes:
-            yield " ".join(notes)
-        if self.is_full and finding.reasons:
+        if lines := tell_lines(finding):
+            yield lines
+        if finding.notes:
+            yield " ".join(finding.notes)
+        if finding.reasons:
             yield Table(
                 ("pass", "what the compiler said"),
-                tuple((each.pass_name or "-", f"{each.verdict}: {_tell_reason(each)}") for each in finding.reasons),
+                tuple((each.pass_name or "-", f"{each.verdict}: {tell_reason(each)}") for each in finding.reasons),
             )
-        elif not self.is_full:
-            # What the verdict has said already is not said again.
-            verdict = finding.verdict.lower()
-            said = {each.kind for each in finding.reasons if each.meaning.rstrip(".").lower() in verdict}
-            new = [each for each in finding.reasons if each.kind and each.kind not in said]
-            for each in new[:FEW_REASONS]:
-                yield f"{each.pass_name or 'The compiler'} ({each.verdict}): {shorten(each.meaning, WORDS)}"
 
-    def _tell_part(self, parts: tuple[WhyPart, ...]) -> Iterator[Part]:
-        for part in parts if self.is_full else parts[:1]:
+    def _tell_parts(self) -> Iterator[Part]:
+        for part in self.parts:
             inside = "" if part.followed == part.name else f" in {part.name}"
-            if self.is_full:
-                rows = tuple((step.pass_name, step.did) for step in part.steps)
-                yield Table(("pass", f"what it did to {part.followed}{inside}"), rows)
-            elif part.steps:
-                steps = part.steps if len(part.steps) <= FEW_STEPS else (part.steps[0], *part.steps[1 - FEW_STEPS :])
-                told = "; ".join(f"{step.pass_name} {step.did}" for step in steps)
-                left = len(part.steps) - len(steps)
-                more = f" ({plural(left, 'more step')})" if left else ""
-                yield f"The way of {part.followed}{inside}: {told}{more}."
+            rows = tuple((step.pass_name, step.did) for step in part.steps)
+            yield Table(("pass", f"what it did to {part.followed}{inside}"), rows)
             if not part.is_left:
                 continue
             said = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
-            said += [f"fed by {_list(part.fed_by, self.is_full)}" if part.fed_by else ""]
-            said += [f"read by {_list(part.read_by, self.is_full)}" if part.read_by else "", part.memory]
-            shape = part.shape if self.is_full else shorten(part.shape, CELL)
-            yield f"Now: {part.name}, {part.opcode} {shape}; {'; '.join(filter(None, said)) or 'alone'}."
-            if self.is_full:
-                yield Table(("from", ""), tuple(_list_origin(part)))
+            said += [f"fed by {', '.join(part.fed_by)}" if part.fed_by else ""]
+            said += [f"read by {', '.join(part.read_by)}" if part.read_by else "", part.memory]
+            yield f"Now: {part.name}, {part.opcode} {part.shape}; {'; '.join(filter(None, said)) or 'alone'}."
+            yield Table(("from", ""), tuple(list_origin(part)))
 
     def _tell_trials(self) -> Iterator[Part]:
-        if not self.trials:
+        if not (self.trials or self.untried):
             return
         telling = [each for each in self.trials if self.is_full or each.outcome in _TELLING]
-        kept = [each.change for each in self.trials if each.outcome == "keeps" and each not in telling]
-        failed = sum(each.outcome == "failed" and each not in telling for each in self.trials)
+        kept = Counter(each.kind for each in self.trials if each.outcome == "keeps")
+        failed = Counter(each.kind for each in self.trials if each.outcome == "failed")
         if telling:
-            rows = tuple((each.outcome, each.change, each.note or each.effect) for each in telling)
-            yield Table(("outcome", "tried", "what was counted"), rows, (), "What would change it, compiled to see")
-        if kept:
-            yield f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {'; '.join(kept)}."
-        if failed:
-            yield f"{failed} more could not be compiled; --full has why."
+            effects = [each.effect if self.is_full else each.effect.partition(";")[0] for each in telling]
+            rows = tuple(
+                (each.outcome, each.change, each.note or effect) for each, effect in zip(telling, effects, strict=True)
+            )
+            yield Table(("outcome", "tried", "counted"), rows, (), "What would change it, compiled to see")
+        if self.is_full:
+            return
+        said = [f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {count_kinds(kept)}."]
+        said = said if kept else []
+        said += [f"Not compiled: {count_kinds(failed)}; --full has why."] if failed else []
+        said += [f"Nothing to try: {', '.join(self.untried)}."] if self.untried else []
+        if said:
+            yield " ".join(said)
 
     def _advise(self, left: int) -> Iterator[Hint]:
-        is_pair = self.findings[0].kind in {"apart", "together"} and "," in self.what
+        is_pair = self.is_pair
         if not self.is_full:
-            more = f", {plural(left, 'more finding')}" if left > 0 else ""
+            more = f" ({plural(left, 'more finding')})" if left > 0 else ""
             yield Hint(f"All of it{more}:", suggest_why(self.asked, self.what, "--full", is_pair=is_pair))
-        if self.is_tried and not self.trials:
-            yield Hint(
-                "Which change would change it, compiled to see:",
-                suggest_why(self.asked, self.what, "--try", "all", is_pair=is_pair),
-            )
-
-
-def _tell_reason(reason: Reason) -> str:
-    about = " into ".join(filter(None, (reason.instruction, reason.others[0] if reason.others else "")))
-    source = f" ({reason.place})" if reason.place else ""
-    words = f" “{reason.words}”" if reason.sentence else ""
-    return f"{about}: {reason.meaning}{words}{source}" if about else f"{reason.meaning}{words}{source}"
-
-
-def _list_origin(part: WhyPart) -> Iterator[tuple[str, str]]:
-    if part.line.where:
-        yield part.line.where, part.line.text
-    for name in ("op_name", "equation", "stablehlo"):
-        if text := getattr(part, name):
-            yield {"op_name": "JAX's name", "equation": "jaxpr", "stablehlo": "StableHLO"}[name], text
-    for member in part.members:
-        yield "fuses", member
-
-
-def _list(names: tuple[str, ...], whole: bool) -> str:  # noqa: FBT001 - one of two
-    shown = names if whole else names[:FEW_NAMES]
-    return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
+        if self.is_tried and not (self.trials or self.untried):
+            command = suggest_why(self.asked, self.what, "--try", "all", is_pair=is_pair)
+            yield Hint("What would change it:", command)
 
 
 def suggest_why(asked: str, what: str, *options: str, is_pair: bool = False) -> str:
@@ -329,9 +340,7 @@ def suggest_why(asked: str, what: str, *options: str, is_pair: bool = False) -> 
         is_pair: Whether those are two things that are apart.
     """
     named = shlex.quote(what)
-    if is_pair:
-        return suggest("why", asked, *options, "--apart", named)
     # What stands behind a script are its own arguments.
     if f" {asked}".find(" run ") >= 0:
-        return suggest("why", asked, *options, "--what", named)
-    return f"{suggest('why', asked, *options)} {named}"
+        return suggest("why", asked, *options, "--apart" if is_pair else "--what", named)
+    return " ".join((suggest("why", asked), *(("--apart", named) if is_pair else (named,)), *options))

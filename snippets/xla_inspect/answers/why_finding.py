@@ -6,11 +6,14 @@ from collections.abc import Mapping  # noqa: TC003 - of a default
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HEAVY, is_fusion
-from xla_inspect.answers.boundaries import explain_boundary, explain_kernel, explain_union
+from xla_inspect.answers.boundaries import explain_boundary
 from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
-from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside, explain_removed
-from xla_inspect.answers.moves import explain_move, find_moved, is_move
+from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside
+from xla_inspect.answers.gaps import list_gaps
+from xla_inspect.answers.makings import explain_kernel, explain_union
+from xla_inspect.answers.moves import ASSIGNING, explain_move, find_moved, is_move
+from xla_inspect.answers.removals import explain_removed
 from xla_inspect.answers.selection import Selection, Selector
 from xla_inspect.answers.why import Finding, Why
 from xla_inspect.errors import InspectError
@@ -27,16 +30,8 @@ if TYPE_CHECKING:
 
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
-_TOPICS = {
-    "apart": "fusion",
-    "together": "fusion",
-    "copy": "copies",
-    "layout": "layout",
-    "transpose": "layout",
-    "collective": "sharding",
-    "matmul": "matmul",
-    "removed": "simplification",
-}
+_REWRITTEN, _FETCHING = 1.5, 4.5
+_PLACING = frozenset({ASSIGNING.replace("_", "-")})
 _GATHERING = frozenset({"call", "get-tuple-element", "tuple"})
 _MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
 
@@ -89,7 +84,13 @@ class WhyFinder:
         findings = list(self._explain_one(selection) if selection.is_one else self._explain_many(selection))
         findings += [explain_removed(self.evidence, each) for each in self._choose_removed(selection, findings)]
         if not selection.is_one:
-            findings.sort(key=lambda each: (_ORDER.get(each.kind, _OTHER), -each.bytes))
+            rewritten = self._find_rewritten(selection)
+            findings.sort(
+                key=lambda each: (
+                    _REWRITTEN if rewritten in each.names else _weigh(each),
+                    -each.bytes,
+                )
+            )
         return tuple(findings), self._choose_parts(selection, findings)
 
     def explain_apart(self, one: str, other: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
@@ -115,7 +116,8 @@ class WhyFinder:
         if holders[0] is not None and holders[0] is holders[1]:
             return (explain_union(self.evidence, holders[0], *parts),), (holders[0].instruction,)
         launch, neighbour = self._choose_pair(left, right)
-        finding = explain_boundary(self.evidence, launch, neighbour)
+        about = {launch: self._find_in(first, {launch}), neighbour: self._find_in(second, {neighbour})}
+        finding = explain_boundary(self.evidence, launch, neighbour, about)
         others = tuple(
             explain_boundary(self.evidence, a, b)
             for a in left
@@ -216,13 +218,14 @@ class WhyFinder:
         evidence = self.evidence
         launches = self._find_launches(selection)
         chosen = set(selection.instructions)
+        exchanging = self._find_exchanging(selection)
+        yield from (explain_exchange(evidence, exchange, launch) for launch, exchange in exchanging.items())
+        launches = [each for each in launches if each not in exchanging]
         own = [
             each for each in launches if evidence.kernels.hero(each) in chosen or is_move(evidence.kernels, each)
         ] or launches
         for launch in own:
-            if exchange := self._find_exchange(launch, launch.instruction):
-                yield explain_exchange(self.evidence, exchange, launch)
-            elif is_move(evidence.kernels, launch) or launch.role == "copy":
+            if is_move(evidence.kernels, launch) or launch.role == "copy":
                 yield explain_move(evidence, find_moved(evidence, launch), launch)
             else:
                 yield explain_kernel(evidence, launch)
@@ -249,10 +252,34 @@ class WhyFinder:
             for instruction in selection.instructions[:1]:
                 yield explain_idle(self.evidence, instruction)
 
+    def _find_exchanging(self, selection: Selection) -> dict[Launch, Exchange]:
+        """Return the launches of a selection that exchange, those too of which only what takes them is of its lines."""
+        chosen = {*self._find_launches(selection)}
+        found = {}
+        for launch in self.evidence.kernels.launches:
+            exchange = self._find_exchange(launch, launch.instruction)
+            if exchange and (
+                launch in chosen or {(each.file, each.line) for each in exchange.places} & {*selection.lines}
+            ):
+                found[launch] = exchange
+        return found
+
     def _choose_removed(self, selection: Selection, findings: Sequence[Finding]) -> Sequence[Instruction]:
         """Return what passes removed and is worth a word: what only gathers or calls, where nothing else is left."""
         telling = [each for each in selection.removed if each.opcode not in _GATHERING]
         return (telling or ([] if findings else list(selection.removed)))[:_MOST_REMOVED]
+
+    def _find_rewritten(self, selection: Selection) -> str:
+        """Return the name of what a line says last where a pass removed that and left no weightier work of the line."""
+        numbers = self.evidence.histories.states[0].numbers
+        whole = [each for each in self.selector.list_imported(selection.lines) if each.opcode not in _GATHERING | IDLE]
+        left = {each.opcode for each in selection.instructions}
+        if not whole or left & {*HEAVY}:
+            return ""
+        module = self.evidence.histories.states[0].module
+        last = next((each for each in whole if not {*module.users(each)} & {*whole}), whole[-1])
+        gone = self.evidence.histories.finally_is(numbers[last]) is None
+        return last.name if gone and last in selection.removed else ""
 
     def _find_exchange(self, launch: Launch, instruction: Instruction) -> Exchange | None:
         names = {launch.name, launch.scheduled.name, instruction.name}
@@ -304,25 +331,10 @@ class WhyFinder:
         )
 
     def missing(self, trouble: str = "", kinds: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return what could not be known of this capture, and what to do about it.
-
-        Args:
-            trouble: Why the compiler gave no reasons where they were asked for.
-            kinds: What is explained, on which the compiler may be silent.
-        """
-        capture = self.evidence.capture
-        found = []
-        if not capture.is_stepped:
-            found.append("This capture holds no modules between passes, so which pass did what is not known.")
-        if not capture.log:
-            found.append(f"The compiler gave no reasons: {trouble}" if trouble else NO_REASONS)
-        silent = getattr(self.evidence.reasons, "silent", {})
-        wanted = {_TOPICS[kind] for kind in kinds if kind in _TOPICS}
-        found += [f"{text}" for topic, text in dict(silent).items() if capture.log and topic in wanted]
-        return tuple(found)
+        """Return what could not be known of this capture, as `list_gaps` does."""
+        return tuple(list_gaps(self.evidence, trouble, kinds))
 
 
-NO_REASONS = (
-    "This capture holds nothing of what the compiler said. Ask about the function itself, or save a capture with its "
-    "reasons: `capture(..., reasons=True).to_json()`."
-)
+def _weigh(finding: Finding) -> float:
+    """Return where a finding about a line stands: what only fetches a value comes after what computes with it."""
+    return _FETCHING if finding.pass_name in _PLACING else _ORDER.get(finding.kind, _OTHER)

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import Effect, WhyFinder, WhyTrial, find_effect, list_open_questions
+from xla_inspect.answers import WhyFinder, list_open_questions
 from xla_inspect.commands import question
 from xla_inspect.compilation import LEVELS, list_variables
+from xla_inspect.counterfactuals import read_kinds, try_changes
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import EFFECTS, list_trials
+from xla_inspect.subject import EFFECTS
 
 if TYPE_CHECKING:
     import argparse
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
 
     from xla_inspect.answers import Answer, Why
     from xla_inspect.captured import Capture
-    from xla_inspect.subject import Subject, Trial
+    from xla_inspect.subject import Subject
 
 log = logging.getLogger(__name__)
 
 USUAL = ("h100",)
+UNSAVED = (
+    "this capture was saved without them; xla-inspect show SUBJECT --stage capture --reasons -o FILE.json saves it with"
+)
+"""What is said of a capture that lacks them."""
 _PAIR = 2
 _DUMPED = (".txt", ".hlo", ".pb", ".pbtxt")
 
@@ -90,7 +95,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     Raises:
         InspectError: There is no such change to try, or no target has what was named.
     """
-    kinds = _read_kinds(options.tried)
+    kinds = read_kinds(options.tried)
     apart = _read_pair(options.apart)
     refused: list[InspectError] = []
     answered = False
@@ -107,15 +112,6 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
         raise refused[0]
     for refusal in refused:
         question.say(str(refusal))
-
-
-def _read_kinds(text: str | None) -> tuple[str, ...]:
-    kinds = tuple(filter(None, (text or "").split(",")))
-    kinds = EFFECTS if kinds == ("all",) else kinds
-    if unknown := set(kinds) - {*EFFECTS}:
-        message = f"--try {text}: there is no {min(unknown)!r} to try, only {', '.join(EFFECTS)}, and all"
-        raise InspectError(message)
-    return kinds
 
 
 def _read_pair(text: str) -> tuple[str, str] | None:
@@ -149,16 +145,14 @@ def _ask_one(
     answer: Why = finder.answer(asked, options.what, apart=apart, full=options.full, trouble=trouble)
     if not kinds:
         return replace(answer, is_tried=subject.call is not None)
-    if subject.call is None:
-        message = f"{subject.name} is a capture that was saved: there is no program to compile with a change"
-        raise InspectError(message)
-    return answer.with_trials(list(_try(subject, target, kinds, finder, answer)))
+    return try_changes(subject, target, kinds, finder, answer)
 
 
 def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
     """Return the capture with its passes and reasons, or without reasons and why there are none."""
     if subject.call is None:
-        return subject.capture(target), ""
+        saved = subject.capture(target)
+        return saved, "" if saved.log else UNSAVED
     try:
         return subject.capture(target, passes=True, reasons=True), ""
     except InspectError as error:
@@ -167,34 +161,3 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
         except InspectError:
             raise error from None
         return capture, str(error)
-
-
-def _try(subject: Subject, target: str, kinds: Sequence[str], finder: WhyFinder, answer: Why) -> Iterator[WhyTrial]:
-    """Yield what each change that can be tried comes to."""
-    effect = find_effect(finder.evidence, answer.findings[0], finder.pair)
-    if effect is None:
-        message = f"nothing of {answer.what or 'it'} can be counted, so no change can be seen to change it"
-        raise InspectError(message)
-    capture = finder.evidence.capture
-    names = [each.pass_name for each in answer.findings[:1]]
-    names += [each.pass_name for each in answer.findings[0].reasons if each.verdict in {"done", "refused"}]
-    trials: list[Trial] = []
-    for kind in kinds:
-        try:
-            trials += list_trials(subject, (kind,), capture, passes=names, asked=True)
-        except Exception as error:  # noqa: BLE001 - whatever is in the way of a kind, the others are tried
-            yield WhyTrial(kind, f"changes of the kind {kind!r}", "failed", "", _say(error))
-    for number, trial in enumerate(trials, 1):
-        log.info("trying %d of %d: %s", number, len(trials), trial.change)
-        yield _try_one(trial, target, effect, capture)
-
-
-def _try_one(trial: Trial, target: str, effect: Effect, capture: Capture) -> WhyTrial:
-    try:
-        return effect.compare(capture, trial.capture(target), trial)
-    except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
-        return WhyTrial(trial.kind, trial.change, "failed", "", _say(error))
-
-
-def _say(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".partition("\n")[0]

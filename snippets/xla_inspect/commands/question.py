@@ -124,7 +124,16 @@ def retype(options: argparse.Namespace, target: str = "") -> str:
     """
     asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
     targets = [f"--target={name}" for name in asked or () if name]
-    return shlex.join([*repeat(options), *targets, *options.subject])
+    words = [part for word in (*repeat(options), *targets) for part in _write_option(word)]
+    # What stands behind a script are its own arguments.
+    is_script = options.subject[0] == "run"
+    return shlex.join([*words, *options.subject] if is_script else [*options.subject, *words])
+
+
+def _write_option(word: str) -> list[str]:
+    """Return an option and its value as one types them, in one word only where the value looks like an option."""
+    name, equals, value = word.partition("=")
+    return [name, value] if equals and not value.startswith("-") else [word]
 
 
 def repeat(options: argparse.Namespace) -> list[str]:

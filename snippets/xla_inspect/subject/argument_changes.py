@@ -178,18 +178,23 @@ def list_layouts(call: Call) -> Iterator[Changed]:
     for at in largest:
         for order in _list_orders(len(call.args[at].shape)):
             laid = tuple(_lay(order) if own == at else None for own in range(len(call.args)))
-            words = f"argument {at} laid out with its dimensions in the order {order}, the most major first"
+            words = f"argument {at} laid out as {_show_layout(order)}"
             yield words, _jit(call, in_shardings=laid)
     result = _find_results(call) if not _has_static(call) else None
     if result is not None and _is_matrix(result):
         for order in _list_orders(len(result.shape)):
-            words = f"the result laid out with its dimensions in the order {order}, the most major first"
+            words = f"the result laid out as {_show_layout(order)}"
             yield words, _jit(call, out_shardings=_lay(order))
 
 
 def _list_orders(rank: int) -> Iterator[tuple[int, ...]]:
     for at in reversed(range(rank - 1)):
         yield (*range(at), at + 1, at, *range(at + 2, rank))
+
+
+def _show_layout(order: tuple[int, ...]) -> str:
+    """Return an order of dimensions, the most major first, as XLA writes a layout: the most minor first."""
+    return "{" + ",".join(map(str, reversed(order))) + "}"
 
 
 def _lay(order: tuple[int, ...]) -> Any:

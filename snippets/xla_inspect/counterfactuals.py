@@ -1,0 +1,87 @@
+"""Changes of a program that were tried, not guessed: which of them change the answer to a question why."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers import Effect, WhyFinder, WhyTrial, find_effect
+from xla_inspect.errors import InspectError
+from xla_inspect.subject import EFFECTS, list_trials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from xla_inspect.answers import Why
+    from xla_inspect.captured import Capture
+    from xla_inspect.subject import Subject, Trial
+
+log = logging.getLogger(__name__)
+
+
+def read_kinds(text: str | None, option: str = "--try") -> tuple[str, ...]:
+    """Return the kinds of changes that are to be tried.
+
+    Args:
+        text: Kinds with commas between them, or `all`; empty for none.
+        option: What they were given with.
+
+    Raises:
+        InspectError: There is no such kind.
+    """
+    kinds = tuple(filter(None, (each.strip() for each in (text or "").split(","))))
+    kinds = EFFECTS if kinds == ("all",) else kinds
+    if unknown := set(kinds) - {*EFFECTS}:
+        message = f"{option} {text}: there is no {min(unknown)!r} to try, only {', '.join(EFFECTS)}, and all"
+        raise InspectError(message)
+    return kinds
+
+
+def try_changes(subject: Subject, target: str, kinds: Sequence[str], finder: WhyFinder, answer: Why) -> Why:
+    """Return an answer with what each change that can be tried comes to.
+
+    Args:
+        subject: The program.
+        target: The target that the answer is of.
+        kinds: Which kinds of changes to try.
+        finder: What answered.
+        answer: The answer.
+
+    Raises:
+        InspectError: There is no program to change, or nothing that can be counted before and after.
+    """
+    if subject.call is None:
+        message = f"{subject.name} is a capture that was saved: there is no program to compile with a change"
+        raise InspectError(message)
+    effect = find_effect(finder.evidence, answer.findings[0], finder.pair)
+    if effect is None:
+        message = f"nothing of {answer.what or 'it'} can be counted, so no change can be seen to change it"
+        raise InspectError(message)
+    tried = list(_try_kinds(subject, target, kinds, (finder.evidence.capture, effect, answer)))
+    untried = tuple(kind for kind in kinds if kind not in {each.kind for each in tried})
+    return answer.with_trials(tried, untried)
+
+
+def _try_kinds(
+    subject: Subject, target: str, kinds: Sequence[str], asked: tuple[Capture, Effect, Why]
+) -> Iterator[WhyTrial]:
+    capture, effect, answer = asked
+    first = answer.findings[0]
+    names = [first.pass_name, *(each.pass_name for each in first.reasons if each.verdict in {"done", "refused"})]
+    trials: list[Trial] = []
+    for kind in kinds:
+        try:
+            trials += list_trials(subject, (kind,), capture, passes=names, asked=True)
+        except Exception as error:  # noqa: BLE001 - whatever is in the way of a kind, the others are tried
+            yield WhyTrial(kind, f"changes of the kind {kind!r}", "failed", "", _say(error))
+    for number, trial in enumerate(trials, 1):
+        log.info("trying %d of %d: %s", number, len(trials), trial.change)
+        try:
+            yield effect.compare(capture, trial.capture(target), trial)
+        except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
+            yield WhyTrial(trial.kind, trial.change, "failed", "", _say(error))
+
+
+def _say(error: Exception) -> str:
+    text = str(error) if isinstance(error, InspectError) else f"{type(error).__name__}: {error}"
+    return text.partition("\n")[0]
