@@ -177,7 +177,7 @@ def _list_points(groups: str) -> Iterator[str]:
                 yield f"- **{target}**: {told}"
             else:
                 by, words = _to_markdown(quote["by"]), _enclose(html.unescape(quote["words"]))
-                yield f"- **{target}**, {by}, {quote['verdict']}: {words}. {told}"
+                yield f"- **{target}**, {by}, {quote['verdict']}, {words}: {told}"
 
 
 def _to_markdown(text: str) -> str:

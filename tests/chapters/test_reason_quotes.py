@@ -131,11 +131,11 @@ def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision,
     file = known.place.rpartition("/")[2]
     assert lines[0] == "before"
     assert lines[1] == (
-        '    - **TPU v5e**, `tpu_fusion`, refused: `` not fusing "<tanh>" into %add.2 because *it* is `odd` ``. '
+        '    - **TPU v5e**, `tpu_fusion`, refused, `` not fusing "<tanh>" into %add.2 because *it* is `odd` ``: '
         "No table has a plain sentence for these words yet; they are about `tanh.1`, `dot-fusion`, `add.2`. "
         "(libtpu, whose source is closed)"
     )
-    assert lines[2].startswith(f"    - **TPU v5e**, `{known.pass_name}`, {known.verdict}: `{known.words}`. ")
+    assert lines[2].startswith(f"    - **TPU v5e**, `{known.pass_name}`, {known.verdict}, `{known.words}`: ")
     assert (
         lines[2]
         .replace("`", "")

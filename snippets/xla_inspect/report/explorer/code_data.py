@@ -270,8 +270,9 @@ def _explain_gap(capture: Capture, kernels: Sequence[Mapping[str, Any]], *, bund
         return "What is below HLO was not captured; capture(..., machine=True) does."
     if kind == "tpu" and not bundles:
         number = sum(len(kernel.bundles) for kernel in read_below(capture))
-        command = f"xla-inspect show --stage code --target {capture.target}"
-        return f"The text of the {plural(number, 'bundle')} is not on this page: `{command}` prints it on your machine."
+        command = f"xla-inspect show {capture.source_file}:{capture.program} --stage code --target {capture.target}"
+        told = f"The text of the {plural(number, 'bundle')} is not on this page."
+        return f"{told} On your own machine this prints it: {command}"
     if kind == "gpu" and kernels and "sass" not in languages:
         return "Registers, occupancy and SASS were not captured; capture(..., machine=True) does."
     if kind == "cpu" and kernels and "asm" not in languages:

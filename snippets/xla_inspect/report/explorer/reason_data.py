@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NONE = -1
 _RANK = {"refused": 0, "done": 1, "noted": 2, "tried": 3}
 
-type Said = tuple[str, str, str, str, str, int]
+type Said = tuple[str, str, str, str, str]
 
 
 def describe_reasons(capture: Capture) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
         A mapping that JSON can hold:
 
         - `said`: each decision once, `[topic, verdict, pass, sentence, words, state]`: the state that the pass made, -1
-          where it changed nothing.
+          where it changed nothing; of several runs that said the same, the last that changed something.
         - `about`: number of an instruction to positions in `said`, the most telling first. Of a fusion that is left at
           the end there are the decisions about all that it fuses.
     """
@@ -37,10 +37,12 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
     histories = Histories(capture)
     numbers = [{each.name: number for each, number in state.numbers.items()} for state in histories.states]
     said: dict[Said, int] = {}
+    made: dict[int, int] = {}
     about: dict[int, dict[int, None]] = defaultdict(dict)
     ranked: dict[int, tuple[object, ...]] = {}
     for attempt in Attempts(histories, read_reasons(capture)).known:
-        position = said.setdefault(_write(attempt, histories), len(said))
+        position = said.setdefault(_write(attempt), len(said))
+        made[position] = max(made.get(position, NONE), _find_state(attempt, histories))
         ranked[position] = _rank(attempt)
         known = numbers[attempt.state]
         for name in sorted(attempt.first | attempt.others):
@@ -53,7 +55,7 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
                 for inner in called:
                     about[number].update(about.get(last.numbers[inner], {}))
     return {
-        "said": list(said),
+        "said": [(*each, made[position]) for each, position in said.items()],
         "about": {
             str(number): sorted(positions, key=lambda position: (ranked[position], -position))
             for number, positions in sorted(about.items())
@@ -62,17 +64,21 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
     }
 
 
-def _write(attempt: Attempt, histories: Histories) -> Said:
-    decision = attempt.decision
+def _find_state(attempt: Attempt, histories: Histories) -> int:
+    """Return the state that the pass of a decision made, or `NONE`."""
     after = attempt.state + 1
-    made = after < len(histories.states) and histories.states[after].name == decision.pass_name
+    is_made = after < len(histories.states) and histories.states[after].name == attempt.decision.pass_name
+    return after if is_made else NONE
+
+
+def _write(attempt: Attempt) -> Said:
+    decision = attempt.decision
     return (
         decision.topic,
         decision.verdict,
         decision.pass_name or decision.source,
         decision.sentence,
         decision.words,
-        after if made else NONE,
     )
 
 

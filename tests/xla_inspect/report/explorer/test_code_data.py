@@ -106,7 +106,8 @@ def test_the_text_of_bundles_is_in_no_data_unless_it_is_asked_for(below: Capture
         written = (tmp_path / name).read_text(encoding="utf-8")
         assert [line for line in lines if json.dumps(line)[1:-1] in written] == []
         assert "vmatmul" not in written
-    assert "xla-inspect show --stage code --target tpu-v5e" in describe(found, bundles=False)["gap"]
+    command = f"xla-inspect show {found.source_file}:layer --stage code --target tpu-v5e"
+    assert describe(found, bundles=False)["gap"].endswith(command)
     assert BUNDLES not in {piece.language for piece in list_pieces(found, bundles=False)}
     assert describe(found)["gap"] == ""
 

@@ -24,7 +24,7 @@
     // `root` holds the explorer; `captures` lists `{ target, title, load }`, `load` giving a promise of the data;
     // `style` is the element that styles it: it lives in a tree of its own, which no rule of the page reaches.
     constructor(root, id, captures, style) {
-      Object.assign(this, { root, id, captures, models: new Map(), asked: 0 });
+      Object.assign(this, { root, id, captures, models: new Map(), coming: new Map(), asked: 0 });
       this.shadow = root.shadowRoot ?? root.attachShadow({ mode: "open" });
       this.state = {
         id,
@@ -140,8 +140,12 @@
       if (this.models.has(capture.target)) return this.models.get(capture.target);
       this.status.textContent = `Loading ${capture.title} …`;
       try {
-        this.models.set(capture.target, new Model(await capture.load(), capture.loadDetails));
+        // Who asks while it comes waits for the same.
+        if (!this.coming.has(capture.target)) this.coming.set(capture.target, capture.load());
+        const data = await this.coming.get(capture.target);
+        if (!this.models.has(capture.target)) this.models.set(capture.target, new Model(data, capture.loadDetails));
       } catch (error) {
+        this.coming.delete(capture.target);
         const again = element("button", { type: "button", on: { click: () => this.show({ target: capture.target }, "push") } }, "Try again");
         this.status.replaceChildren(`The data for ${capture.title} did not load: ${error.message}. Check the connection. `, again);
         this.check("target", this.model ? this.state.target : capture.target);
