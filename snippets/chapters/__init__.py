@@ -38,6 +38,7 @@ from chapters import (
     tile_picture,
     tuned_choices,
 )
+from chapters.boundary_picture import draw_boundaries
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
 from chapters.element_order import pad_shape, place_element, share_of_padding, weigh_orders
 from chapters.launch_table import show_origins
@@ -59,6 +60,7 @@ __all__ = [
     "compiler_table",
     "console",
     "decision_tree",
+    "draw_boundaries",
     "draw_strips",
     "exchange_picture",
     "find_on_line",

@@ -34,8 +34,8 @@ def open_listing(opened: Opened, kernel: str, title: str) -> str:
         fold.locator("summary").first.click()
     listing = fold.locator(".listing").filter(has=opened.page.locator("summary", has_text=title)).last
     listing.locator("summary").click()
-    text = listing.locator("pre")
-    text.get_by_text("Loading").wait_for(state="hidden")
+    text = listing.locator("pre").filter(has_not_text="Loading …")
+    text.wait_for()
     return text.inner_text()
 
 
