@@ -153,9 +153,9 @@ def test_code_and_reasons_are_read_only_when_they_are_asked_for(show: Show, atte
 def test_details_that_do_not_come_are_said_and_asked_for_again(show: Show, attention: Captures) -> None:
     opened = show(attention, "x=report&target=h100&view=after")
     opened.page.evaluate("""() => {
-      const model = globalThis.xlaExplorer.Model.prototype, whole = model.details
-      model.details = () => Promise.reject(new Error("no such file"))
-      globalThis.mend = () => { model.details = whole }
+      const whole = globalThis.DecompressionStream
+      globalThis.DecompressionStream = function () { throw new Error("no such file") }
+      globalThis.mend = () => { globalThis.DecompressionStream = whole }
     }""")
     line = opened.page.locator(".pane button.line[data-instruction]").last
     line.click()
@@ -164,7 +164,7 @@ def test_details_that_do_not_come_are_said_and_asked_for_again(show: Show, atten
     fold = opened.page.locator(".kernel").first
     fold.locator("summary").first.click()
     fold.locator(".listing summary").first.click()
-    opened.page.get_by_text("did not load: no such file").last.wait_for()
+    fold.locator(".failed", has_text="did not load: no such file").wait_for()
     opened.page.evaluate("mend()")
     fold.locator(".listing summary").first.click()
     fold.locator(".listing pre").wait_for()

@@ -8,7 +8,7 @@ import pytest
 
 from programs import attention as program
 from xla_inspect import Captures, capture_all
-from xla_inspect.analysis import follow_passes, list_kernels
+from xla_inspect.analysis import follow_passes, is_fusion, list_kernels
 from xla_inspect.analysis.reasons import read_reasons
 from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.reason_data import describe_reasons
@@ -39,6 +39,21 @@ def test_each_kernel_is_told_of(attention: Captures, target: str) -> None:
     numbers = {instruction.name: number for instruction, number in last.numbers.items() if instruction.name in kernels}
     assert numbers
     assert [name for name, number in numbers.items() if str(number) not in about] == []
+
+
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+def test_a_kernel_tells_the_reasons_of_all_that_it_fuses(attention: Captures, target: str) -> None:
+    found = attention[target]
+    about = describe_reasons(found)["about"]
+    *_, last = follow_passes(found)
+    fused = {
+        number: [last.numbers[inner] for called in last.module.called(instruction) for inner in called]
+        for instruction, number in last.numbers.items()
+        if is_fusion(instruction)
+    }
+    told = {(number, inner) for number, held in fused.items() for inner in held if str(inner) in about}
+    assert told
+    assert [pair for pair in told if not {*about[str(pair[1])]} <= {*about[str(pair[0])]}] == []
 
 
 def test_a_refused_fusion_is_told_of_its_producer_and_leads_to_its_pass(attention: Captures) -> None:

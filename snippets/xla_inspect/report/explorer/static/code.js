@@ -56,9 +56,11 @@
       made.append(text);
       try {
         text.textContent = (await model.details()).code[at];
+        made.querySelector(".failed")?.remove();
       } catch (error) {
         text.remove();
         made.open = false;
+        made.querySelector(".failed")?.remove();
         made.querySelector("summary").append(element("small", { class: "failed" }, ` did not load: ${error.message}. Check the connection and open it again.`));
       }
     });
