@@ -31,10 +31,11 @@ const fetchText = async (name) => {
 async function open(root, asked = "") {
   if (root.shadowRoot) return
   const { explorer: id, captures, scripts: names, style, state } = root.dataset
-  const offered = JSON.parse(captures).map(({ target, title, src }) => ({
+  const offered = JSON.parse(captures).map(({ target, title, src, details }) => ({
     target,
     title,
     load: async () => (await fetchText(src)).json(),
+    loadDetails: details ? async () => (await fetchText(details)).json() : null,
   }))
   const said = root.querySelector("[role=status]")
   said.textContent = "Loading …"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STAGED = Path(".cache/explorer")
 LIMIT = 128 * 2**20
 """Bytes that the data may take besides what this build needs."""
-_DATA = re.compile(r"&quot;src&quot;: &quot;([0-9a-f]+\.json)&quot;")
+_DATA = re.compile(r"&quot;(?:src|details)&quot;: &quot;([0-9a-f]+\.json)&quot;")
 
 
 def publish(pages: Iterable[str], site: Path) -> None:

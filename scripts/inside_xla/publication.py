@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-TPU_BUNDLES = False
-"""Whether pages show the text of a TPU's bundles, as libtpu prints it.
+import tomllib
+from pathlib import Path
 
-libtpu's package names its maker's general terms, which say nothing of what it prints. Without the text the pages are
-whole: counts, utilization, cycles and what the steps below HLO do are shown in any case, and `xla-inspect show --stage
-code` prints the bundles on the reader's own machine.
-"""
+SETTINGS = Path(__file__).with_suffix(".toml")
 
 
 def may_show_bundles() -> bool:
-    """Return whether a page may show the text of bundles."""
-    return TPU_BUNDLES
+    """Return whether a page may show the text of bundles: `tpu_bundles` of the settings.
+
+    The file is read each time, so that a page that asks runs again when the setting is another.
+    """
+    return bool(tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["tpu_bundles"])

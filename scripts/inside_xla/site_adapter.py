@@ -76,7 +76,7 @@ class SiteAdapter(Adapter):
     packages = ("xla_inspect",)
     stopwatches = ("snippets/claims/evidence.py",)
     functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")
-    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*", "predict-choice": ""}
+    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*", "predict": ""}
     settings: ClassVar = {"jax.config": (_read_config, _set_config)}
 
     def list_missing(self) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from chapters import (
     anatomy,
     bar_chart,
     buffer_slots,
+    bundle_picture,
     capture_text,
     code_anatomy,
     compiler_table,
@@ -16,6 +17,7 @@ from chapters import (
     kernel_tables,
     layout_picture,
     line_history,
+    matrix_units,
     mix_chart,
     opcode_cards,
     opcode_rows,
@@ -36,11 +38,14 @@ from chapters import (
     tile_picture,
     tuned_choices,
 )
+from chapters.boundary_picture import draw_boundaries
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
 from chapters.element_order import pad_shape, place_element, share_of_padding, weigh_orders
 from chapters.launch_table import show_origins
 from chapters.opcode_index import find_sightings
 from chapters.pass_index import find_passes
+from chapters.program_lines import change_line, find_on_line, list_holders
+from chapters.reason_quotes import find_said, quote_reasons
 from chapters.run_strips import StripBox, draw_strips
 
 __all__ = [
@@ -48,14 +53,19 @@ __all__ = [
     "anatomy",
     "bar_chart",
     "buffer_slots",
+    "bundle_picture",
     "capture_text",
+    "change_line",
     "code_anatomy",
     "compiler_table",
     "console",
     "decision_tree",
+    "draw_boundaries",
     "draw_strips",
     "exchange_picture",
+    "find_on_line",
     "find_passes",
+    "find_said",
     "find_sightings",
     "fusion_picture",
     "gallery_matrix",
@@ -63,7 +73,9 @@ __all__ = [
     "kernel_tables",
     "layout_picture",
     "line_history",
+    "list_holders",
     "list_plans",
+    "matrix_units",
     "mix_chart",
     "most_live",
     "opcode_cards",
@@ -76,6 +88,7 @@ __all__ = [
     "pass_rows",
     "place_element",
     "prediction",
+    "quote_reasons",
     "ratio_chart",
     "reason_quotes",
     "recorded_runs",

@@ -6,6 +6,7 @@ import html
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from chapters.code_anatomy import annotate_code
 from chapters.gallery_matrix import number_matrix
 from xla_inspect.analysis.bundles import UNITS, find_step, list_units, read_below
 from xla_inspect.plural import plural
@@ -14,7 +15,7 @@ from xla_inspect.report import figure, markdown, svg, title, write_bundles
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from xla_inspect.analysis.bundles import BundledKernel, Chain
+    from xla_inspect.analysis.bundles import Bundle, BundledKernel, Chain
     from xla_inspect.captured import Capture, Captures
 
 # CSS pixels: the column of a phone, the room for a unit's name and for its share, a row and the bar in it.
@@ -129,6 +130,28 @@ def show_bundles(kernel: BundledKernel, command: str, *, allowed: bool) -> str:
     return f"`{command}` prints the {markdown.escape(what)} on your own machine.\n"
 
 
+def show_bundle(kernel: BundledKernel, bundle: Bundle, *, allowed: bool) -> str:
+    """Return a bundle in its parts as HTML; where its text is not allowed, a row for each of its operations in words.
+
+    Args:
+        kernel: The kernel.
+        bundle: One of its bundles.
+        allowed: As in `show_bundles`.
+    """
+    if allowed:
+        return annotate_code("bundle", kernel.low.bundles[bundle.start : bundle.end])
+    rows = [
+        (
+            number,
+            slot.mnemonic.unit.title if slot.mnemonic else UNKNOWN,
+            slot.mnemonic.sentence if slot.mnemonic else "",
+            "" if slot.number is None else slot.number,
+        )
+        for number, slot in enumerate(bundle.slots, start=1)
+    ]
+    return markdown.table(["operation", "unit", "what it does", "which of them"], rows, numbers=[0, 3])
+
+
 def count_bundles(capture: Capture) -> int:
     """Return how many bundles the kernels of a capture have, what is around them left out."""
     return sum(kernel.size for kernel in read_below(capture) if kernel.is_kernel)
@@ -140,7 +163,7 @@ def matrix_bundles(programs: Mapping[str, tuple[str, Captures]]) -> str:
     Args:
         programs: As in `number_matrix`, captured with `machine=True`.
     """
-    return number_matrix(programs, count_bundles, "Bundles of all kernels, each loop's body once")
+    return number_matrix(programs, count_bundles, "Bundles of all kernels, each loop's body once", exact=True)
 
 
 def table_kernels(captures: Captures) -> str:

@@ -1,4 +1,4 @@
-"""A line of generated code in its parts, each numbered in the line and named under it: SASS, PTX, LLVM IR, Triton."""
+"""A line of generated code in its parts, each numbered in the line and named under it: SASS, PTX, LLVM IR, a bundle."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def annotate_code(language: str, line: str) -> str:
     """Return a line of code as an annotated figure, HTML.
 
     Args:
-        language: As a piece of code has it: `sass`, `ptx`, `llvm`, `triton` or `asm`.
+        language: As a piece of code has it: `sass`, `ptx`, `llvm`, `triton` or `asm`; or `bundle`.
         line: The line.
 
     Raises:

@@ -26,7 +26,13 @@ def strip_topologies(captures: Captures) -> dict[str, Capture]:
     return {target.partition(":")[0]: capture for target, capture in captures.items()}
 
 
-def number_matrix(programs: Mapping[str, tuple[str, Captures]], number: Callable[[Capture], int], what: str) -> str:
+def number_matrix(
+    programs: Mapping[str, tuple[str, Captures]],
+    number: Callable[[Capture], int],
+    what: str,
+    *,
+    exact: bool = False,
+) -> str:
     """Return a number for each program on each target as an HTML table that a phone has room for.
 
     A number that differs from that of the target before it, of the same maker, is marked. A target that did not
@@ -36,6 +42,7 @@ def number_matrix(programs: Mapping[str, tuple[str, Captures]], number: Callable
         programs: The address of a program's section -> its title and captures.
         number: The number of a capture; large ones are written in K, M and G, powers of 1024.
         what: What the numbers are, plain text.
+        exact: Whether large numbers are written out instead.
     """
     bases = [target.partition(":")[0] for _, captures in programs.values() for target in captures.targets]
     columns = list(dict.fromkeys(bases))
@@ -44,7 +51,7 @@ def number_matrix(programs: Mapping[str, tuple[str, Captures]], number: Callable
     )
     rows = "".join(
         f'<tr><th scope="row"><a href="#{name}">{markdown.escape(label)}</a></th>'
-        f"{_row(name, captures, columns, number)}</tr>"
+        f"{_row(name, captures, columns, number, '{:,}'.format if exact else _short)}</tr>"
         for name, (label, captures) in programs.items()
     )
     caption = f"<caption>{markdown.escape(what)}</caption>"
@@ -52,7 +59,13 @@ def number_matrix(programs: Mapping[str, tuple[str, Captures]], number: Callable
     return f'<table class="matrix">{caption}{head}<tbody>{rows}</tbody></table>\n'
 
 
-def _row(name: str, captures: Captures, columns: Sequence[str], number: Callable[[Capture], int]) -> str:
+def _row(
+    name: str,
+    captures: Captures,
+    columns: Sequence[str],
+    number: Callable[[Capture], int],
+    write: Callable[[int], str],
+) -> str:
     by_target = strip_topologies(captures)
     before = {new: old for family in FAMILIES for old, new in pairwise(family)}
     cells = []
@@ -62,7 +75,7 @@ def _row(name: str, captures: Captures, columns: Sequence[str], number: Callable
             continue
         value, old = number(by_target[base]), by_target.get(before.get(base, ""))
         mark = ' class="new"' if old and number(old) != value else ""
-        cells.append(f"<td{mark}>{_short(value)}</td>")
+        cells.append(f"<td{mark}>{write(value)}</td>")
     return "".join(cells)
 
 

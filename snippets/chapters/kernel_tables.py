@@ -6,8 +6,7 @@ import html
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import KernelListing, describe_kernels
-from xla_inspect.report import format_bytes, markdown
+from xla_inspect.report import KernelListing, describe_kernels, format_bytes, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,11 +20,10 @@ def table_kernels(capture: Capture) -> str:
     Args:
         capture: One with its machine code.
     """
-    header = ("kernel", "line", "registers", "spilled", "shared memory", "threads", "blocks", "occupancy", "bound by")
+    header = ("kernel and line", "registers", "spilled", "shared memory", "threads", "blocks", "occupancy", "bound by")
     rows = [
         (
-            _code(kernel.name),
-            _code(kernel.where),
+            f"{_code(kernel.name)} {_code(kernel.where)}",
             f"{kernel.resources.registers}",
             _bytes(kernel.resources.spilled),
             _bytes(kernel.shared),

@@ -17,7 +17,9 @@ from xla_inspect.errors import InspectError
 from xla_inspect.report import lane, markdown, title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from xla_inspect.analysis.reasons import Reasons
 
 LLVM = "https://github.com/llvm/llvm-project/blob/main/"
 CLOSED = "libtpu"
@@ -62,6 +64,23 @@ def quote_reasons(found: Mapping[str, Decision | Sequence[Decision] | str]) -> s
             f"{''.join(f'<dd>{quote}</dd>' for quote in quotes)}</div>"
         )
     return f'<dl data-reasons="{len(groups)}">{"".join(groups)}</dl>\n'
+
+
+def find_said(reasons: Reasons, *kinds: str, about: Collection[str] = ()) -> tuple[Decision, ...]:
+    """Return the first decision of each kind of message, in the order of the kinds.
+
+    Args:
+        reasons: What a compiler said.
+        *kinds: The keys of messages, as in `Decision.kind`.
+        about: Instructions of which one had a part; so counts one that a pass made from it, as `dot.1.0` from `dot.1`.
+    """
+
+    def has_part(decision: Decision) -> bool:
+        names = (decision.instruction, *decision.others)
+        return not about or any(name == one or name.startswith(f"{one}.") for name in names for one in about)
+
+    found = (next((each for each in reasons.decisions if each.kind == kind and has_part(each)), None) for kind in kinds)
+    return tuple(each for each in found if each)
 
 
 def tell(text: str) -> str:
@@ -158,7 +177,7 @@ def _list_points(groups: str) -> Iterator[str]:
                 yield f"- **{target}**: {told}"
             else:
                 by, words = _to_markdown(quote["by"]), _enclose(html.unescape(quote["words"]))
-                yield f"- **{target}**, {by}, {quote['verdict']}: {words}. {told}"
+                yield f"- **{target}**, {by}, {quote['verdict']}, {words}: {told}"
 
 
 def _to_markdown(text: str) -> str:

@@ -10,9 +10,11 @@ import jax.numpy as jnp
 from claims.evidence import expect, name_kernels, program
 from claims.finding import Finding, answers, by_target, cases, only
 from claims.running import eager_and_jitted
-from programs import fusible
+from programs import fusible, transformer_block
 from xla_inspect import capture
 from xla_inspect.analysis import list_fusions, list_kernels, parse_log
+from xla_inspect.analysis.reasons import read_reasons
+from xla_inspect.compilation import USUAL
 from xla_inspect.plural import plural
 from xla_inspect.report import format_bytes, title
 
@@ -119,9 +121,20 @@ def _log(name: str) -> FusionLog:
 
 def rules_decide() -> Finding:
     """Fusion goes by rules, without an estimate of cost."""
-    captures = program("transformer_block")
-    silent = [target for target in captures.targets if not captures[target].fusion_log]
-    expect(silent == ["cpu", "tpu-v5e"], "CPU and TPU print no such log")
+    logs = {
+        target: read_reasons(
+            capture(
+                transformer_block.transformer_block,
+                *transformer_block.EXAMPLE,
+                target=target,
+                reasons=True,
+            )
+        ).of("fusion")
+        for target in USUAL
+    }
+    expect(all(any(each.verdict == "refused" for each in log) for log in logs.values()), "rules forbid on each target")
+    in_cycles = [target for target, log in logs.items() if any("fused_cycles" in each.words for each in log)]
+    expect(in_cycles == ["tpu-v5e"], "the TPU's log has estimates in cycles, and the CPU's has none")
     log = _log("transformer_block")
     ruled, weighed = {refusal.producer for refusal in log.refusals}, {estimate.producer for estimate in log.estimates}
     reasons = len({refusal.reason for refusal in log.refusals})

@@ -8,12 +8,12 @@ import jax
 from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 
-from chapters import recorded_runs
 from claims.evidence import expect, is_about, name_kernels, pass_names, program
 from claims.finding import Finding, by_target, cases, only
-from programs.tpu_dumps import tpu_dumps
-from xla_inspect import targets
+from programs import layer
+from xla_inspect import capture
 from xla_inspect.analysis import list_kernels
+from xla_inspect.analysis.bundles import read_below
 from xla_inspect.compilation import disassemble
 from xla_inspect.plural import plural
 from xla_inspect.report import title
@@ -60,25 +60,25 @@ def backend_code() -> Finding:
     captures = program("layer")
     cpu, gpu = captures["cpu"], captures["h100"]
     sass = disassemble(gpu)
-    files, bundles = tpu_instructions()
+    bundles, kernels = count_bundles()
     return cases(
         {
             "cpu": ("llvm" in _languages(cpu), _name(cpu)),
             "h100": ("ptx" in _languages(gpu) and bool(sass), f"{_name(gpu)}; SASS of {plural(len(sass), 'kernel')}"),
-            "tpu-v5e": (bundles > 0, f"libtpu leaves {files} files for one small function, {bundles} of them bundles"),
+            "tpu-v5e": (bundles > 0, f"{plural(bundles, 'bundle')} of {plural(kernels, 'kernel')}"),
         }
     )
 
 
-def tpu_instructions() -> tuple[int, int]:
-    """Return how many files libtpu leaves when it is asked for its low-level program, and how many list instructions.
+def count_bundles() -> tuple[int, int]:
+    """Return how many bundles the layer's kernels have on a TPU, as libtpu writes them down, and how many kernels.
 
     Raises:
         TargetUnavailableError: There is no libtpu.
     """
-    targets.find("tpu-v5e").devices()
-    files, bundles, _ = recorded_runs.run(tpu_dumps)["LIBTPU_INIT_ARGS, with libtpu's flags"]
-    return files, bundles
+    made = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
+    sizes = [kernel.size for kernel in read_below(made) if kernel.is_kernel]
+    return sum(sizes), len(sizes)
 
 
 def llvm_everywhere() -> Finding:
@@ -87,7 +87,7 @@ def llvm_everywhere() -> Finding:
     def look(capture: Capture) -> tuple[bool, str]:
         return "llvm" in _languages(capture), _name(capture)
 
-    expect(tpu_instructions()[1] > 0, "the ledger says that libtpu has instructions of its own")
+    expect(count_bundles()[0] > 0, "the ledger says that libtpu has instructions of its own")
     return by_target(program("layer"), look)
 
 

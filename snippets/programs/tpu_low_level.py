@@ -23,14 +23,14 @@ with jax.default_device(topologies.get_topology_desc("v5e:2x2", "tpu").devices[0
 FLAGS = "--xla_jf_dump_to={folder} --xla_jf_dump_llo_text=true"
 NAME = re.compile(r"^.*-\d+-(?P<stage>.+)$")
 FINISHED = "final_bundles"
-PRODUCT = re.compile(r"\bvmatmul\b")
+MATMUL = re.compile(r"\bvmatmul\b")
 MLIR = re.compile(r"\bfunc\.func\b|^module\b.*\{$", re.MULTILINE)
 
 
 def tpu_low_level() -> dict[str, int]:
-    """Return how many files and stages there are, finished listings, and those of them with a product.
+    """Return how many files and stages there are, finished listings, and those of them with a matmul.
 
-    A file's name ends with the stage after which it was written. A listing with a product uses the matrix unit.
+    A file's name ends with the stage after which it was written. A listing with a matmul uses the matrix units.
     Beside them, how many files hold MLIR. Without libtpu everything is zero.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +44,7 @@ def tpu_low_level() -> dict[str, int]:
             "stages": len({name["stage"] for name, _ in texts if name}),
             "in MLIR": sum(bool(MLIR.search(text)) for _, text in texts),
             "finished": len(finished),
-            "with a product": sum(bool(PRODUCT.search(text)) for text in finished),
+            "with a matmul": sum(bool(MATMUL.search(text)) for text in finished),
         }
 
 

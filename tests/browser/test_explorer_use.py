@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from programs import transformer_block as large
 from programs import transformer_block_grad as trained
 from xla_inspect import Captures, capture, capture_all
 from xla_inspect.analysis import follow_passes
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 # Generous: other work may share the machine. What was measured is printed.
 SLOW_STEP, SLOW_START = 0.5, 3.0
-VIEWS = ("jaxpr", "stablehlo", "before", "passes", "after", "graph", "buffers", "kernels")
+VIEWS = ("jaxpr", "stablehlo", "before", "passes", "after", "code", "graph", "buffers", "kernels")
 
 pytestmark = pytest.mark.usefixtures("all_targets")
 
@@ -150,9 +151,16 @@ def test_a_step_is_quick_and_so_is_the_start(show: Show) -> None:
     assert ranked[len(steps) // 2] / 1000 < SLOW_STEP
 
 
+@pytest.fixture(scope="module")
+def reasoned(all_targets: None) -> Captures:  # noqa: ARG001 - it asks for them
+    """The transformer block with its machine code, and what the compiler said of its reasons."""
+    return capture_all(large.transformer_block, *large.EXAMPLE, targets=("h100",), machine=True, reasons=True)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_no_violation_in_any_view(show: Show, block: Captures, scheme: str, width: int) -> None:
+def test_axe_finds_no_violation_in_any_view(show: Show, reasoned: Captures, scheme: str, width: int) -> None:
+    block = reasoned
     opened = show(block, "x=report&target=h100", color_scheme=scheme, viewport={"width": width, "height": 900})
     number = next(n for n, text in enumerate(block["h100"].source.splitlines(), 1) if "softmax" in text)
     opened.choose_line(f"{block['h100'].source_file}:{number}")
@@ -161,6 +169,9 @@ def test_axe_finds_no_violation_in_any_view(show: Show, block: Captures, scheme:
         opened.choose(view)
         if view == "passes":
             opened.page.get_by_role("listbox").press("ArrowDown")
+        if view == "code":
+            opened.page.locator(".kernel:not([open]) > summary").first.click()
+            opened.page.locator(".kernel[open] .listing summary").first.click()
         if view == "graph":
             opened.page.locator(".box summary").first.click()
         opened.settle()

@@ -114,3 +114,21 @@ def test_no_table_or_picture_holds_the_text_of_a_bundle(captures: Captures, kern
     operations = {slot.operation for bundle in kernel.bundles for slot in bundle.slots if "." in slot.operation}
     assert {operation for operation in operations if operation in shown} == set()
     assert " ;; " not in shown
+
+
+def test_a_bundle_is_shown_in_its_parts_where_that_is_allowed_and_else_in_words(kernel: BundledKernel) -> None:
+    bundle = next(each for each in kernel.bundles if each.units.get("push"))
+    shown = bundle_picture.show_bundle(kernel, bundle, allowed=True)
+    hidden = bundle_picture.show_bundle(kernel, bundle, allowed=False)
+    assert all(slot.operation in shown for slot in bundle.slots)
+    assert shown.count("next slot") == 1
+    assert len(hidden.splitlines()) == 2 + len(bundle.slots)
+    assert all(slot.mnemonic.sentence in hidden for slot in bundle.slots if slot.mnemonic)
+    assert [slot.operation for slot in bundle.slots if slot.operation in hidden] == []
+
+
+def test_bundles_are_counted_exactly_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, captures: Captures
+) -> None:
+    monkeypatch.setattr(bundle_picture, "count_bundles", lambda _: 12_345)
+    assert "12,345</td>" in bundle_picture.matrix_bundles({"attention": ("Attention", captures)})

@@ -36,6 +36,11 @@ LINES = {
     ("asm", "vaddps       ymm1, ymm12, ymmword ptr [rax + rcx - 0x60]"): {
         "mnemonic": ["vaddps"], "vector register": ["ymm1", "ymm12"], "memory": ["ymmword ptr [rax + rcx - 0x60]"],
     },
+    ("bundle", "0x2f  :  { %415 = vst [vmem:[#7 + $0x8] sm:$0xff] /*src=*/%v2_v3  ;;  %v3_v4 = vpop.f32.mrf.mxu2 }"): {
+        "address": ["0x2f"], "number": ["%415"], "operation": ["vst", "vpop.f32.mrf.mxu2"],
+        "memory": ["[vmem:[#7 + $0x8]"], "sublanes": ["sm:$0xff"], "comment": ["/*src=*/"],
+        "vector register": ["%v2_v3", "%v3_v4"], "next slot": [";;"],
+    },
 }  # fmt: skip
 
 
@@ -87,5 +92,5 @@ def test_what_comes_from_code_is_escaped() -> None:
 
 
 def test_a_language_without_parts_is_refused_with_those_that_have_some() -> None:
-    with pytest.raises(ValueError, match="'wasm' are known; there are those of sass, ptx, llvm, triton, asm"):
+    with pytest.raises(ValueError, match="'wasm' are known; there are those of sass, ptx, llvm, triton, asm, bundle"):
         code_anatomy.split_code("wasm", "i32.add")

@@ -10,7 +10,7 @@ import pytest
 from chapters import kernel_tables
 from programs import layer, mlp
 from xla_inspect import capture
-from xla_inspect.answers import describe_kernels
+from xla_inspect.report import describe_kernels
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture

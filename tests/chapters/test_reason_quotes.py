@@ -8,13 +8,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from chapters.reason_quotes import quote_reasons, tell
+from chapters.reason_quotes import find_said, quote_reasons, tell
 from inside_xla.site_adapter import ADAPTER
 from livepage.publish import term_links
 from livepage.read import Term
 from programs import layer
 from xla_inspect import capture
-from xla_inspect.analysis.reasons import Decision, list_messages, read_reasons
+from xla_inspect.analysis.reasons import Decision, Reasons, list_messages, read_reasons
 
 REFUSED = Decision(
     topic="fusion",
@@ -131,11 +131,11 @@ def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision,
     file = known.place.rpartition("/")[2]
     assert lines[0] == "before"
     assert lines[1] == (
-        '    - **TPU v5e**, `tpu_fusion`, refused: `` not fusing "<tanh>" into %add.2 because *it* is `odd` ``. '
+        '    - **TPU v5e**, `tpu_fusion`, refused, `` not fusing "<tanh>" into %add.2 because *it* is `odd` ``: '
         "No table has a plain sentence for these words yet; they are about `tanh.1`, `dot-fusion`, `add.2`. "
         "(libtpu, whose source is closed)"
     )
-    assert lines[2].startswith(f"    - **TPU v5e**, `{known.pass_name}`, {known.verdict}: `{known.words}`. ")
+    assert lines[2].startswith(f"    - **TPU v5e**, `{known.pass_name}`, {known.verdict}, `{known.words}`: ")
     assert (
         lines[2]
         .replace("`", "")
@@ -149,3 +149,18 @@ def test_the_name_of_a_pass_gets_its_entry_on_hover() -> None:
     term = Term("tpu_fusion", "passes.md", "tpu_fusion", "It fuses.", (), code="tpu_fusion", is_rare=True)
     linked = term_links.link(quote_reasons({"tpu-v5e": REFUSED}), [term], "../{}/".format)
     assert '<a class="term" href="../passes.md/#tpu_fusion"><code>tpu_fusion</code></a>' in linked
+
+
+def test_the_first_decision_of_each_kind_is_found_among_those_about_something() -> None:
+    said = [
+        replace(REFUSED, kind="one", instruction="dot.1"),
+        replace(REFUSED, kind="two", instruction="add.1", others=("dot.2.0",)),
+        replace(REFUSED, kind="two", instruction="dot.2"),
+        replace(REFUSED, kind="one", instruction="dot.10"),
+    ]
+    reasons = Reasons(tuple(said), explained=0, unexplained={})
+    assert find_said(reasons, "two", "one", "none") == (said[1], said[0])
+    assert find_said(reasons, "one", about=("dot.1",)) == (said[0],)
+    assert find_said(reasons, "two", about=("dot.2",)) == (said[1],)
+    assert find_said(reasons, "one", about=("dot.10", "dot.3")) == (said[3],)
+    assert find_said(reasons, "one", about=("dot.3",)) == ()

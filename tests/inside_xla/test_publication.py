@@ -5,12 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inside_xla import publication
+from livepage.keep import Watch
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 
-def test_bundles_are_not_published_unless_a_maintainer_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bundles_are_not_published_unless_a_maintainer_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert publication.may_show_bundles() is False
-    monkeypatch.setattr(publication, "TPU_BUNDLES", True)
+    settings = publication.SETTINGS.read_text(encoding="utf-8")
+    other = tmp_path / "publication.toml"
+    other.write_text(settings.replace("tpu_bundles = false", "tpu_bundles = true"), encoding="utf-8")
+    monkeypatch.setattr(publication, "SETTINGS", other)
     assert publication.may_show_bundles() is True
+
+
+def test_a_page_that_asks_runs_again_when_the_setting_is_another() -> None:
+    with Watch() as watch:
+        publication.may_show_bundles()
+    assert str(publication.SETTINGS) in watch.files

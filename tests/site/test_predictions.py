@@ -12,27 +12,20 @@ import io
 import re
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import xla_inspect
-from livepage.read import Kind, Origin, read_pieces
 from programs import gelu
 from xla_inspect import Capture, Captures, capture, capture_all
 
+from .page_questions import DECIDES, list_calls, name_call, parametrize_asking, read_code
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-# The arguments that decide about the answer, by position and by name.
-DECIDES = {
-    "ask_which": {0: "measured"},
-    "ask_value": {0: "key", 1: "others"},
-    "ask_whether": {0: "holds"},
-    "ask_reason": {0: "reasons"},
-}
 # Of the standard library, what reads a file or asks another process; the rest computes what the page told it.
 READS = {"pathlib", "subprocess"}
 USUAL = ("cpu", "h100", "tpu-v5e")
@@ -56,43 +49,13 @@ print(prediction.ask_reason("?", %s, see="#x"))
 """
 
 
-def list_pages() -> Iterator[Path]:
-    """Yield the pages that ask."""
-    for path in sorted((ROOT / "docs").rglob("*.md")):
-        if re.search(r"prediction\.ask_", path.read_text(encoding="utf-8")):
-            yield path
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test for each page that asks, or for those of them that `--page` names."""
-    if "asking" in metafunc.fixturenames:
-        named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
-        pages = [page for page in list_pages() if not named or page in named]
-        metafunc.parametrize("asking", pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
-
-
-def read_code(page: Path) -> list[str]:
-    """Return the blocks of a page."""
-    name, lines = page.relative_to(ROOT).as_posix(), page.read_text(encoding="utf-8").split("\n")
-    source = read_pieces(name, lines, [Origin(name, number) for number in range(1, len(lines) + 1)])
-    return [piece.code for piece in source.pieces if piece.kind is Kind.BLOCK]
-
-
-def list_calls(tree: ast.AST) -> list[ast.Call]:
-    """Return the questions in some code."""
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) in DECIDES]
-
-
-def _name(function: ast.expr) -> str:
-    return (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    )
+pytest_generate_tests = parametrize_asking
 
 
 def list_deciding(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """Yield what decides about the answer, by argument; of a written mapping each value by itself."""
     named = {keyword.arg: keyword.value for keyword in call.keywords}
-    for place, name in DECIDES[_name(call.func)].items():
+    for place, name in DECIDES[name_call(call.func)].items():
         expression = named.get(name) or call.args[place + 1]
         for part in expression.values if isinstance(expression, ast.Dict) else [expression]:
             yield name, part
@@ -224,7 +187,7 @@ def _only_prints(statement: ast.stmt) -> bool:
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
-        and _name(statement.value.func) == "print"
+        and name_call(statement.value.func) == "print"
     )
 
 

@@ -9,7 +9,6 @@ from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
 from xla_inspect.answers.joining import Names, join_times
-from xla_inspect.answers.kernel_listing import KernelListing, describe_kernels
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.machine_code import MachineCode, explain_code
@@ -31,7 +30,6 @@ __all__ = [
     "Difference",
     "Effect",
     "Exchanges",
-    "KernelListing",
     "KernelTimes",
     "Kernels",
     "MachineCode",
@@ -47,7 +45,6 @@ __all__ = [
     "WhyTrial",
     "compare_captures",
     "describe_json",
-    "describe_kernels",
     "explain_code",
     "explain_memory",
     "explain_passes",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import HOST_CALL, SourceLine, calls_host, find_lines, is_fusion
 from xla_inspect.analysis.machine import find_occupancy, read_limits
 from xla_inspect.hlo import IDLE
-from xla_inspect.report import MEMORY, model_launches
+from xla_inspect.report import MEMORY, fit_symbol, model_launches, read_line, show_place
 from xla_inspect.targets import find_entry, read_spec
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.report import Launched
 
-# What a symbol must not hold.
-_UNFIT = re.compile(r"\W")
 # Parts of a name that JAX gives and that say nothing of where in the reader's program it is.
 _OUTER = re.compile(r"(?:^|/)(?:p?jit\([^()]*\)|while/(?:body|cond)|closed_call|core_call|eval_jaxpr)(?=/|$)")
 
@@ -145,22 +143,6 @@ def describe_launches(
         # Triton's form is kept under the name of the instruction, the rest under that of the symbol.
         languages.setdefault(fit_symbol(piece.kernel), []).append(piece.language)
     return tuple(_describe(capture, each, lines, registers or {}, languages) for each in model_launches(capture))
-
-
-def fit_symbol(name: str) -> str:
-    """Return the name of an instruction as compilers make a symbol of it."""
-    return _UNFIT.sub("_", name)
-
-
-def show_place(line: SourceLine) -> str:
-    """Return a line of Python in few characters: the file without its folders, and the number."""
-    return f"{line.file.rpartition('/')[2]}:{line.number}"
-
-
-def read_line(capture: Capture, line: SourceLine) -> str:
-    """Return the text of a line of Python, or an empty string where the capture does not hold its file."""
-    lines = capture.sources.get(line.file, "").splitlines()
-    return " ".join(lines[line.number - 1].split()) if line.number <= len(lines) else ""
 
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:

@@ -1,4 +1,4 @@
-"""What the machine code of a program's kernels takes and does: registers and occupancy, or vectors and loops."""
+"""What the machine code of a program's kernels takes and does: registers and occupancy, vectors and loops, bundles."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
-from xla_inspect.answers.kernel_listing import KernelListing, describe_kernels
+from xla_inspect.answers.below_code import drop_empty, say_below, shorten_place, tell_below
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.report import BelowListing, KernelListing, describe_below, describe_kernels, title
 from xla_inspect.targets import find_entry
 from xla_inspect.units import format_bytes, shorten
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 USUAL_KERNELS = 12
 """How many kernels are shown where nobody says how many."""
 
-_NAME, _WHERE, _KINDS, _REMARK = 21, 16, 48, 140
+_NAME, _KINDS, _REMARK = 21, 48, 140
 _GPU = ("kernel", "line", "regs", "spills", "shared", "full", "waves", "by")
 _CPU = ("kernel", "line", "bits", "of code", "loops", "vectorized", "spills")
 _LEAST_WAVES = 0.1
@@ -51,8 +51,10 @@ class MachineCode(Answer):
         target: The target's short name.
         kind: `cpu`, `gpu` or `tpu`.
         kernels: The kernels whose code the compiler generated, in the order in which they are launched.
+        below: Of a TPU, its kernels below HLO in that order, then what is around them; empty elsewhere.
         without_code: Launches that have no code of their own, such as calls of libraries, and what they are.
         shown: How many kernels are told, from the first.
+        is_full: Whether all is told: each kernel, what LLVM says of it, and the steps below HLO.
         gap: What could not be had here and what to do about it, or an empty string.
         error: What the compiler said where it gave up, or an empty string.
     """
@@ -62,8 +64,10 @@ class MachineCode(Answer):
     target: str
     kind: str
     kernels: tuple[KernelListing, ...]
+    below: tuple[BelowListing, ...]
     without_code: tuple[tuple[str, str], ...]
     shown: int
+    is_full: bool
     gap: str
     error: str
 
@@ -89,13 +93,16 @@ class MachineCode(Answer):
             yield f"{self.program} does not compile for {title(self.target)}: {shorten(self.error, 300)}"
             return
         yield f"{self.program} on {title(self.target)}: {self._say()}"
+        if self.below:
+            yield from tell_below(self.below, self.shown, is_full=self.is_full)
+            yield from filter(None, [self.gap])
         if not self.kernels:
             return
         shown = self.kernels[: self.shown]
         if self.kind == "cpu":
-            yield from _tell_cpu(shown)
+            yield from _tell_cpu(shown, is_full=self.is_full)
         else:
-            yield _drop_empty(Table(_GPU, tuple(map(_list_gpu, shown)), (2, 3, 4, 5, 6)))
+            yield drop_empty(Table(_GPU, tuple(map(_list_gpu, shown)), (2, 3, 4, 5, 6)))
         if mixes := tuple(_list_mix(kernel) for kernel in shown if kernel.mix):
             yield Table(("kernel", "code", "most of its instructions"), mixes, (1,))
         if left := len(self.kernels) - len(shown):
@@ -103,6 +110,8 @@ class MachineCode(Answer):
         yield from self._tell_rest()
 
     def _say(self) -> str:
+        if self.below:
+            return say_below(self.below)
         if not self.kernels:
             return f"no kernel has code of its own; {self._say_without()}." if self.without_code else "no code."
         counted = plural(len(self.kernels), "kernel")
@@ -160,8 +169,13 @@ class MachineCode(Answer):
             yield Hint("One kernel alone:", suggest("show", self.asked, *options))
 
 
-def _tell_cpu(kernels: Collection[KernelListing]) -> Iterator[Part]:
+def _tell_cpu(kernels: Collection[KernelListing], *, is_full: bool) -> Iterator[Part]:
     yield Table(_CPU, tuple(map(_list_cpu, kernels)), (2, 3, 4, 5, 6))
+    if is_full:
+        said = tuple((shorten(kernel.name, _NAME), remark) for kernel in kernels for remark in kernel.remarks)
+        if said:
+            yield Table(("kernel", "LLVM's own words"), said)
+        return
     rows = tuple(
         (shorten(kernel.name, _NAME), shorten(words, _REMARK)) for kernel in kernels if (words := _pick_words(kernel))
     )
@@ -177,26 +191,11 @@ def _pick_words(kernel: KernelListing) -> str:
     return ""
 
 
-def _shorten_place(where: str) -> str:
-    """Return a place in few characters, with its number."""
-    file, _, number = where.rpartition(":")
-    return f"{shorten(file, _WHERE - len(number) - 1)}:{number}" if file else where
-
-
-def _drop_empty(table: Table) -> Table:
-    """Return a table without the columns of numbers in which no row has one."""
-    empty = {at for at in table.numbers if {row[at] for row in table.rows} == {"-"}}
-    kept = [at for at in range(len(table.columns)) if at not in empty]
-    numbers = tuple(number for number, at in enumerate(kept) if at in table.numbers)
-    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
-    return Table(tuple(table.columns[at] for at in kept), rows, numbers, table.title)
-
-
 def _list_gpu(kernel: KernelListing) -> tuple[str, ...]:
     taken, occupancy = kernel.resources, kernel.occupancy
     return (
         shorten(kernel.name, _NAME),
-        _shorten_place(kernel.where),
+        shorten_place(kernel.where),
         f"{taken.registers}" if taken else "?",
         format_bytes(taken.spilled) if taken and taken.spilled else ("-" if taken else "?"),
         format_bytes(kernel.shared) if kernel.shared else "-",
@@ -214,7 +213,7 @@ def _list_cpu(kernel: KernelListing) -> tuple[str, ...]:
     used, inner = kernel.vectors, kernel.innermost
     return (
         shorten(kernel.name, _NAME),
-        _shorten_place(kernel.where),
+        shorten_place(kernel.where),
         f"{kernel.width}" if kernel.width else "-",
         f"{used.vectors / used.instructions:.0%}" if used and used.instructions else "?",
         f"{len(kernel.loops)}",
@@ -244,8 +243,14 @@ def _list_mix(kernel: KernelListing) -> tuple[str, str, str]:
     return shorten(kernel.name, _NAME), f"{mix.total:,}", told
 
 
-def explain_code(
-    capture: Capture, asked: str = "", *, kernel: str = "", shown: int = USUAL_KERNELS, gap: str = ""
+def explain_code(  # noqa: PLR0913 - what is asked, and how much of it is told
+    capture: Capture,
+    asked: str = "",
+    *,
+    kernel: str = "",
+    shown: int = USUAL_KERNELS,
+    full: bool = False,
+    gap: str = "",
 ) -> MachineCode:
     """Return what the machine code of a program takes and does on one target.
 
@@ -254,18 +259,23 @@ def explain_code(
         asked: What was asked about, as on the command line.
         kernel: The one kernel that the capture's code was cut down to, or an empty string for all.
         shown: How many kernels to tell.
+        full: Whether to tell all of them, with what LLVM says and the steps below HLO.
         gap: What could not be had and what to do about it.
     """
-    kernels = describe_kernels(capture)
-    known = {name for each in kernels for name in each.launches}
+    kind = find_entry(capture.target).kind
+    kernels = () if kind == "tpu" else describe_kernels(capture)
+    below = describe_below(capture)
+    known = {name for each in kernels for name in each.launches} | {name for each in below for name in each.launches}
     return MachineCode(
         program=capture.program,
         asked=asked,
         target=capture.target,
-        kind=find_entry(capture.target).kind,
+        kind=kind,
         kernels=kernels,
+        below=below,
         without_code=() if kernel else _list_others(capture, known),
-        shown=shown,
+        shown=max(shown, len(kernels)) if full else shown,
+        is_full=full,
         gap=gap,
         error=capture.error,
     )

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import fused_computations
-from xla_inspect.answers.launch_rows import read_line, show_place
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
+from xla_inspect.report import read_line, show_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 USUAL = ("h100",)
+UNSAVED = (
+    "this capture was saved without them; xla-inspect show SUBJECT --stage capture --reasons -o FILE.json saves it with"
+)
+"""What is said of a capture that lacks them."""
 _PAIR = 2
 _DUMPED = (".txt", ".hlo", ".pb", ".pbtxt")
 
@@ -147,7 +151,8 @@ def _ask_one(
 def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
     """Return the capture with its passes and reasons, or without reasons and why there are none."""
     if subject.call is None:
-        return subject.capture(target), ""
+        saved = subject.capture(target)
+        return saved, "" if saved.log else UNSAVED
     try:
         return subject.capture(target, passes=True, reasons=True), ""
     except InspectError as error:

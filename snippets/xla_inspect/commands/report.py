@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any, TextIO
 from xla_inspect.captured import Captures
 from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import USUAL, explain_no_assembly
-from xla_inspect.errors import InspectError
+from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from xla_inspect.captured import Capture
     from xla_inspect.subject import Subject
+
+
+KEPT = {"machine": "the machine code of GPUs and TPUs", "reasons": "what the compiler said of its reasons"}
+"""What a capture can hold besides, by the name under which `Subject.capture` takes it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_arguments(parser)
     how = parser.add_argument_group("its form")
     how.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="default: FUNCTION.html")
+    for name, what in KEPT.items():
+        how.add_argument(f"--no-{name}", action="store_true", help=f"leave out {what}, which takes one more compile")
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
 
@@ -43,26 +50,38 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     path = options.output or Path(re.sub(r"[^\w.-]+", "_", subject.name) + ".html")
     question.check_output(path, force=options.force)
     targets, missing = question.choose_targets(USUAL, subject, options.target)
-    captures = capture_all(subject, targets, {"donate_argnums": ()} if request.donate else {})
-    left_out = [f"{target} is left out: {reason}" for target, reason in captures.missing.items()]
+    wanted = tuple(name for name in KEPT if not getattr(options, f"no_{name}"))
+    captures, lacking = capture_all(subject, targets, {"donate_argnums": ()} if request.donate else {}, wanted)
+    left_out = lacking + [f"{target} is left out: {reason}" for target, reason in captures.missing.items()]
     if not captures:
         raise InspectError("\n".join(left_out))
     if reason := explain_no_assembly():
         left_out += [f"{name} has no assembly: {reason}" for name in captures if find(name).kind == "cpu"]
-    donated = capture_all(subject, tuple(captures), {}) if request.donate else None
+    donated = capture_all(subject, tuple(captures), {})[0] if request.donate else None
     question.write_file(path, write_report(captures, donated))
     out.writelines(f"{line}\n" for line in (*missing, *left_out))
     out.write(f"{path}: {path.stat().st_size:,} bytes; open it in a browser\n")
     return command_line.MISSING if missing else 0
 
 
-def capture_all(subject: Subject, targets: Sequence[str], settings: dict[str, Any]) -> Captures:
-    """Return the captures of a program with its passes, and a gap where a compiler gives up."""
+def capture_all(
+    subject: Subject, targets: Sequence[str], settings: dict[str, Any], wanted: Sequence[str] = ()
+) -> tuple[Captures, list[str]]:
+    """Return the captures of a program with its passes, a gap where a compiler gives up, and what they lack.
+
+    Args:
+        subject: The program.
+        targets: The targets.
+        settings: As in `Subject.capture`.
+        wanted: Of `KEPT`, what to capture besides; where that cannot be had the capture is without, and it is said.
+    """
     captures, missing = {}, {}
+    lacking: list[str] = []
     for target in targets:
         named = target if subject.call is None else subject.name_target(target)
         try:
-            captured = subject.capture(named, passes=True, **settings)
+            captured, reasons = _capture_most(subject, named, settings, wanted)
+            lacking += [f"{named} is without {reason}" for reason in reasons]
         except InspectError:
             raise
         except RuntimeError as error:
@@ -72,4 +91,20 @@ def capture_all(subject: Subject, targets: Sequence[str], settings: dict[str, An
             missing[named] = captured.error.partition("\n")[0]
         else:
             captures[named] = captured
-    return Captures(captures, missing, (*captures, *missing))
+    return Captures(captures, missing, (*captures, *missing)), lacking
+
+
+def _capture_most(
+    subject: Subject, target: str, settings: dict[str, Any], wanted: Sequence[str]
+) -> tuple[Capture, list[str]]:
+    """Return a capture with as much of what is wanted as can be had, and why the rest cannot be."""
+    kinds = list(wanted) if subject.call else []
+    # One may fail where the other does not.
+    for kept in (kinds, *([name] for name in reversed(kinds) if len(kinds) > 1)):
+        try:
+            compiled = subject.capture(target, passes=True, **dict.fromkeys(kept, True), **settings)
+        except InspectError as error:
+            refusal = error.reason if isinstance(error, TargetUnavailableError) else str(error)
+        else:
+            return compiled, [f"{KEPT[name]}: {refusal}" for name in kinds if name not in kept]
+    return subject.capture(target, passes=True, **settings), [f"{KEPT[name]}: {refusal}" for name in kinds]

@@ -28,8 +28,11 @@ NVDISASM = "nvidia-cuda-nvdisasm"
 """What turns a GPU's machine code into SASS."""
 
 
-SUMMARIZED = frozenset({"cpu", "gpu"})
-"""Kinds of targets of whose code a summary stands above the listings."""
+UNSAVED = (
+    "the capture was saved without its machine code; xla-inspect show SUBJECT --stage capture --machine -o FILE.json "
+    "saves it with"
+)
+"""What is said of a TPU's capture that lacks it."""
 
 LEFT_OUT = ("dense_resource<__elided__>", "constant({...})")
 """What stands in a text in the place of a large literal: in StableHLO, and in HLO."""
@@ -42,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--stage", choices=STAGES, default="after", help="default: %(default)s")
     how.add_argument("--kernel", metavar="NAME", default="", help="of the stage code, that of this kernel alone")
     how.add_argument("--json", action="store_true", help="of the stage code: what the code takes and does, as JSON")
+    how.add_argument("--full", action="store_true", help="of the stage code: each kernel, and each step below HLO")
+    how.add_argument("--reasons", action="store_true", help="of the stage capture: what the compiler said, for why")
+    how.add_argument("--machine", action="store_true", help="of the stage capture: SASS of GPUs, bundles of TPUs")
     how.add_argument("-o", "--output", metavar="FILE", type=Path, help="write it there (default: print it)")
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
@@ -55,22 +61,21 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     """
     if options.output:
         question.check_output(options.output, force=options.force)
+    _check_stage(options)
     subject = question.read_subject(question.read_request(options), options.load_limit)
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
     kind, is_code = find(target).kind, options.stage == "code"
-    if options.json and not (is_code and kind in SUMMARIZED):
-        message = "--json is of the stage code of a CPU or GPU; a whole capture as JSON is the stage capture"
-        raise InspectError(message)
-    compiled, gap = _capture(subject, target, options.stage)
+    compiled, gap = _capture(subject, target, options)
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
-    if is_code and not gap and not compiled.error:
+    if is_code and kind == "gpu" and not (gap or compiled.error or _has_sass(compiled)):
         compiled = replace(compiled, code=compiled.code + disassemble(compiled))
     text = STAGES[options.stage](compiled) + "\n"
-    if is_code and kind in SUMMARIZED:
+    if is_code and (kind != "tpu" or options.json or options.full):
         named = compiled.retold(program=subject.name)
-        told = explain_code(named, question.retype(options, target), kernel=options.kernel, gap=gap)
+        asked = question.retype(options, target)
+        told = explain_code(named, asked, kernel=options.kernel, full=options.full, gap=gap)
         text = f"{write_json(told)}\n" if options.json else f"{told}\n\n{text}"
     if options.output:
         question.write_file(options.output, text)
@@ -86,6 +91,26 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
+def _check_stage(options: argparse.Namespace) -> None:
+    """Do nothing where the options are of the stage that is asked for.
+
+    Raises:
+        InspectError: One of them is of another stage.
+    """
+    if options.stage != "code" and (options.json or options.full):
+        named = "--json" if options.json else "--full"
+        message = f"{named} is of the stage code; a whole capture as JSON is the stage capture"
+        raise InspectError(message)
+    if options.stage != "capture" and (options.reasons or options.machine):
+        named = "--reasons" if options.reasons else "--machine"
+        message = f"{named} says what to save, with --stage capture; the stage {options.stage} takes what it needs"
+        raise InspectError(message)
+
+
+def _has_sass(compiled: Capture) -> bool:
+    return any(piece.language == "sass" for piece in compiled.code)
+
+
 def _capture_below(subject: Subject, target: str) -> tuple[Capture, str]:
     """Return a capture for a TPU with what is below HLO, and why it has none of that or an empty string.
 
@@ -93,21 +118,41 @@ def _capture_below(subject: Subject, target: str) -> tuple[Capture, str]:
         InspectError: As `Subject.capture`, without it too.
     """
     try:
-        compiled, gap = subject.capture(target, machine=True), "the capture was made without its machine code"
+        compiled, gap = subject.capture(target, machine=True), UNSAVED
     except InspectError as error:
         compiled, gap = subject.capture(target), str(error)
     return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
 
 
-def _capture(subject: Subject, target: str, stage: str) -> tuple[Capture, str]:
-    """Return a capture that holds a stage, and what of it cannot be had here and what to do about it."""
-    if stage != "code":
-        return subject.capture(target, passes=stage == "passes"), ""
+def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tuple[Capture, str]:
+    """Return a capture that holds a stage, and what of it cannot be had here and what to do about it.
+
+    Raises:
+        InspectError: As `Subject.capture`; or a capture that was saved is to be saved with more than it holds.
+    """
+    if options.stage == "capture":
+        return _capture_whole(subject, target, options), ""
+    if options.stage != "code":
+        return subject.capture(target, passes=options.stage == "passes"), ""
     kind = find(target).kind
     if kind == "tpu":
         return _capture_below(subject, target)
     # Of the CPU's code LLVM tells which loops it made vectors of, and why not of others.
-    return subject.capture(target, reasons=kind == "cpu" and not subject.saved), explain_gap(target)
+    compiled = subject.capture(target, reasons=kind == "cpu" and not subject.saved)
+    return compiled, "" if _has_sass(compiled) else explain_gap(target)
+
+
+def _capture_whole(subject: Subject, target: str, options: argparse.Namespace) -> Capture:
+    """Return the capture that is saved: with the module after each pass where reasons are kept, which name them."""
+    compiled = subject.capture(target, passes=options.reasons, reasons=options.reasons, machine=options.machine)
+    if subject.saved and ((options.reasons and not compiled.log) or (options.machine and not _has_machine(compiled))):
+        message = f"{subject.name} is a capture that was saved without that: save it anew from the program"
+        raise InspectError(message)
+    return compiled
+
+
+def _has_machine(compiled: Capture) -> bool:
+    return bool(compiled.low_level) or any(piece.language in {"sass", "asm"} for piece in compiled.code)
 
 
 def _keep_kernel(compiled: Capture, name: str) -> Capture:

@@ -1,18 +1,21 @@
 """Captures shown as Markdown, HTML and SVG."""
 
 from xla_inspect.report import markdown, views
+from xla_inspect.report.below_listing import BelowListing, describe_below
 from xla_inspect.report.bundle_text import write_below, write_bundles
 from xla_inspect.report.expected_text import describe_outcome
 from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes
 from xla_inspect.report.graph_picture import draw_boxes, draw_computation, draw_entry
 from xla_inspect.report.hardware import explain_absence, find_hardware
+from xla_inspect.report.kernel_listing import KernelListing, describe_kernels
 from xla_inspect.report.labels import lane, short, title
 from xla_inspect.report.launch_costs import MEMORY, STATEMENT, Launched, model_launches
 from xla_inspect.report.layers import Layers, arrange, place_nodes
 from xla_inspect.report.line_chart import chart_growth, chart_instructions, chart_releases, sparkline
 from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
+from xla_inspect.report.places import fit_symbol, read_line, show_place
 from xla_inspect.report.roofline import draw_roofline
 from xla_inspect.report.timeline import draw_timeline
 from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten, size
@@ -21,7 +24,9 @@ __all__ = [
     "BOX_KINDS",
     "MEMORY",
     "STATEMENT",
+    "BelowListing",
     "Box",
+    "KernelListing",
     "Launched",
     "Layers",
     "Measured",
@@ -29,7 +34,9 @@ __all__ = [
     "chart_growth",
     "chart_instructions",
     "chart_releases",
+    "describe_below",
     "describe_boxes",
+    "describe_kernels",
     "describe_outcome",
     "draw_boxes",
     "draw_computation",
@@ -40,6 +47,7 @@ __all__ = [
     "figure",
     "find_hardware",
     "find_measured",
+    "fit_symbol",
     "format_amount",
     "format_bytes",
     "format_duration",
@@ -51,9 +59,11 @@ __all__ = [
     "place_nodes",
     "print_computation",
     "print_instruction",
+    "read_line",
     "read_times",
     "short",
     "shorten",
+    "show_place",
     "size",
     "sparkline",
     "svg",

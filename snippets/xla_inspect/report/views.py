@@ -17,7 +17,7 @@ from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.timeline import draw_timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.analysis import Fusion, Launch
     from xla_inspect.captured import Capture, Captures, Code
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 SHORT = 24
 COLOURED = 100
-# What a piece of code is called and which lexer reads it, the nearest to HLO first.
-_LANGUAGES = {
+LANGUAGES: Mapping[str, tuple[str, str]] = {
     "triton": ("Triton IR", "stablehlo"),
     "llvm-unoptimized": ("LLVM IR before LLVM's own passes", "llvm"),
     "llvm": ("LLVM IR", "llvm"),
@@ -35,6 +34,8 @@ _LANGUAGES = {
     "sass": ("SASS", "sass"),
     "hlo": ("scheduled HLO", "hlo"),
 }
+"""What a piece of code is called and which lexer reads it, the nearest to HLO first."""
+
 _FUNCTION = re.compile(r"^(?:ENTRY|define|\.visible|\s*tt\.func|\s*xtile\.entry_func)", re.MULTILINE)
 
 
@@ -146,7 +147,7 @@ def show_code(capture: Capture) -> str:
     # What LLVM got shows least where Triton's IR or HLO can be read beside it: it is kept for the CPU.
     on_gpu = any(piece.language == "ptx" for piece in capture.code)
     offered = (piece for piece in capture.code if not (on_gpu and piece.language == "llvm-unoptimized"))
-    pieces = sorted(offered, key=lambda piece: list(_LANGUAGES).index(piece.language))
+    pieces = sorted(offered, key=lambda piece: list(LANGUAGES).index(piece.language))
     if not pieces:
         return ""
     lead = pieces[0]
@@ -154,7 +155,7 @@ def show_code(capture: Capture) -> str:
     starts = [match.start() for match in _FUNCTION.finditer(lead.text)] or [0]
     functions = [lead.text[start:end] for start, end in pairwise([*starts, len(lead.text)])]
     lines = max(functions, key=len).splitlines()
-    name, lexer = _LANGUAGES[lead.language]
+    name, lexer = LANGUAGES[lead.language]
     listing = markdown.fence("\n".join(lines[:SHORT]), lexer, title=f"{name} of {lead.kernel}")
     return "\n".join((listing, *map(_folded_code, pieces)))
 
@@ -193,7 +194,7 @@ def show_memory(capture: Capture) -> str:
 
 
 def _folded_code(piece: Code) -> str:
-    name, lexer = _LANGUAGES[piece.language]
+    name, lexer = LANGUAGES[piece.language]
     lines = len(piece.text.splitlines())
     # Colours cost an element a token, and a page of ten thousand elements is slow to open on a phone.
     body = markdown.fence(piece.text, lexer if lines <= COLOURED else "text")

@@ -87,7 +87,7 @@ def test_a_capture_that_was_saved_without_bundles_says_that_it_has_none(
     assert command_line.run_here(["show", str(saved), "--stage", "code"]) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("==== module (hlo)\n")
-    assert printed.err.endswith("xla-inspect: no bundles: the capture was made without its machine code\n")
+    assert "xla-inspect: no bundles: the capture was saved without its machine code" in printed.err
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -157,6 +157,35 @@ def test_report_writes_one_file_and_plans_the_memory_with_an_argument_donated(
     )
     assert capsys.readouterr().out.startswith(f"{plain}: {plain.stat().st_size:,} bytes; open it in a browser\n")
     assert donated.stat().st_size > plain.stat().st_size
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_report_holds_code_and_reasons_unless_they_are_left_out(tmp_path: Path) -> None:
+    sizes = []
+    for options in ([], ["--no-machine"], ["--no-machine", "--no-reasons"]):
+        path = tmp_path / f"{len(options)}.html"
+        asked = ["report", f"{LAYER}:layer", "--target", "tpu-v5e", *options, "-o", str(path)]
+        assert command_line.run_here(asked) == 0
+        sizes.append(path.stat().st_size)
+    assert sizes == sorted(sizes, reverse=True)
+    assert len({*sizes}) == 3
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_report_is_written_without_what_the_compiler_will_not_give_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        message = "the compiler ended its process"
+        raise InspectError(message)
+
+    monkeypatch.setattr("xla_inspect.compilation.llo_dumps.collect_low_level", fail)
+    path = tmp_path / "layer.html"
+    assert command_line.run_here(["report", f"{LAYER}:layer", "--target", "tpu-v5e", "-o", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "tpu-v5e is without the machine code of GPUs and TPUs: the compiler ended its process\n" in said
+    assert "without what the compiler said" not in said
+    assert f"{path}: " in said
 
 
 @pytest.mark.parametrize(

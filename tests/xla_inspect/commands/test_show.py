@@ -20,7 +20,7 @@ CODE = ["show", LAYER, "--stage", "code"]
 
 
 @pytest.mark.usefixtures("all_targets")
-@pytest.mark.parametrize("target", ["cpu", "h100"])
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_json_of_the_code_keeps_to_its_schema_and_has_no_listing(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -28,7 +28,9 @@ def test_json_of_the_code_keeps_to_its_schema_and_has_no_listing(
     record = json.loads(capsys.readouterr().out)
     Draft202012Validator(describe_json(MachineCode)).validate(record)
     assert record["target"] == target
-    assert all(kernel["where"].startswith("layer.py:") for kernel in record["kernels"])
+    kernels = record["kernels"] + [kernel for kernel in record["below"] if kernel["is_kernel"]]
+    assert kernels
+    assert all(kernel["where"].startswith("layer.py:") for kernel in kernels)
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -47,10 +49,74 @@ def test_a_capture_that_was_saved_is_summed_up_too(tmp_path: Path, capsys: pytes
     assert capsys.readouterr().out.startswith("layer on CPU: 1 kernel: 1 on vectors of 256 bits")
 
 
-@pytest.mark.parametrize("stage", ["after", "kernels"])
-def test_json_of_another_stage_is_refused_with_what_there_is(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.run_here(["show", LAYER, "--stage", stage, "--json"]) == 2
-    assert "--json is of the stage code of a CPU or GPU" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("stage", "option", "said"),
+    [
+        ("after", "--json", "--json is of the stage code"),
+        ("kernels", "--full", "--full is of the stage code"),
+        ("after", "--reasons", "--reasons says what to save, with --stage capture"),
+        ("code", "--machine", "--machine says what to save, with --stage capture; the stage code takes what it needs"),
+    ],
+)
+def test_an_option_of_another_stage_is_refused_with_what_it_is_of(
+    stage: str, option: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.run_here(["show", LAYER, "--stage", stage, option]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_all_of_a_tpus_code_is_told_with_the_steps_below_hlo(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run_here([*CODE, "--target", "tpu-v5e", "--full"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("layer on TPU v5e: 1 kernel of ")
+    assert (
+        told.index("fusion: the steps that changed it") < told.index("post-GVN") < told.index("==== fusion (bundles)")
+    )
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        pytest.fail("it compiled, or assembled, again")
+
+    monkeypatch.setattr("xla_inspect.subject.subject.begin", fail)
+    monkeypatch.setattr("xla_inspect.commands.show.disassemble", fail)
+
+
+def save(target: str, saved: Path, *options: str) -> list[str]:
+    asked = ["show", LAYER, "--target", target, "--stage", "capture", *options, "-o", str(saved)]
+    assert command_line.run_here(asked) == 0
+    return [str(saved), "--target", target]
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize(("target", "asked"), [("tpu-v5e", "fusion"), ("h100", "loop_maximum_fusion")])
+def test_a_capture_saved_with_both_answers_why_and_shows_its_code_without_a_compile(
+    target: str, asked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    named = save(target, tmp_path / "layer.json", "--reasons", "--machine")
+    request.getfixturevalue("no_compiler")
+    assert command_line.run_here(["show", *named, "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    assert ("==== fusion (bundles)" if target == "tpu-v5e" else "(sass)") in printed.out
+    assert "no bundles" not in printed.err
+    assert command_line.run_here(["why", *named, asked, "--full"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "The compiler gave no reasons" not in told
+    assert "\N{LEFT DOUBLE QUOTATION MARK}" in told
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_capture_saved_without_says_how_to_save_it_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named = save("tpu-v5e", tmp_path / "layer.json")
+    assert command_line.run_here(["show", *named, "--stage", "code"]) == 0
+    assert "show SUBJECT --stage capture --machine -o FILE.json saves it with" in capsys.readouterr().err
+    assert command_line.run_here(["why", *named, "fusion"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "show SUBJECT --stage capture --reasons -o FILE.json saves it with" in told
+    assert command_line.run_here(["show", *named, "--stage", "capture", "--machine"]) == 2
+    assert "saved without that" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("all_targets")

@@ -1,9 +1,20 @@
 """What compilers say of their reasons, as decisions about instructions: done, refused or tried, and why."""
 
 from xla_inspect.analysis.reasons.applied_rules import AppliedRule, find_rules
-from xla_inspect.analysis.reasons.attempts import EMITTING, Attempts
-from xla_inspect.analysis.reasons.decision import Decision
+from xla_inspect.analysis.reasons.attempts import EMITTING, Attempt, Attempts
+from xla_inspect.analysis.reasons.decision import TOPICS, Decision
 from xla_inspect.analysis.reasons.messages import list_messages
 from xla_inspect.analysis.reasons.reading import Reasons, read_reasons
 
-__all__ = ["EMITTING", "AppliedRule", "Attempts", "Decision", "Reasons", "find_rules", "list_messages", "read_reasons"]
+__all__ = [
+    "EMITTING",
+    "TOPICS",
+    "AppliedRule",
+    "Attempt",
+    "Attempts",
+    "Decision",
+    "Reasons",
+    "find_rules",
+    "list_messages",
+    "read_reasons",
+]

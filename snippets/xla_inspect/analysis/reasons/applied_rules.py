@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _REPLACED = "dfs_hlo_visitor_with_default"
 _BY_OPERAND = frozenset({"replaced-by-operand", "element-of-tuple"})
 
+_NUMBERS = frozenset({"constant", "broadcast"})
+"""What an operand is that may be a number, the same for each element."""
+
 _FUNCTIONS = {"exp": "exponential", "sqrt": "sqrt", "rsqrt": "rsqrt", "abs": "abs", "pow": "power", "ln": "log"}
 _OPERATORS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "&&": "and", "||": "or", "^": "xor"}
 _LOOSEST_FIRST = ("||", "&&", "^", "+", "-", "*", "/")
@@ -65,7 +68,8 @@ def _makes(rule: str, decision: Decision) -> bool:
     right = right.partition("], for")[0].strip(" ]")
     operator = _find_operator(right)
     if not operator:
-        return decision.kind in _BY_OPERAND
+        # A rule without a name puts the zero of `x * 0` right after `1 * x` was tried: a number may be due to it.
+        return decision.kind in _BY_OPERAND and decision.words.rpartition(" ")[2] not in _NUMBERS
     return decision.words.rpartition(" ")[2] == operator
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SOURCE = "fusion_log"
 """What tables call these steps; the other sources are files of XLA."""
 
+ASKER = "priority-fusion"
+"""The pass that asks the cost model."""
+
 _FUSING = re.compile(r"Fusing %(\S+) = .* into %(\S+) = ", re.DOTALL)
 
 
@@ -29,14 +32,16 @@ def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
     said = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
     fused = {(found[1], found[2]): event for event, found in said if found}
     lines = tuple(dict.fromkeys(capture.fusion_log))
-    if not fused or not lines:
-        return capture.log
     merges = {(merge.producer, merge.consumer) for merge in parse_log(lines).merges}
-    run = Counter(event.run for pair, event in fused.items() if pair in merges).most_common(1)
-    last = max(
-        (place for place, event in enumerate(capture.log) if not run or event.run == run[0][0]),
-        default=len(capture.log) - 1,
+    runs = (
+        Counter(event.run for pair, event in fused.items() if pair in merges)
+        or Counter(event.run for event in fused.values())
+        or Counter(event.run for event in capture.log if event.name == ASKER)
     )
+    if not runs or not lines:
+        return capture.log
+    run = runs.most_common(1)[0][0]
+    last = max(place for place, event in enumerate(capture.log) if event.run == run)
     at = capture.log[last]
     steps = tuple(
         LogEvent(at.run, at.pipeline, at.name, at.module, SOURCE, 0, text) for text in _tell(lines, fused, merges)

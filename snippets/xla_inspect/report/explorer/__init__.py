@@ -1,5 +1,6 @@
 """The explorer: step through the passes of a capture, and follow a line of Python through them."""
 
+from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.embed import embed_explorer, link_explorer
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.standalone_page import write_report
@@ -8,6 +9,8 @@ from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE, read_asset
 __all__ = [
     "SCRIPTS",
     "STYLE",
+    "describe_capture",
+    "describe_details",
     "describe_kernels",
     "embed_explorer",
     "link_explorer",

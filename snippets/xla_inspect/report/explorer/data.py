@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from xla_inspect.analysis import (
+    compare_modules,
     find_computation_lines,
     find_lines,
     follow_passes,
@@ -19,9 +20,11 @@ from xla_inspect.analysis import (
 )
 from xla_inspect.hlo import CONFIGURATION
 from xla_inspect.report import print_instruction, title
+from xla_inspect.report.explorer.code_data import describe_code, list_pieces
 from xla_inspect.report.explorer.graph_data import describe_graph
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.memory_data import describe_buffers
+from xla_inspect.report.explorer.reason_data import describe_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Instruction
     from xla_inspect.report import Measured
 
-VERSION = 1
+VERSION = 2
 NONE = -1
 SOON, LATER = 2.0, 5.0
 """Seconds until something is said of how far it is, and from one time to the next."""
@@ -42,7 +45,12 @@ TABLES = ("places", "texts", "configurations", "origins", "chains", "computation
 
 
 def describe_capture(
-    capture: Capture, donated: Capture | None = None, measured: Measured | None = None
+    capture: Capture,
+    donated: Capture | None = None,
+    measured: Measured | None = None,
+    *,
+    code: bool = False,
+    bundles: bool = False,
 ) -> dict[str, Any]:
     """Return the explorer's data of one capture; `static/explorer.js` reads it.
 
@@ -50,6 +58,8 @@ def describe_capture(
         capture: The capture.
         donated: The same program for the same target, compiled with arguments donated, for its memory plan.
         measured: What was measured of its kernels.
+        code: Whether its code is shown; the texts are in `describe_details`.
+        bundles: Whether the text of a TPU's bundles is among them.
 
     Returns:
         A mapping that JSON can hold:
@@ -65,10 +75,29 @@ def describe_capture(
           `computations`, callers first.
         - `runs`: `[pipeline, runs, runs that said they changed something]` in order of first appearance.
         - `graph`: see `describe_graph`; `buffers`, and `donated` where there is one: see `describe_buffers`;
-          `kernels`: see `describe_kernels`.
+          `kernels`: see `describe_kernels`; `code`: see `describe_code`, or null where it is not shown.
+        - `reasons`: whether the compiler's reasons are in `describe_details`.
     """
     with _collecting_later():
-        return _describe(capture, donated, measured)
+        return _describe(capture, donated, measured, code=code, bundles=bundles)
+
+
+def describe_details(capture: Capture, *, code: bool = False, bundles: bool = False) -> dict[str, Any]:
+    """Return what the explorer needs when it is asked for, and not to begin with.
+
+    Args:
+        capture: The capture.
+        code: As in `describe_capture`.
+        bundles: As in `describe_capture`: the same of both.
+
+    Returns:
+        `code`, the texts that `describe_capture` names by position; `reasons`, see `describe_reasons`.
+    """
+    with _collecting_later():
+        return {
+            "code": [piece.text for piece in list_pieces(capture, bundles=bundles)] if code else [],
+            "reasons": describe_reasons(capture),
+        }
 
 
 @contextmanager
@@ -83,7 +112,9 @@ def _collecting_later() -> Iterator[None]:
             gc.enable()
 
 
-def _describe(capture: Capture, donated: Capture | None, measured: Measured | None) -> dict[str, Any]:
+def _describe(
+    capture: Capture, donated: Capture | None, measured: Measured | None, *, code: bool, bundles: bool
+) -> dict[str, Any]:
     writer = _Writer(capture)
     states, said = [], monotonic() + SOON - LATER
     for number, state in enumerate(follow_passes(capture)):
@@ -100,6 +131,9 @@ def _describe(capture: Capture, donated: Capture | None, measured: Measured | No
             )
     graph = describe_graph(capture.unoptimized_module, last)
     plans = {"buffers": writer.write_buffers(capture)} | ({"donated": writer.write_buffers(donated)} if donated else {})
+    shown = None
+    if code:
+        shown = describe_code(capture, _number_names(capture, last), writer.write_line, bundles=bundles)
     return {
         "version": VERSION,
         "program": capture.program,
@@ -113,9 +147,17 @@ def _describe(capture: Capture, donated: Capture | None, measured: Measured | No
         "runs": _count_runs(capture),
         "graph": graph,
         **plans,
-        "kernels": describe_kernels(capture, lambda line: writer.write_place(line.file, line.number), measured),
+        "kernels": describe_kernels(capture, writer.write_line, measured),
+        "code": shown,
+        "reasons": bool(capture.log),
         **{name: list(table) for name, table in writer.tables.items()},
     }
+
+
+def _number_names(capture: Capture, last: PassState) -> dict[str, int]:
+    """Return the number of each instruction of the optimized module by its name there, which may be another one."""
+    kept = compare_modules(last.module, capture.module).kept
+    return {new.name: last.numbers[old] for old, new in kept.items()}
 
 
 class _Writer:
@@ -145,6 +187,9 @@ class _Writer:
             return self.write_place(line.file, line.number) if line else NONE
 
         return describe_buffers(capture, locate)
+
+    def write_line(self, line: SourceLine) -> int:
+        return self.write_place(line.file, line.number)
 
     def write_place(self, file: str, line: int) -> int:
         return self.add("places", (self.files[file], line)) if file in self.files else NONE

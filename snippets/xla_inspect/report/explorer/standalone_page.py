@@ -10,25 +10,31 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.report import draw_entry, draw_timeline, find_measured, read_times, title
-from xla_inspect.report.explorer.data import describe_capture
+from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE, read_asset
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from xla_inspect.captured import Capture, Captures
+    from xla_inspect.report import Measured
 
 LARGE = 1 << 20
 """Characters from which on data is compressed, and texts are not shown a second time."""
+
+SOME = 1 << 15
+"""Characters from which on data is compressed that a reader may never ask for."""
 
 _START = """
 const unpack = async (text) => {
   const bytes = Uint8Array.from(atob(text), (it) => it.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 };
+const read = (it) => (it.dataset.packed ? unpack(it.textContent) : JSON.parse(it.textContent));
 const captures = [...document.querySelectorAll("script[data-target]")].map((it) => ({
   target: it.dataset.target, title: it.dataset.title,
-  load: async () => (it.dataset.packed ? unpack(it.textContent) : JSON.parse(it.textContent)),
+  load: async () => read(it),
+  loadDetails: async () => read(it.nextElementSibling),
 }));
 const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
 const root = document.getElementById("explorer");
@@ -40,7 +46,8 @@ def write_report(captures: Captures, donated: Captures | None = None, times: Pat
     """Return the explorer of one program on its targets as a whole HTML page.
 
     Args:
-        captures: The program's captures; a target that could not be compiled is left out, and said.
+        captures: The program's captures; a target that could not be compiled is left out, and said. Their code is
+            shown as far as they hold it, the text of a TPU's bundles too: the page is its reader's own.
         donated: The same program compiled with arguments donated: its memory plan can then be switched on.
         times: A file of `scripts/measure`, whose times of kernels are shown where they are of the same program.
     """
@@ -56,8 +63,7 @@ def write_report(captures: Captures, donated: Captures | None = None, times: Pat
         made=html.escape(made + missing),
         plain="\n".join(_show(capture) for capture in compiled),
         data="\n".join(
-            _embed(describe_capture(capture, donated_captures[capture.target], find_measured(record, capture)))
-            for capture in compiled
+            _embed(capture, donated_captures[capture.target], find_measured(record, capture)) for capture in compiled
         ),
         script="\n".join((*map(read_asset, SCRIPTS), _START)),
     )
@@ -73,13 +79,19 @@ def _show(capture: Capture) -> str:
     return "\n".join((*sections, draw_entry(capture), draw_timeline(capture)))
 
 
-def _embed(data: dict[str, Any]) -> str:
+def _embed(capture: Capture, donated: Capture | None, measured: Measured | None) -> str:
+    data = describe_capture(capture, donated, measured, code=True, bundles=True)
+    target, name = html.escape(data["target"]), html.escape(data["title"])
+    details = describe_details(capture, code=True, bundles=True)
+    return _write(data, f'data-target="{target}" data-title="{name}"', LARGE) + _write(details, "data-details", SOME)
+
+
+def _write(data: dict[str, Any], named: str, large: int) -> str:
     # In a script element only `</script` and `<!--` have a meaning; JSON may write any character as an escape.
     text = json.dumps(data, separators=(",", ":"))
     packed = ""
-    if len(text) > LARGE:
+    if len(text) > large:
         packed = ' data-packed="gzip"'
         text = base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
     text = text.replace("<", "\\u003c")
-    target, name = html.escape(data["target"]), html.escape(data["title"])
-    return f'<script type="application/json" data-target="{target}" data-title="{name}"{packed}>{text}</script>'
+    return f'<script type="application/json" {named}{packed}>{text}</script>'

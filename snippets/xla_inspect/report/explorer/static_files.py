@@ -9,9 +9,11 @@ SCRIPTS = (
     "dom.js",
     "rows.js",
     "passes.js",
+    "code.js",
     "graph.js",
     "buffers.js",
     "kernels.js",
+    "reasons.js",
     "address.js",
     "explorer.js",
 )

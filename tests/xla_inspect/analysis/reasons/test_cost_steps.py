@@ -41,6 +41,17 @@ def test_steps_stand_after_what_the_run_of_the_pass_said_that_took_them() -> Non
     )
 
 
+def test_steps_stand_with_the_run_of_the_pass_where_none_of_them_was_taken() -> None:
+    for spoken in (FUSING, FUSING.__class__(2, "p", "priority-fusion", "jit_f", "instruction_fusion", 1, "Trying")):
+        after = LATER.__class__(5, "p", "copy-insertion", "jit_f", "copy_insertion", 1, "Trying")
+        woven = weave_log(told("e into f: 2 us fused, 1 us apart", log=(spoken, after)))
+        assert [(event.run, event.name) for event in woven] == [
+            (2, "priority-fusion"),
+            (2, "priority-fusion"),
+            (5, "copy-insertion"),
+        ]
+
+
 def test_a_fusion_is_told_once_and_one_that_the_pass_did_not_tell_is_told_here() -> None:
     woven = weave_log(told("fused a into b as b", "fused e into f as fusion"))
     assert [event.text for event in woven if event.source == SOURCE] == ["fused e into f as fusion"]

@@ -128,7 +128,8 @@ def test_a_tpu_brings_arguments_into_its_fast_memory_and_says_so() -> None:
     reasons = read_reasons(capture(attention.attention, *attention.EXAMPLE, target="tpu-v5e", reasons=True))
     brought = {each.instruction: each for each in find(reasons, "prefetch-inserted")}
     assert any(name.startswith("copy-start") for name in brought)
-    assert not reasons.silent
+    assert set(reasons.silent) == {"matmul", "vectorization"}
+    assert not any(reasons.of(topic) for topic in reasons.silent)
 
 
 def test_a_tpu_that_is_too_small_computes_activations_twice() -> None:

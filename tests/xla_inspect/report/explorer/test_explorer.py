@@ -19,7 +19,7 @@ from xla_inspect import Capture, Captures, capture, capture_all
 from xla_inspect.analysis import follow_passes
 from xla_inspect.report import print_instruction
 from xla_inspect.report.explorer import data, standalone_page, static_files
-from xla_inspect.report.explorer.data import describe_capture
+from xla_inspect.report.explorer.data import describe_capture, describe_details
 
 LIMIT = 100 * 1000  # bytes of data, compressed, for one target of the largest program
 
@@ -130,7 +130,8 @@ def test_html_in_names_stays_text() -> None:
     reader = Texts()
     reader.feed(standalone_page.write_report(Captures({"cpu": found}, {"h100": hostile}, ("cpu", "h100"))))
     assert "img" not in reader.names
-    assert [json.loads(text) for text in reader.data] == [json.loads(json.dumps(describe_capture(found)))]
+    expected = [describe_capture(found, code=True, bundles=True), describe_details(found, code=True, bundles=True)]
+    assert [json.loads(text) for text in reader.data] == json.loads(json.dumps(expected))
 
 
 def test_the_page_asks_nothing_of_another_file_or_host(layer: Captures) -> None:
@@ -142,13 +143,19 @@ def test_the_page_asks_nothing_of_another_file_or_host(layer: Captures) -> None:
 def test_a_report_packs_large_data_and_does_not_show_its_texts_twice(
     layer: Captures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(standalone_page, "SOME", 1 << 30)
     whole = standalone_page.write_report(layer)
     monkeypatch.setattr(standalone_page, "LARGE", 1000)
+    monkeypatch.setattr(standalone_page, "SOME", 1000)
     packed = standalone_page.write_report(layer)
     assert len(packed) < 0.7 * len(whole)
     texts = re.findall(r'<script type="application/json" [^>]*data-packed="gzip">([^<]*)</script>', packed)
     unpacked = [json.loads(gzip.decompress(base64.b64decode(text))) for text in texts]
-    assert unpacked == [json.loads(json.dumps(describe_capture(found))) for found in layer.values()]
+    shown = {"code": True, "bundles": True}
+    expected = [
+        describe(found, **shown) for found in layer.values() for describe in (describe_capture, describe_details)
+    ]
+    assert unpacked == json.loads(json.dumps(expected))
     assert "HloModule" not in packed.partition("<noscript>")[2].partition("</noscript>")[0]
 
 

@@ -1,7 +1,7 @@
 // The explorer: one capture at a time, its stages and passes, and a line of Python followed through all of them.
 "use strict";
 {
-  const { Model, element, count, source, views, readLink, writeLink, putLink } = globalThis.xlaExplorer;
+  const { Model, Reasons, element, count, source, views, readLink, writeLink, putLink } = globalThis.xlaExplorer;
   const SWITCHES = [
     ["layouts", "layouts", true],
     ["configuration", "backend config", false],
@@ -9,6 +9,7 @@
   ];
   const STOPS = "button.line, button.more, .stop";
   const LIT = ".lit:is([data-place], [data-places])";
+  const HOVER = 120; // milliseconds that the pointer rests on an instruction until its reasons are asked for
   const STEPS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 
   // Scroll a part, and nothing around it, as far as it takes to see a thing in it.
@@ -23,7 +24,7 @@
     // `root` holds the explorer; `captures` lists `{ target, title, load }`, `load` giving a promise of the data;
     // `style` is the element that styles it: it lives in a tree of its own, which no rule of the page reaches.
     constructor(root, id, captures, style) {
-      Object.assign(this, { root, id, captures, models: new Map(), asked: 0 });
+      Object.assign(this, { root, id, captures, models: new Map(), coming: new Map(), asked: 0 });
       this.shadow = root.shadowRoot ?? root.attachShadow({ mode: "open" });
       this.state = {
         id,
@@ -80,6 +81,7 @@
       this.copy = button("Copy link", () => this.copyLink());
       const larger = button("Full screen", () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()));
       this.status = element("p", { class: "status", role: "status" });
+      this.reasons = new Reasons((change, history) => this.show(change, history));
       this.source = element("div", { class: "source", role: "group", "aria-label": "Python" });
       this.pane = element("div", { class: "pane", role: "group", "aria-label": "What the compiler made" });
       for (const part of [this.source, this.pane]) {
@@ -90,6 +92,9 @@
         part.addEventListener("placed", () => this.state.place >= 0 && bring(part.querySelector(LIT), part));
         part.addEventListener("focusin", (event) => this.offerFocus(part, event.target.closest(STOPS)));
       }
+      this.pane.addEventListener("pointerover", (event) => this.explainSoon(event.target));
+      this.pane.addEventListener("focusin", (event) => this.explainSoon(event.target));
+      this.pane.addEventListener("pointerleave", () => this.explainSoon(null));
       const named = Object.entries(views).filter(([, view]) => view);
       const targets = this.captures.map(({ target, title }) => [target, title]);
       const bar = element(
@@ -100,7 +105,7 @@
         element("div", { class: "options" }, this.search, this.whole, ...switches, this.copy, document.fullscreenEnabled ? larger : ""),
       );
       const panes = element("div", { class: "panes" }, this.source, this.pane);
-      this.shadow.replaceChildren(style, element("div", { class: "all" }, bar, this.status, panes));
+      this.shadow.replaceChildren(style, element("div", { class: "all" }, bar, element("div", { class: "about" }, this.status, this.reasons.root), panes));
     }
 
     // Change some of the state and draw what depends on it. `history` says what the address does: `push` makes a new
@@ -125,6 +130,7 @@
       if (Number.isNaN(Number(state.pass))) state.pass = model.data.states.findIndex((it) => it.pass === state.pass);
       state.pass = Math.min(Math.max(Number(state.pass) || 0, 0), model.last);
       if (!views[state.view]) state.view = "passes";
+      if (views[state.view].isOffered?.(model) === false) state.view = "after";
       this.draw(before, old !== model);
       if (history !== "keep") putLink(this.link(), history === "push");
     }
@@ -134,8 +140,12 @@
       if (this.models.has(capture.target)) return this.models.get(capture.target);
       this.status.textContent = `Loading ${capture.title} …`;
       try {
-        this.models.set(capture.target, new Model(await capture.load()));
+        // Who asks while it comes waits for the same.
+        if (!this.coming.has(capture.target)) this.coming.set(capture.target, capture.load());
+        const data = await this.coming.get(capture.target);
+        if (!this.models.has(capture.target)) this.models.set(capture.target, new Model(data, capture.loadDetails));
       } catch (error) {
+        this.coming.delete(capture.target);
         const again = element("button", { type: "button", on: { click: () => this.show({ target: capture.target }, "push") } }, "Try again");
         this.status.replaceChildren(`The data for ${capture.title} did not load: ${error.message}. Check the connection. `, again);
         this.check("target", this.model ? this.state.target : capture.target);
@@ -165,14 +175,17 @@
       this.light();
       this.check("target", state.target);
       this.check("view", state.view);
+      for (const [name, it] of Object.entries(views))
+        this.shadow.querySelector(`.choice input[name="view"][value="${name}"]`).parentElement.hidden = it.isOffered?.(model) === false;
       for (const [name] of SWITCHES) this.shadow.querySelector(`input[name="${name}"]`).checked = state.switches[name];
       this.search.hidden = this.whole.hidden = state.view !== "passes";
       for (const [name] of SWITCHES) this.shadow.querySelector(`label.${name}`).hidden = !view.printsRows;
       for (const part of [this.source, pane]) this.offerFocus(part);
       this.tell();
       this.restore(pane, focused);
-      if (differs("place"))
-        for (const part of [this.source, pane]) bring(part.querySelector(LIT), part);
+      if (differs("place")) bring(this.source.querySelector(LIT), this.source);
+      if (differs("place", "chosen", "view") && (state.place >= 0 || state.chosen !== null))
+        bring(pane.querySelector(".chosen") ?? pane.querySelector(LIT), pane);
       // Where no line is chosen, the first that something came of is seen.
       if (isNew && state.place < 0) bring(this.source.querySelector("button.line"), this.source);
       const options = pane.querySelector('[role="listbox"]');
@@ -184,15 +197,20 @@
     }
 
     // Light what belongs to the place: in every view, all that carries its number; folds that hold some of it open.
+    // The chosen instruction, and what holds it, are marked besides.
     light() {
-      const { place } = this.state;
+      const { place, chosen } = this.state;
       const set = (each, isLit) => {
         each.classList.toggle("lit", isLit);
         if (each.hasAttribute("aria-pressed")) each.setAttribute("aria-pressed", String(isLit));
       };
       for (const each of this.shadow.querySelectorAll(LIT)) set(each, false);
+      for (const each of this.shadow.querySelectorAll(".chosen")) each.classList.remove("chosen");
+      if (place < 0 && chosen === null) return;
+      for (const fold of this.shadow.querySelectorAll("details")) fold.reveal?.(place, chosen);
+      if (chosen !== null)
+        for (const each of this.pane.querySelectorAll(`[data-instruction="${chosen}"], [data-holds~="${chosen}"]`)) each.classList.add("chosen");
       if (place < 0) return;
-      for (const fold of this.shadow.querySelectorAll("details")) fold.reveal?.(place);
       for (const each of this.shadow.querySelectorAll(`[data-place="${place}"], [data-places~="${place}"]`)) set(each, true);
     }
 
@@ -205,13 +223,44 @@
         mark.textContent = mark.dataset.count in found ? ` ${found[mark.dataset.count]}` : "";
       const row = state.chosen === null ? null : this.findRow(state.chosen);
       const origin = row ? model.explain(row) : "";
-      if (state.place < 0) this.status.textContent = origin || "Choose a line of Python, or an instruction.";
+      this.explain(state.chosen);
+      if (state.place < 0) this.status.replaceChildren(origin || "Choose a line of Python, or an instruction.", ...this.offer(row));
       else
         this.status.replaceChildren(
           element("b", {}, model.place(state.place)),
           `: ${count(found.jaxpr, "line")} of the jaxpr, ${found.stablehlo} of StableHLO, ` +
             `${count(found.before, "instruction")} at import, ${found.after} at the end.${origin ? ` ${origin}` : ""}`,
+          ...this.offer(row),
         );
+    }
+
+    // Ways from the chosen instruction to where else it is: the code of its kernel, and the optimized HLO.
+    offer(row) {
+      if (!row) return [];
+      const { model, state } = this;
+      const isLeft = model.module(model.last).some((c) => c.rows.some((each) => each.instruction === row.instruction));
+      const ways = [
+        ["code", "Its code", model.hasCode(row.instruction)],
+        ["after", "In the optimized HLO", isLeft],
+      ];
+      return ways
+        .filter(([view, , leads]) => leads && view !== state.view)
+        .flatMap(([view, text]) => [" ", element("button", { type: "button", on: { click: () => this.show({ view }, "push") } }, text)]);
+    }
+
+    // Say what the compiler decided about an instruction.
+    explain(number) {
+      const row = number === null ? null : this.findRow(number);
+      this.reasons.tell(this.model, row ? number : null, row ? this.model.name(row) : "");
+    }
+
+    // The same when the pointer, or the focus, rests on one; of the chosen one again when it leaves.
+    explainSoon(target) {
+      clearTimeout(this.resting);
+      if (!this.model?.data.reasons) return;
+      const number = target?.closest("[data-instruction]")?.dataset.instruction;
+      if (target && number === undefined) return;
+      this.resting = setTimeout(() => this.explain(number === undefined ? this.state.chosen : Number(number)), HOVER);
     }
 
     onClick(event) {

@@ -3,10 +3,25 @@
 (globalThis.xlaExplorer ??= {}).Model = class Model {
   static ROW = 5; // numbers of a row: instruction, text, configuration, origin, place
 
-  constructor(data) {
-    this.data = data;
+  // `loadDetails` gives a promise of what is needed only when it is asked for: texts of code, and reasons.
+  constructor(data, loadDetails) {
+    Object.assign(this, { data, loadDetails });
     this.modules = new Map();
     this.last = data.states.length - 1;
+  }
+
+  // Fetched once; what did not come is asked for again the next time.
+  details() {
+    this.detailed ??= this.loadDetails().catch((error) => {
+      this.detailed = null;
+      throw error;
+    });
+    return this.detailed;
+  }
+
+  // Whether an instruction is a part of a kernel whose code is shown.
+  hasCode(instruction) {
+    return Boolean(this.data.code?.kernels.some((kernel) => kernel.holds.includes(instruction)));
   }
 
   // The module of a state: computations, callers first, each with its rows.
@@ -58,6 +73,11 @@
       if (name) text += `, metadata={op_name=${JSON.stringify(name)}${place ? ` ${place}` : ""}}`;
     }
     return text;
+  }
+
+  // What a row's instruction is called in its text.
+  name(row) {
+    return this.data.texts[row.text].trim().match(/^(?:ROOT )?(\S+) =/)?.[1] ?? this.data.texts[row.text];
   }
 
   // `file:line`, or an empty string.

@@ -110,15 +110,16 @@
     };
     fold.addEventListener("toggle", () => fold.open && fill());
     // What a chosen line lights must be seen: `explorer.js` asks this of each fold.
-    fold.reveal = (place) => {
-      if (fold.open || !it.rows.some((each) => each.place === place)) return;
+    fold.reveal = (place, chosen) => {
+      const isMeant = (each) => (place >= 0 && each.place === place) || (chosen !== null && each.instruction === chosen);
+      if (fold.open || !it.rows.some(isMeant)) return;
       fill();
       fold.open = true;
     };
     if (it.isEntry || (onlyChanges && it.rows.some((each) => each.kind !== "same"))) {
       fill();
       fold.open = true;
-    } else if (state.place >= 0) fold.reveal(state.place);
+    } else fold.reveal(state.place, state.chosen);
     return fold;
   };
 
@@ -132,7 +133,8 @@
   const inModule = (model, number, place) =>
     model.module(number).reduce((sum, c) => sum + c.rows.filter((each) => each.place === place).length, 0);
 
-  // What there is to see: name -> { title, draw(model, state, show), count?(model, place), update?(pane, model, state) }.
+  // What there is to see: name -> { title, draw(model, state, show), count?(model, place), update?(pane, model, state),
+  // isOffered?(model) }.
   // `draw` returns nodes; elements with data-place, or numbers in data-places, light up with that place of Python.
   // `count` says how many things of a view belong to a place. `update` redraws for another pass. `printsRows` where
   // the switches for layouts, configuration and metadata matter.
@@ -160,6 +162,7 @@
       draw: (model, state) => module(model, model.last, state),
       count: (model, place) => inModule(model, model.last, place),
     },
+    code: null, // code.js
   });
   Object.assign(globalThis.xlaExplorer, { source, row, computation, inModule, pending: () => queue.length });
 }

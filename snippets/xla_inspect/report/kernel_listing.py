@@ -23,7 +23,8 @@ from xla_inspect.analysis.machine import (
     read_limits,
     read_resources,
 )
-from xla_inspect.answers.launch_rows import LaunchRow, describe_launches, fit_symbol
+from xla_inspect.report.launch_costs import Launched, model_launches
+from xla_inspect.report.places import fit_symbol, read_line, show_place
 from xla_inspect.targets import find_entry, read_spec
 
 if TYPE_CHECKING:
@@ -119,9 +120,11 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     if kind == "cpu" and capture.after:
         defined = {code.kernel: list_defined(code.text) for code in capture.code if code.language == "llvm"}
         shared = assign_kernels(capture.module, defined)
-    rows: dict[str, list[LaunchRow]] = {}
-    for row in describe_launches(capture) if capture.after else ():
-        rows.setdefault(fit_symbol(row.symbol or shared.get(row.name, row.name)), []).append(row)
+    rows: dict[str, list[Launched]] = {}
+    for row in model_launches(capture) if capture.after else ():
+        name, thunk = row.launch.name, row.launch.thunk
+        symbol = thunk.symbol if thunk else ""
+        rows.setdefault(fit_symbol(symbol or shared.get(name, name)), []).append(row)
     limits = read_limits(read_spec(capture.target)) if kind == "gpu" and not entry.is_local else None
     remarks: dict[str, list[str]] = {}
     for event in capture.log:
@@ -132,26 +135,28 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
             remarks.setdefault(kernel, []).append(event.text.partition(": ")[2])
     order = [*(name for name in rows if name in pieces), *(name for name in pieces if name not in rows)]
     return tuple(
-        _describe(name, pieces[name], rows.get(name, ()), limits, tuple(remarks.get(name, ())), on_cpu=kind == "cpu")
+        _describe(capture, name, pieces[name], rows.get(name, ()), limits, tuple(remarks.get(name, ())))
         for name in order
     )
 
 
-def _describe(  # noqa: PLR0913 - what a listing is made of
+def _describe(  # noqa: PLR0913, PLR0917 - what a listing is made of
+    capture: Capture,
     name: str,
     texts: Mapping[str, str],
-    rows: Sequence[LaunchRow],
+    rows: Sequence[Launched],
     limits: Limits | None,
     remarks: tuple[str, ...],
-    *,
-    on_cpu: bool,
 ) -> KernelListing:
     sass, assembly, llvm = (texts.get(language, "") for language in ("sass", "asm", "llvm"))
     resources = read_resources(sass) if sass else None
-    first = next((row for row in rows if row.threads), rows[0] if rows else None)
+    on_cpu = find_entry(capture.target).kind == "cpu"
+    thunks = [row.launch.thunk for row in rows if row.launch.thunk]
+    first = next((thunk for thunk in thunks if thunk.threads), thunks[0] if thunks else None)
+    line = next((row.lines[0] for row in rows if row.lines), None)
     block = _multiply(first.threads) if first else None
     grid = _multiply(first.grid) if first else None
-    asked = first.shared_bytes if first else None
+    asked = first.shared_memory if first else None
     occupancy = None
     if limits and resources and block:
         occupancy = find_occupancy(
@@ -165,9 +170,9 @@ def _describe(  # noqa: PLR0913 - what a listing is made of
     machine = next(((language, texts[language]) for language in MACHINE if language in texts), None)
     return KernelListing(
         name=name,
-        launches=tuple(row.name for row in rows),
-        where=next((row.where for row in rows if row.where), ""),
-        text=next((row.text for row in rows if row.where), ""),
+        launches=tuple(row.launch.name for row in rows),
+        where=show_place(line) if line else "",
+        text=read_line(capture, line) if line else "",
         languages=tuple(texts),
         block=block,
         grid=grid,

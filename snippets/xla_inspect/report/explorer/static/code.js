@@ -1,0 +1,122 @@
+// The code of each kernel: what it takes of the hardware, and its texts, which are fetched when one of them is opened.
+"use strict";
+{
+  const { element, whole, count, row, views } = globalThis.xlaExplorer;
+
+  const percent = (share) => `${share < 0.005 ? "<1" : Math.round(100 * share)}%`;
+
+  const figures = (kernel) =>
+    element("dl", { class: "figures" }, ...kernel.figures.flatMap(([name, value, what]) => [
+      element("dt", {}, name),
+      element("dd", {}, element("b", {}, value), " ", element("small", {}, what)),
+    ]));
+
+  const bars = (kernel) =>
+    kernel.bars.length
+      ? element(
+          "figure",
+          { class: "shares" },
+          element("figcaption", {}, kernel.barred),
+          element("dl", {}, ...kernel.bars.flatMap(([name, share, what]) => [
+            element("dt", { title: what }, name),
+            element("dd", {}, element("i", { style: `width: ${(70 * share).toFixed(1)}%` }), ` ${percent(share)}`),
+          ])),
+        )
+      : "";
+
+  // A fold whose inside is made when it opens.
+  const fold = (attributes, summary, fill) => {
+    const made = element("details", attributes, element("summary", {}, ...summary));
+    made.fill = () => made.children.length === 1 && fill(made);
+    made.addEventListener("toggle", () => made.open && made.fill());
+    return made;
+  };
+
+  const steps = (model, kernel) => {
+    if (!kernel.steps.length) return "";
+    const sizes = kernel.steps.map(([, instructions]) => instructions).filter((number) => number !== null);
+    const said = [
+      `${count(kernel.steps.length, "step")} below HLO that changed it, ${kernel.unchanged} that did not`,
+      sizes.length ? `: ${whole(sizes[0])} instructions at first, ${whole(sizes.at(-1))} at last` : "",
+    ].join("");
+    return fold({ class: "listing" }, [said], (made) =>
+      made.append(
+        element("ol", { class: "steps" }, ...kernel.steps.map(([at, instructions, bundles]) => {
+          const [name, what] = model.data.code.steps[at];
+          const size = [instructions === null ? "" : count(instructions, "instruction"), bundles === null ? "" : count(bundles, "bundle")];
+          return element("li", {}, element("b", {}, name), ` ${size.filter(Boolean).join(", ")}`, what ? element("small", {}, what) : "");
+        })),
+      ),
+    );
+  };
+
+  const piece = (model, name, [title, lines, at]) =>
+    fold({ class: "listing" }, [title, element("small", {}, ` ${count(lines, "line")}`)], async (made) => {
+      const text = element("pre", { tabindex: 0, role: "region", "aria-label": `${title} of ${name}` }, "Loading …");
+      made.append(text);
+      try {
+        text.textContent = (await model.details()).code[at];
+        made.querySelector(".failed")?.remove();
+      } catch (error) {
+        text.remove();
+        made.open = false;
+        made.querySelector(".failed")?.remove();
+        made.querySelector("summary").append(element("small", { class: "failed" }, ` did not load: ${error.message}. Check the connection and open it again.`));
+      }
+    });
+
+  const kernelOf = (model, kernel, state, rows, isOnly) => {
+    const shown = kernel.figures.slice(0, 4).map(([name, value]) => `${name} ${value}`).join(", ");
+    const made = fold(
+      {
+        class: "kernel",
+        "data-places": kernel.places.join(" "),
+        "data-holds": kernel.holds.join(" "),
+      },
+      [element("b", {}, kernel.name), element("small", {}, ` ${shown}`)],
+      (it) =>
+        it.append(
+          element("ol", { class: "code" }, ...kernel.instructions.map((number) => rows.get(number)).filter(Boolean).map((each) => row(model, { ...each, kind: "same" }, state))),
+          figures(kernel),
+          bars(kernel),
+          kernel.lines.length ? element("ul", { class: "remarks" }, ...kernel.lines.map((text) => element("li", {}, text))) : "",
+          steps(model, kernel),
+          ...kernel.pieces.map((each) => piece(model, kernel.name, each)),
+        ),
+    );
+    // What is chosen must be seen: `explorer.js` asks this of each fold.
+    made.reveal = (place, chosen) => {
+      if (made.open || !(kernel.holds.includes(chosen) || (place >= 0 && chosen === null && kernel.places[0] === place))) return;
+      made.fill();
+      made.open = true;
+    };
+    if (isOnly) {
+      made.fill();
+      made.open = true;
+    }
+    return made;
+  };
+
+  const draw = (model, state) => {
+    const { code } = model.data;
+    const rows = new Map(model.module(model.last).flatMap((c) => c.rows.map((each) => [each.instruction, each])));
+    return [
+      element(
+        "div",
+        { class: "kernelcode" },
+        element("p", {}, code.said),
+        code.gap ? element("p", { class: "gap" }, code.gap) : "",
+        ...code.kernels.map((kernel) => kernelOf(model, kernel, state, rows, code.kernels.length === 1)),
+        ...code.pieces.map((each) => piece(model, "the whole program", each)),
+      ),
+    ];
+  };
+
+  views.code = {
+    title: "Code",
+    printsRows: true,
+    isOffered: (model) => Boolean(model.data.code),
+    draw,
+    count: (model, place) => model.data.code?.kernels.filter((kernel) => kernel.places.includes(place)).length ?? 0,
+  };
+}

@@ -1,0 +1,47 @@
+"""The picture of boundaries has a box for each kernel, and below it the compiler's words on the next one."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from chapters import list_holders
+from chapters.boundary_picture import draw_boundaries, find_readers
+from programs import remember
+from xla_inspect import capture
+from xla_inspect.analysis import list_kernels
+from xla_inspect.analysis.reasons import read_reasons
+
+
+def read_texts(drawn: str) -> str:
+    return " ".join(html.unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", drawn))
+
+
+def test_a_kernel_stands_above_those_that_read_it_with_the_words_that_keep_them_apart() -> None:
+    found = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
+    (mean, *_), after = list_holders(found, "mean = "), {*list_holders(found, "std = ", "z = (y")}
+    names = [mean, *(kernel.name for kernel in list_kernels(found) if kernel.name in after - {mean})]
+    reads = find_readers(found, names)
+    assert reads[mean]
+    assert all(names.index(reader) > names.index(name) for name in names for reader in reads[name])
+    drawn = draw_boundaries(found, names, "<two> kernels")
+    said = {each.words for each in read_reasons(found).about(mean) if each.verdict == "refused"}
+    texts = read_texts(drawn)
+    assert [name for name in names if name not in texts] == []
+    assert any(words in texts for words in said)
+    assert "&lt;two&gt; kernels" in drawn
+
+
+def test_a_kernel_that_none_reads_has_no_reason_below_it() -> None:
+    found = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
+    (alike,) = list_holders(found, "alike = ")
+    assert find_readers(found, [alike]) == {alike: []}
+    assert read_texts(draw_boundaries(found, [alike], "one")).split() == [alike]
+
+
+def test_a_name_that_the_program_lacks_is_refused() -> None:
+    found = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
+    with pytest.raises(KeyError, match=r"fusion\.9000"):
+        draw_boundaries(found, ["fusion.9000"], "none")

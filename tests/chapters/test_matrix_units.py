@@ -1,0 +1,59 @@
+"""Operations of matrix units are counted by the element type that they name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from chapters import matrix_units
+from programs import layer
+from xla_inspect import capture
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+
+
+@dataclass(frozen=True)
+class _Slot:
+    operation: str
+
+
+@dataclass(frozen=True)
+class _Bundle:
+    slots: tuple[_Slot, ...]
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    bundles: tuple[_Bundle, ...]
+    is_kernel: bool
+
+
+@pytest.mark.parametrize(
+    ("operations", "mnemonic", "counted"),
+    [
+        (["vmatmul.bf16.gmra.mxu0", "vmatmul.mubr.bf16.mrb[0].mxu1"], "vmatmul", {"bf16": 2}),
+        (["vmatmul.mubr.f8e4m3fn.mrb[0].mxu0", "vmatmul.msk.f32.gmra.mxu2"], "vmatmul", {"f8e4m3fn": 1, "f32": 1}),
+        (["vmatpush.msra.mxu0", "vmatmul.s8.mxu0"], "vmatpush", {"f32": 1}),
+        (["vpack.c.f32.bf16", "vunpack.c.0.if8.f32"], "vpack", {"bf16": 1}),
+        (["vunpack.c.l.e4m3.bf16", "vunpack.c.l.s8.bf16"], "vunpack", {"bf16": 2}),
+    ],
+)
+def test_an_operation_counts_for_the_type_that_it_makes(
+    monkeypatch: pytest.MonkeyPatch, operations: list[str], mnemonic: str, counted: dict[str, int]
+) -> None:
+    kernels = tuple(
+        _Kernel((_Bundle(tuple(map(_Slot, listed))),), is_kernel=listed is operations)
+        for listed in (operations, [mnemonic])
+    )
+    monkeypatch.setattr(matrix_units, "read_below", lambda _: kernels)
+    empty = cast("Capture", None)
+    assert dict(matrix_units.count_types(empty, mnemonic)) == counted
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_matmul_of_f32_is_packed_into_bf16_before_a_tpus_matrix_units() -> None:
+    made = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
+    assert set(matrix_units.count_types(made, "vmatmul")) == set(matrix_units.count_types(made, "vpack")) == {"bf16"}

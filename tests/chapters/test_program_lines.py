@@ -1,0 +1,45 @@
+"""Lines of a page's program: one is changed where it stands, and what became of one is found by what it says."""
+
+from __future__ import annotations
+
+import pytest
+
+from chapters.program_lines import change_line, find_on_line, list_holders
+from programs import layer, remember
+from xla_inspect import capture
+from xla_inspect.analysis import list_kernels
+
+
+def test_a_changed_line_does_something_else_and_the_others_stay_where_they_were() -> None:
+    changed = change_line(remember.remember, "z / 16", "z - 16")
+    before, after = (capture(each, *remember.EXAMPLE, passes=False) for each in (remember.remember, changed))
+    assert (after.program, after.source) == (before.program, before.source)
+    assert find_on_line(before, "z = z / 16", "divide")
+    assert not find_on_line(after, "z = z / 16", "divide")
+    assert len(find_on_line(after, "z = z / 16", "subtract")) == 1
+    assert find_on_line(after, "alike = ", "dot") == find_on_line(before, "alike = ", "dot")
+
+
+def test_a_program_itself_stays_as_it_is() -> None:
+    function = remember.remember
+    assert change_line(function, "z / 16", "z / 10") is not function
+    assert remember.remember is function
+
+
+@pytest.mark.parametrize(("old", "new"), [("not there", "x"), ("z", "x"), ("y = x @ w", "y = x @ w\n    y = y + 1")])
+def test_what_does_not_name_a_part_of_one_line_is_refused(old: str, new: str) -> None:
+    with pytest.raises(ValueError, match="remember has "):
+        change_line(remember.remember, old, new)
+
+
+def test_the_kernels_of_a_line_are_those_that_compute_a_part_of_it() -> None:
+    found = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False)
+    names = [kernel.name for kernel in list_kernels(found)]
+    assert list_holders(found, "return jax.nn.relu") == tuple(names)
+    step = capture(remember.remember, *remember.EXAMPLE, target="cpu", passes=False)
+    (first,) = list_holders(step, "y = x @ w")
+    (last,) = list_holders(step, "alike = ")
+    assert first != last
+    assert not {first, last} & set(list_holders(step, "mean = ", "std = ", "z = (y"))
+    with pytest.raises(ValueError, match="no line of"):
+        list_holders(step, "not there")

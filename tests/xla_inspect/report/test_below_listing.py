@@ -1,0 +1,49 @@
+"""A TPU's kernel below HLO as plain data says what libtpu says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from programs import rnn as program
+from xla_inspect import capture
+from xla_inspect.analysis.bundles import read_below
+from xla_inspect.report import describe_below
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+
+
+@pytest.fixture(scope="module")
+def on_tpu(all_targets: None) -> Capture:  # noqa: ARG001 - it asks for them
+    return capture(program.rnn, *program.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
+
+
+def test_bundles_cycles_loops_and_steps_are_those_that_were_read(on_tpu: Capture) -> None:
+    known = read_below(on_tpu)
+    assert known
+    for listing, kernel in zip(describe_below(on_tpu), known, strict=True):
+        assert (listing.name, listing.bundles, listing.cycles) == (kernel.name, kernel.size, kernel.cycles)
+        assert [(loop.first, loop.trips) for loop in listing.loops] == [
+            (loop.first, loop.trips) for loop in kernel.loops
+        ]
+        assert [step.name for step in listing.steps] == [stage.name for stage in kernel.stages]
+        assert sum(listing.operations.values()) == sum(kernel.units.values())
+
+
+def test_the_busiest_unit_takes_the_largest_share(on_tpu: Capture) -> None:
+    busy = [listing for listing in describe_below(on_tpu) if listing.busiest]
+    assert busy
+    for listing in busy:
+        assert listing.utilization[listing.busiest] == max(listing.utilization.values())
+
+
+def test_what_is_around_the_kernels_is_launched_by_nobody(on_tpu: Capture) -> None:
+    around = [listing for listing in describe_below(on_tpu) if not listing.is_kernel]
+    assert [listing.launches for listing in around] == [()] * len(around)
+    assert "the program around the kernels" in {listing.name for listing in around}
+
+
+def test_a_capture_without_it_has_none() -> None:
+    assert describe_below(capture(program.rnn, *program.EXAMPLE, target="cpu", passes=False)) == ()
