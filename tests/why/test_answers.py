@@ -61,7 +61,9 @@ def ask(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -
     return answer
 
 
-def name_change(question: Question, change: Mapping[str, Any]) -> tuple[str, str]:
+def name_change(  # noqa: PLR0911 - one for each kind of change
+    question: Question, change: Mapping[str, Any]
+) -> tuple[str, str]:
     """Return the kind of a change of `removed_by`, and a pattern of how the command tells of it."""
     match change:
         case {"change": "donate", "arguments": numbers}:
@@ -99,9 +101,7 @@ def test_it_names_a_right_pass_and_a_right_line(question: Question, capsys: pyte
 
 @each_question
 @pytest.mark.usefixtures("all_targets")
-def test_it_says_so_in_few_lines_with_commands_that_fit(
-    question: Question, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_says_so_in_few_lines_with_commands_that_fit(question: Question, capsys: pytest.CaptureFixture[str]) -> None:
     printed = print_answer(question, capsys)
     told = re.split(r"^All of it", printed, flags=re.MULTILINE)[0].rstrip().splitlines()
     assert len(told) <= LONGEST

@@ -75,7 +75,7 @@ CLAUSES = {
 """What follows `does not fuse A into B: `, by the key of a message; `{a}` and `{b}` are these two."""
 
 _COSTS = re.compile(r"reckons (?P<fused>[\d.]+) µs .* and (?P<apart>[\d.]+) µs ")
-_END = re.compile(r"(?<=[a-z)])[.:] ")
+_END = re.compile(r"(?<=[\w)])[.:] ")
 
 
 def write_clause(reason: Reason, first: str, second: str) -> str:

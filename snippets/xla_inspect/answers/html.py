@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
 
     from xla_inspect.answers.answer import Answer, Part
 
+_CODE = re.compile(r"`([^`]+)`")
 STYLE = """\
 :root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; overflow-wrap: anywhere; }
 .xla-answer table { border-collapse: collapse; display: block; overflow-x: auto; }
 .xla-answer caption { font-weight: 600; text-align: left; padding: .5rem 0; white-space: nowrap; }
 .xla-answer th, .xla-answer td { padding: .15rem .75rem .15rem 0; text-align: left; vertical-align: top; }
@@ -45,7 +47,7 @@ def write_fragment(answer: Answer) -> str:
 
 def _write_parts(answer: Answer) -> Iterator[str]:
     for number, part in enumerate(answer.tell()):
-        yield f'<p class="said">{escape(str(part))}</p>' if number == 0 else _write(part)
+        yield f'<p class="said">{_write_text(str(part))}</p>' if number == 0 else _write(part)
 
 
 def _write(part: Part) -> str:
@@ -53,8 +55,13 @@ def _write(part: Part) -> str:
         return _write_table(part)
     if isinstance(part, Hint):
         command = f" <code>{escape(part.command)}</code>" if part.command else ""
-        return f"<p>{escape(part.text)}{command}</p>"
-    return f"<p>{escape(part)}</p>"
+        return f"<p>{_write_text(part.text)}{command}</p>"
+    return f"<p>{_write_text(part)}</p>"
+
+
+def _write_text(text: str) -> str:
+    """Return a paragraph with what stands between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
 def _write_table(table: Table) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import fused_computations
 from xla_inspect.errors import InspectError
+from xla_inspect.plural import plural
 from xla_inspect.report import read_line, show_place
 
 if TYPE_CHECKING:
@@ -190,6 +191,16 @@ class Selector:
         message = f"{self.capture.program} has no instruction, variable or operation {what!r}; the nearest are {told}"
         raise InspectError(message)
 
+    def _say_line(self, file: str, number: int) -> str:
+        """Return what is wrong with a line of a file, where that is all that there is to say, or an empty string."""
+        lines = self.capture.sources.get(file, "").splitlines()
+        if not lines:
+            return ""
+        if not 0 < number <= len(lines):
+            return f", for {file.rpartition('/')[2]} has {plural(len(lines), 'line')}"
+        text = lines[number - 1].strip()
+        return ", which is empty" if not text else ", which is a comment" if text.startswith("#") else ""
+
     def _refuse_line(self, what: str, file: str, number: int) -> Selection:
         known = sorted({(line.file, line.number) for line in self.lines.values() if not file or line.file == file})
         near = sorted(known, key=lambda place: abs(place[1] - number))[:_FAR]
@@ -197,7 +208,7 @@ class Selector:
 
         lines = [SourceLine(*place, "") for place in sorted(near)]
         told = "\n".join(f"  {show_place(line)}  {read_line(self.capture, line)}" for line in lines)
-        message = f"no instruction of {self.capture.program} comes from {what}"
+        message = f"no instruction of {self.capture.program} comes from {what}{self._say_line(file, number)}"
         message += f"; the nearest lines that have some:\n{told}" if told else ""
         raise InspectError(message)
 

@@ -111,6 +111,10 @@ class WhyFinder:
                 )
                 raise InspectError(message)
         parts = [self._find_in(each, set(left) & set(right)) for each in (first, second)]
+        if parts[0] is parts[1]:
+            name = self.evidence.name_value(parts[0])
+            message = f"{one!r} and {other!r} are the same thing here, {name}: ask why of one of them, without --apart"
+            raise InspectError(message)
         self.pair = tuple(parts)
         holders = [self.evidence.kernels.holder(each) for each in parts]
         if holders[0] is not None and holders[0] is holders[1]:

@@ -67,7 +67,7 @@ def test_a_copy_before_a_loop_protects_an_argument_that_was_not_donated() -> Non
     [finding, *_] = finder("fill").answer("", copy.name).findings
     assert finding.kind == "copy"
     assert finding.pass_name in {"adding_copies_to_resolve_interference", "copy-insertion"}
-    assert "the argument values is not donated" in finding.verdict
+    assert "it begins with the argument values: it is not donated" in finding.verdict
     assert finding.line.text.startswith("filled: jax.Array = jax.lax.fori_loop(")
 
 
@@ -106,8 +106,7 @@ def test_what_removes_it_is_told_first_and_what_failed_is_counted() -> None:
     told = answer("total").with_trials(tried)
     assert [each.outcome for each in told.trials] == ["removes", "keeps", "failed"]
     said = str(told)
-    assert said.index("removes") < said.index("Tried, and it stays: half.")
-    assert "1 more could not be compiled" in said
+    assert said.index("removes") < said.index("Tried, and it stays: batch.") < said.index("Not compiled: pass;")
     assert "no such pass" not in said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import profiles
@@ -38,7 +39,9 @@ def test_the_command_that_shows_the_code_of_a_kernel_shows_it_alone(capsys: pyte
     made = capture(scanned, *EXAMPLE, target="h100", passes=False)
     thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))
     assert command_line.run_here(["kernels", SUBJECT, thunk.name, "--target", "h100"]) == 0
-    (hint,) = (line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("  xla-inspect show"))
+    # A command that is longer than a line goes on behind a backslash.
+    printed = capsys.readouterr().out.replace(" \\\n", " ")
+    (hint,) = (shlex.split(line) for line in printed.splitlines() if line.startswith("  xla-inspect show"))
     assert command_line.run_here(hint[1:]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("==== ")]
     assert f"==== {thunk.symbol} (ptx)" in shown
