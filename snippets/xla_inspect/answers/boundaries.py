@@ -113,13 +113,15 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
         clause = write_clause(refusal, first.name, second.name)
         why = f"the pass {refusal.pass_name} does not fuse {way}, because {clause}"
         return _Cause(why, passed, 1 + bool(refusal.others), said)
+    is_told = bool(evidence.capture.log)
+    attempts = "the log holds no attempt to fuse the two" if is_told else "what was tried is not in this capture"
     for launch in (first, second):
         made = evidence.steps(launch.instruction)[0]
         if form := name_form(launch):
             by = f", made by the pass {made.name}," if made.name else ""
-            why = f"{launch.name} is {form}{by} and the log holds no attempt to fuse the two"
+            why = f"{launch.name} is {form}{by} and {attempts}"
             return _Cause(why, passed, 0, said)
-    return _Cause("the log holds no attempt to fuse one into the other", passed, 0, said)
+    return _Cause(attempts, passed, 0, said)
 
 
 def _explain_distance(

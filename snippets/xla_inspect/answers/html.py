@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _CODE = re.compile(r"`([^`]+)`")
 STYLE = """\
 :root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; overflow-wrap: anywhere; }
+body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+.xla-answer { overflow-wrap: anywhere; }
 .xla-answer table { border-collapse: collapse; display: block; overflow-x: auto; }
 .xla-answer caption { font-weight: 600; text-align: left; padding: .5rem 0; white-space: nowrap; }
 .xla-answer th, .xla-answer td { padding: .15rem .75rem .15rem 0; text-align: left; vertical-align: top; }

@@ -49,3 +49,18 @@ def test_every_text_of_an_answer_is_shown_and_none_is_run() -> None:
     assert "script" not in reader.tags
     assert [number for number in range(7) if BAD.format(number) not in reader.text] == []
     assert BAD.format("title") in reader.text
+
+
+@dataclass(frozen=True)
+class Marked(Answer):
+    """An answer that sets off code in its texts."""
+
+    def tell(self) -> Iterator[Part]:
+        yield "`a<b>` is written"
+        yield "by `c`"
+
+
+def test_what_stands_between_backticks_is_code() -> None:
+    page = write_page([Marked()], "")
+    assert "<code>a&lt;b&gt;</code> is written" in page
+    assert "by <code>c</code>" in page
