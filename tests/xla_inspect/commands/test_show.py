@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from common import ROOT
+from xla_inspect import InspectError
 from xla_inspect.answers import MachineCode, describe_json
 from xla_inspect.commands import command_line
 
@@ -123,3 +124,71 @@ def test_a_capture_saved_without_says_how_to_save_it_with(tmp_path: Path, capsys
 def test_a_kernel_that_is_not_there_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here([*CODE, "--target", "h100", "--kernel", "loop_maximum"]) == 2
     assert "there is that of loop_maximum_fusion" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_code_for_a_tpu_is_told_kernel_by_kernel_and_then_bundle_by_bundle(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run_here(["show", LAYER, "--target", "tpu-v5e", "--stage", "code"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("fusion ")
+    assert "==== fusion (bundles)\n" in printed
+    assert " = vmatmul." in printed
+    assert "==== module (hlo)\n" in printed
+    asked = ["show", LAYER, "--target", "tpu-v5e", "--stage", "code", "--kernel", "fusion"]
+    assert command_line.run_here(asked) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "====" in line] == ["==== fusion (bundles)"]
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_without(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        message = "the compiler ended its process while it wrote its programs below HLO:\nCheck failed: n < 3"
+        raise InspectError(message)
+
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    monkeypatch.setattr("xla_inspect.compilation.llo_dumps.collect_low_level", fail)
+    assert command_line.run_here(["show", LAYER, "--target", "tpu-v5e", "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("==== module (hlo)\n")
+    assert printed.err.endswith(
+        "no bundles: the compiler ended its process while it wrote its programs below HLO:\nCheck failed: n < 3\n"
+    )
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_capture_that_was_saved_without_bundles_says_that_it_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "layer.json"
+    asked = ["show", LAYER, "--target", "tpu-v5e", "--stage", "capture", "-o", str(saved)]
+    assert command_line.run_here(asked) == 0
+    assert command_line.run_here(["show", str(saved), "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("==== module (hlo)\n")
+    assert "xla-inspect: no bundles: the capture was saved without its machine code" in printed.err
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize(
+    ("target", "missing", "said"),
+    [
+        ("cpu", "capstone", "no assembly: capstone not installed"),
+        ("h100", "nvidia-cuda-nvdisasm", "no SASS: nvidia-cuda-nvdisasm not installed"),
+    ],
+)
+def test_code_that_cannot_be_disassembled_is_shown_as_far_as_it_can_and_what_is_missing_is_told(
+    target: str,
+    missing: str,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("commands.show", "compilation.kernel_code"):
+        monkeypatch.setattr(f"xla_inspect.{module}.find_version", lambda name: None if name == missing else "1")
+    assert command_line.run_here(["show", LAYER, "--target", target, "--stage", "code"]) == 0
+    printed = capsys.readouterr()
+    found = {line.rpartition("(")[2].removesuffix(")") for line in printed.out.splitlines() if line.startswith("==== ")}
+    assert (found & {"asm", "sass", "llvm"}) == {"llvm"}
+    assert printed.err.endswith(f"xla-inspect: {said}; run `uv sync`\n")
