@@ -80,7 +80,7 @@ def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
     saved.write_text(capture(layernorm, *EXAMPLE).to_json(), encoding="utf-8")
     assert command_line.run_here(["why", str(saved), "mean"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "this capture was saved without them" in printed
+    assert "show SUBJECT --stage capture --reasons -o FILE.json saves it with" in printed
     assert "the log holds no attempt" not in printed
     assert "--try" not in printed
     assert command_line.run_here(["why", str(saved), "mean", "--try", "all"]) == 2
