@@ -27,8 +27,8 @@ each_question = pytest.mark.parametrize("question", OPEN.values(), ids=OPEN)
 def find_name(name: str) -> str:
     """Return the name of the instruction that a question is about."""
     question = OPEN[name]
-    name: str = Pattern(**question.what["instruction"]).find(question.capture().module)[0].name
-    return name
+    found: str = Pattern(**question.what["instruction"]).find(question.capture().module)[0].name
+    return found
 
 
 def list_words(question: Question) -> Iterator[str]:
