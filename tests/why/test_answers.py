@@ -1,4 +1,4 @@
-"""The command answers the questions that were not kept out: a right pass, a right line, a change that removes it."""
+"""The command answers the questions of public issues: a right pass, a right line, a change that removes it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from xla_inspect.commands import run_here
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-OPEN = {question.name: question for question in read_questions() if not question.is_held}
-REMOVED = [question for question in OPEN.values() if question.removed_by]
+ASKED = {question.name: question for question in read_questions()}
+# Of those that were kept out it was not looked up what the command tries.
+REMOVED = [question for question in ASKED.values() if question.removed_by and not question.is_held]
 LONGEST = 14
 """The most lines of an answer that is not asked for in full, without its commands."""
 
-each_question = pytest.mark.parametrize("question", OPEN.values(), ids=OPEN)
+each_question = pytest.mark.parametrize("question", ASKED.values(), ids=ASKED)
 
 
 @cache
 def find_name(name: str) -> str:
     """Return the name of the instruction that a question is about."""
-    question = OPEN[name]
+    question = ASKED[name]
     found: str = Pattern(**question.what["instruction"]).find(question.capture().module)[0].name
     return found
 

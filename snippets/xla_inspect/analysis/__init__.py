@@ -2,7 +2,7 @@
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
 from xla_inspect.analysis.changes import compare_modules
-from xla_inspect.analysis.collectives import Collective, is_cut_anew, list_collectives, name_kind
+from xla_inspect.analysis.collectives import REDUCE_SCATTER, Collective, is_cut_anew, list_collectives, name_kind
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
 from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
 from xla_inspect.analysis.device_groups import Mesh, find_mesh, read_groups, read_pairs
@@ -62,6 +62,7 @@ __all__ = [
     "INPUT",
     "MAIN",
     "MOVING",
+    "REDUCE_SCATTER",
     "Allocation",
     "Collective",
     "Compilation",

@@ -281,11 +281,14 @@ class Histories:
         return found
 
     def tell_way(self, instruction: Instruction) -> tuple[Step, ...]:
-        """Return the history of an instruction with that of those of its opcode that it was made in the place of."""
+        """Return the history of an instruction with that of those of its opcode that it was made in the place of.
+
+        A transpose may have been a copy between two layouts: that moves the same elements.
+        """
         steps = self.tell(instruction)
         seen = {instruction}
         while steps[0].deed == "made":
-            alike = [each for each in steps[0].instead if _stem(each.opcode) == _stem(instruction.opcode)]
+            alike = [each for each in steps[0].instead if _is_alike(each, instruction)]
             if not alike or alike[0] in seen:
                 break
             seen.add(alike[0])
@@ -312,6 +315,10 @@ class Histories:
             # It was given the origin of what it was put together with.
             found = alike
         return tuple(each for each in found if each.opcode not in {"parameter", "constant"})[:_SHOWN]
+
+
+def _is_alike(old: Instruction, new: Instruction) -> bool:
+    return _stem(old.opcode) == _stem(new.opcode) or (old.opcode == "copy" and new.opcode == "transpose")
 
 
 def _stem(opcode: str) -> str:

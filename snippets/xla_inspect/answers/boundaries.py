@@ -26,6 +26,8 @@ type About = Mapping[Launch, Instruction]
 
 _FUSING = ("fusion", "priority-fusion", "tpu_fusion", "multi-output-fusion", "dot-library-rewriter")
 BARRIER = "opt-barrier"
+_WRAPPING = "fusion-wrapper"
+"""The pass that makes a fusion of each instruction that none took in, and decides nothing."""
 PRODUCTS = frozenset({"convolution", "custom-call", "dot"})
 _MOST, _MOST_BETWEEN = 12, 3
 
@@ -121,6 +123,12 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
             by = f", made by the pass {made.name}," if made.name else ""
             why = f"{launch.name} is {form}{by} and {attempts}"
             return _Cause(why, passed, 0, said)
+    for launch, name in ((second, names[1]), (first, names[0])):
+        hero = kernels.hero(launch)
+        made = evidence.histories.find_first(hero)
+        if made.deed == "made" and made.name and hero.opcode in HEAVY:
+            why = f"{made.name} made the {hero.opcode} that {name} computes, and {attempts}"
+            return _Cause(why, (made.pipeline, made.name), 1, said)
     return _Cause(attempts, passed, 0, said)
 
 
@@ -246,7 +254,7 @@ def _find_pass(evidence: Evidence, first: Launch, second: Launch, refusals: Sequ
         return refusals[0].pipeline, refusals[0].pass_name
     for launch in (second, first):
         made = evidence.steps(launch.instruction)[0]
-        if made.name and is_fusion(launch.instruction):
+        if made.name not in {"", _WRAPPING} and is_fusion(launch.instruction):
             return made.pipeline, made.name
     for launch in (first, second):
         made = evidence.steps(launch.instruction)[0]

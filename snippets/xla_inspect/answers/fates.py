@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING
+from xla_inspect.analysis import MOVING, REDUCE_SCATTER
 from xla_inspect.answers.evidence import IMPORT, tell_maker
 from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.hlo import IDLE
@@ -115,9 +115,13 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     first = evidence.histories.find_earliest(_find_exchanging(evidence, instruction))
     said = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
     what = f"{', '.join(exchange.arguments)} " if exchange.arguments else ""
+    formed, brought = first, f"{_name_pass(first.name)} brought it in"
+    if exchange.kind == REDUCE_SCATTER and (fused := evidence.steps(launch.instruction)[0]).name:
+        formed = fused
+        brought = f"the pass {fused.name} fused a slice with the all-reduce that {_name_pass(first.name)} brought in"
     asked = {
         True: f"the program asks for it ({exchange.reason})",
-        False: f"{_name_pass(first.name)} brought it in: {what}{exchange.reason}",
+        False: f"{brought}: {what}{exchange.reason}",
         None: "the module does not say who asked for it",
     }[exchange.is_asked]
     place = exchange.places[0] if exchange.places else None
@@ -135,8 +139,8 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
         f"{exchange.name}{f' ({where})' if where else ''} is an {exchange.kind} because {asked}.".replace(
             f"is an {exchange.kind}", f"is {'an' if exchange.kind[0] == 'a' else 'a'} {exchange.kind}"
         ),
-        first.pipeline,
-        first.name or IMPORT,
+        formed.pipeline,
+        formed.name or IMPORT,
         LineOf(where, place.text) if place else evidence.show_line(launch.instruction),
         tuple(notes),
         said,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Origins, is_fusion
 from xla_inspect.answers.evidence import IMPORT
-from xla_inspect.answers.why import Finding
+from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
@@ -70,10 +70,18 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     users = inner if any(not _is_result(user) for user in inner) else _find_users(evidence, scheduled)
     inserted = _find_inserted(said, moved, source)
     kind, why, notes = _find_cause(evidence, moved, source, users, made, is_inserted=inserted is not None)
-    if kind == "layout" and (asked := _find_asker(evidence, said, moved)):
+    # Where a transpose was a copy between layouts, that copy has the layout which was asked for.
+    laid = made.instruction if (moved.opcode, made.instruction.opcode) == ("transpose", "copy") else moved
+    lines: tuple[LineOf, ...] = (evidence.show_line(moved),)
+    if (kind == "layout" or laid is not moved) and (asker := _find_asker(said, laid)):
         is_argument = source.opcode == "parameter" and source.computation == evidence.module.entry.name
         held = "the caller fixes how arguments lie" if is_argument else "it does not lie so"
-        why = f"{asked} wants {evidence.name_value(source)} as {_show_order(moved)}, and {held}"
+        found = evidence.histories.find(asker)
+        line = evidence.show_line(found) if found is not None else LineOf("", "")
+        asked = f"{asker} ({line.where})" if line.where else asker
+        why = f"{asked} wants {evidence.name_value(source)} as {_show_order(laid)}, and {held}"
+        # Whoever asked is what to look at.
+        lines = tuple(dict.fromkeys(each for each in (line, *lines) if each.where)) or lines
     reason = inserted if kind == "copy" and inserted else _pick(said, kind, made)
     name = evidence.name_value(moved)
     size = _find_result(moved).bytes
@@ -95,10 +103,11 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         f"{name} {what} {format_bytes(size)}, {by}: {why}.",
         pipeline,
         passed or IMPORT,
-        evidence.show_line(moved),
+        lines[0],
         notes,
         (*([reason] if reason else []), *(each for each in said if each is not reason))[:_MOST],
         2 * size,
+        lines if len(lines) > 1 else (),
     )
 
 
@@ -111,14 +120,12 @@ def _find_inserted(said: tuple[Reason, ...], moved: Instruction, source: Instruc
     return min(added, key=lambda each: _ADDED.index(each.kind), default=None)
 
 
-def _find_asker(evidence: Evidence, said: tuple[Reason, ...], moved: Instruction) -> str:
+def _find_asker(said: tuple[Reason, ...], moved: Instruction) -> str:
     """Return who asked for the layout that a copy makes, as layout assignment says it, or an empty string."""
     order = _show_order(moved)
     for each in said:
         if each.kind == "copied-for-layout" and each.others and order[:-1] in each.words:
-            asker = evidence.histories.find(each.others[0])
-            where = evidence.show_line(asker).where if asker is not None else ""
-            return f"{each.others[0]} ({where})" if where else each.others[0]
+            return each.others[0]
     return ""
 
 
