@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from xla_inspect.subject.subject import Call, Subject
 
@@ -169,14 +169,22 @@ def list_types(call: Call) -> Iterator[Changed]:
         yield f"{jnp.dtype(before).name} arguments as {jnp.dtype(after).name}", replace(call, args=args, kwargs=kwargs)
 
 
-def list_layouts(call: Call) -> Iterator[Changed]:
-    """Yield arguments, and then the result, that lie in memory with two dimensions that follow each other swapped."""
+def list_layouts(call: Call, wanted: Mapping[int, Collection[tuple[int, ...]]] | None = None) -> Iterator[Changed]:
+    """Yield arguments, and then the result, that lie in memory with two dimensions that follow each other swapped.
+
+    Args:
+        call: The call.
+        wanted: By the number of an argument, orders of its dimensions to try first, the most major first.
+    """
     if call.devices > 1 or call.kwargs or hasattr(call.function, "lower"):
         return
     matrices = [at for at, argument in enumerate(call.args) if _is_matrix(argument)]
     largest = sorted(matrices, key=lambda at: -call.args[at].size)[:MOST]
     for at in largest:
-        for order in _list_orders(len(call.args[at].shape)):
+        rank = len(call.args[at].shape)
+        for order in dict.fromkeys((*(wanted or {}).get(at, ()), *_list_orders(rank))):
+            if len(order) != rank or order == tuple(range(rank)):
+                continue
             laid = tuple(_lay(order) if own == at else None for own in range(len(call.args)))
             words = f"argument {at} laid out as {_show_layout(order)}"
             yield words, _jit(call, in_shardings=laid)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.analysis.reasons import read_reasons
 from xla_inspect.compilation import PINNED
 from xla_inspect.subject import argument_changes, traced_changes
 from xla_inspect.subject.probing import probe
@@ -17,7 +18,7 @@ from xla_inspect.subject.subject import Subject
 from xla_inspect.targets import available, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from xla_inspect.captured import Capture
@@ -48,6 +49,8 @@ RISKY = frozenset({"layout", "option", "pass", "sharding"})
 DISABLE = "xla_disable_hlo_passes"
 MOST = 3
 """So many functions are tried."""
+
+_ORDER = re.compile(r"\{([\d,]+)")
 
 _USUAL = ("cpu", "h100", "tpu-v5e")
 
@@ -111,7 +114,7 @@ def list_trials(
         "batch": lambda: _list_batches(subject, call, asked=asked),
         "pass": lambda: _list_passes(subject, capture, passes),
         "barrier": lambda: _list_barriers(subject, capture),
-        "layout": lambda: _change(subject, "layout", argument_changes.list_layouts(call)),
+        "layout": lambda: _change(subject, "layout", argument_changes.list_layouts(call, _find_wanted(call, capture))),
         "precision": lambda: _list_precisions(subject, call, capture),
         "sharding": lambda: _list_shardings(subject, call, capture),
         "option": lambda: _list_options(subject, capture),
@@ -121,6 +124,20 @@ def list_trials(
     for kind, list_kind in listed.items():
         if kind in wanted:
             yield from list_kind()
+
+
+def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[int, ...]]]:
+    """Return in which orders of dimensions the compiler wants arguments, as its log says, the most major first."""
+    entry = capture.unoptimized_module.entry
+    if len(entry.parameters) != len(call.args):
+        return {}
+    numbers = {each.name: each.parameter_number for each in entry.parameters}
+    wanted: dict[int, list[tuple[int, ...]]] = {}
+    for decision in read_reasons(capture).of("layout"):
+        number, order = numbers.get(decision.instruction), _ORDER.search(decision.words)
+        if decision.kind == "copied-for-layout" and number is not None and order:
+            wanted.setdefault(number, []).append(tuple(map(int, reversed(order[1].split(",")))))
+    return wanted
 
 
 def _change(subject: Subject, kind: str, changes: Iterable[argument_changes.Changed]) -> Iterator[Trial]:
