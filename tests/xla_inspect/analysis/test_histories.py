@@ -85,3 +85,15 @@ def test_what_stands_in_the_dump_at_the_start_of_a_pipeline_was_made_by_a_pass_b
     sent = next(each for each in found.capture.module.walk() if each.opcode == "collective-permute")
     assert found.states[found.tell(sent)[0].state].name == "pipeline-start"
     assert found.find_first(sent).name == "spmd-partitioning"
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_transpose_that_was_a_copy_between_layouts_begins_with_that_copy() -> None:
+    def convolve(x: jax.Array, kernel: jax.Array) -> jax.Array:
+        return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    example = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((8, 32, 32, 16), (3, 3, 16, 32))]
+    found = Histories(capture(convolve, *example, target="h100"))
+    (turned,) = (each for each in found.capture.module.walk() if each.opcode == "transpose")
+    way = [(step.deed, step.name, step.instruction.opcode) for step in found.tell_way(turned)]
+    assert way[:2] == [("made", "layout-assignment", "copy"), ("made", "algsimp", "transpose")]

@@ -153,3 +153,26 @@ def test_arguments_on_a_mesh_are_sharded_otherwise(laid: Subject) -> None:
     ]
     layout = trials[1].capture("cpu:8").module.entry_computation_layout
     assert layout == "{(f32[64,4]{1,0}, f32[32,64]{1,0})->f32[64,64]{1,0}}"
+
+
+RELAID = """
+import jax, jax.numpy as jnp
+EXAMPLE = (jax.ShapeDtypeStruct((8, 32, 32, 16), jnp.float32), jax.ShapeDtypeStruct((3, 3, 16, 32), jnp.float32))
+def convolve(x, kernel):
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+"""
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_the_layout_that_the_compiler_wants_of_an_argument_is_tried_first(tmp_path: Path) -> None:
+    path = tmp_path / f"relaid_{abs(hash(tmp_path)) % 10**9}.py"
+    path.write_text(RELAID, encoding="utf-8")
+    subject = read_function(Request((f"{path}:convolve",)))
+
+    def list_layouts(*, reasons: bool) -> list[str]:
+        found = list_trials(subject, ("layout",), subject.capture("h100", reasons=reasons), asked=True)
+        return [each.change for each in found if each.change.startswith("argument 1 ")]
+
+    told = list_layouts(reasons=True)
+    assert told[0] == "argument 1 laid out as {2,1,0,3}"
+    assert told[1:] == list_layouts(reasons=False)
