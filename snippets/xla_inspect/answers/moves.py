@@ -83,7 +83,6 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         # Whoever asked is what to look at.
         lines = tuple(dict.fromkeys(each for each in (line, *lines) if each.where)) or lines
     reason = inserted if kind == "copy" and inserted else _pick(said, kind, made)
-    name = evidence.name_value(moved)
     size = _find_result(moved).bytes
     what = "transposes" if moved.opcode == "transpose" else "copies"
     passed = made.name
@@ -100,7 +99,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     return Finding(
         kind,
         (moved.name,),
-        f"{name} {what} {format_bytes(size)}, {by}: {why}.",
+        f"{evidence.name_value(moved)} {what} {format_bytes(size)}, {by}: {why}.",
         pipeline,
         passed or IMPORT,
         lines[0],
