@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from xla_inspect.analysis.reasons import list_messages
-from xla_inspect.answers.clauses import CLAUSES, write_clause
+from xla_inspect.answers.clauses import write_clause
 from xla_inspect.answers.why import Reason
 
 
@@ -35,5 +35,6 @@ def test_a_refusal_is_a_clause(kind: str, sentence: str, clause: str) -> None:
 
 
 def test_each_clause_is_of_a_message_that_refuses() -> None:
-    refusing = {each.kind for each in list_messages() if each.verdict in {"refused", "echo"}}
-    assert {*CLAUSES} - refusing == set()
+    short = [each for each in list_messages() if each.clause]
+    assert short
+    assert [each.kind for each in short if each.verdict not in {"refused", "echo"}] == []

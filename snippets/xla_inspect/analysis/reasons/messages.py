@@ -39,6 +39,7 @@ class Message:
         verdict: What it decides, or which part of the log it is.
         sentence: What it means, with groups by name in braces.
         place: Where XLA's source says it: a file of openxla/xla, or `libtpu`.
+        clause: Of a refusal, the same in short, to follow `does not fuse A into B, because `.
         who: Of a context, who asks for what follows, where that is not an instruction; `{asker}` of a sentence.
         is_asked: Whether who asks belongs to the others of the decision.
         is_subject: Whether what it is about is what those after it are about too, as of a context and what is tried.
@@ -51,6 +52,7 @@ class Message:
     verdict: Verdict | Part
     sentence: str
     place: str
+    clause: str = ""
     who: str = ""
     is_asked: bool = False
     is_subject: bool = False
@@ -68,6 +70,7 @@ def list_messages() -> tuple[Message, ...]:
             entry["verdict"],
             entry.get("sentence", ""),
             entry.get("place", ""),
+            entry.get("clause", ""),
             entry.get("who", ""),
             entry.get("is_asked", False),
             entry.get("is_subject", entry["verdict"] in {"context", "tried"}),
