@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HEAVY, is_fusion
 from xla_inspect.answers.clauses import write_clause
 from xla_inspect.answers.makings import list_costs, name_form
 from xla_inspect.answers.why import Finding, LineOf
+from xla_inspect.answers.written_program import PRODUCTS
 from xla_inspect.plural import plural
 from xla_inspect.units import format_bytes
 
@@ -28,7 +29,8 @@ _FUSING = ("fusion", "priority-fusion", "tpu_fusion", "multi-output-fusion", "do
 BARRIER = "opt-barrier"
 _WRAPPING = "fusion-wrapper"
 """The pass that makes a fusion of each instruction that none took in, and decides nothing."""
-PRODUCTS = frozenset({"convolution", "custom-call", "dot"})
+MATMULS = PRODUCTS | {"custom-call"}
+"""Opcodes of what a matmul may be."""
 _MOST, _MOST_BETWEEN = 12, 3
 
 
@@ -68,20 +70,26 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch, about: A
     if second not in kernels.readers(first):
         return _explain_distance(evidence, (first, second), names, lines)
     cause = _find_cause(evidence, first, second, ("the first", "the second"))
+    moved = 2 * first.instruction.shape.bytes
+    return _write(evidence, (first, second), f"{names} are two kernels: {cause.why}.", cause, lines, moved)
+
+
+def _write(  # noqa: PLR0913, PLR0917 - what a finding consists of
+    evidence: Evidence,
+    ends: tuple[Launch, Launch],
+    verdict: str,
+    cause: _Cause,
+    lines: tuple[LineOf, ...],
+    moved: int,
+    edge: tuple[Launch, Launch] | None = None,
+) -> Finding:
+    """Return that two kernels are apart; a barrier of the program that keeps them so is what to look at first."""
     line = lines[-1] if lines else LineOf("", "")
     if cause.barrier is not None and (barrier := evidence.show_line(cause.barrier)).where:
         line, lines = barrier, tuple(dict.fromkeys((barrier, *lines)))
-    return Finding(
-        "apart",
-        (first.name, second.name),
-        f"{names} are two kernels: {cause.why}.",
-        *cause.passed,
-        line,
-        tuple(_list_notes(evidence, first, second)),
-        cause.said[:_MOST],
-        2 * first.instruction.shape.bytes,
-        lines,
-    )
+    notes = tuple(_list_notes(evidence, *(edge or ends)))
+    names = tuple(each.name for each in ends)
+    return Finding("apart", names, verdict, *cause.passed, line, notes, cause.said[:_MOST], moved, lines)
 
 
 def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[str, str]) -> _Cause:
@@ -138,7 +146,6 @@ def _explain_distance(
     """Return why two launches are apart of which neither reads what the other writes."""
     first, second = ends
     path = _find_path(evidence, first, second)
-    line = lines[-1] if lines else LineOf("", "")
     if not path:
         return _explain_strangers(evidence, ends, names, lines)
     edges = [(one, other) for one, other in itertools.pairwise(path)]
@@ -151,19 +158,9 @@ def _explain_distance(
     between = " and ".join((", ".join(middle[:-1]), middle[-1]) if len(middle) > 1 else middle)
     if len(middle) > _MOST_BETWEEN:
         between = plural(len(middle), "kernel")
-    if cause.barrier is not None and (barrier := evidence.show_line(cause.barrier)).where:
-        line, lines = barrier, tuple(dict.fromkeys((barrier, *lines)))
-    return Finding(
-        "apart",
-        (first.name, second.name),
-        f"{names} are two kernels: {between} {runs} between them, and {cause.why}.",
-        *cause.passed,
-        line,
-        tuple(_list_notes(evidence, one, other)),
-        tuple(dict.fromkeys(reason for each in (cause, *causes) for reason in each.said))[:_MOST],
-        0,
-        lines,
-    )
+    said = tuple(dict.fromkeys(reason for each in (cause, *causes) for reason in each.said))
+    verdict = f"{names} are two kernels: {between} {runs} between them, and {cause.why}."
+    return _write(evidence, ends, verdict, replace(cause, said=said), lines, 0, (one, other))
 
 
 def _explain_strangers(
@@ -210,7 +207,7 @@ def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None
 
 
 def _is_same(one: Instruction, other: Instruction) -> bool:
-    return one.opcode == other.opcode or {one.opcode, other.opcode} <= PRODUCTS
+    return one.opcode == other.opcode or {one.opcode, other.opcode} <= MATMULS
 
 
 def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instruction | None:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 IMPORT = "import"
 """What stands for a pass where the program came with something."""
 
-_ALIAS = re.compile(r"\{[\d, ]*\}: \((?P<number>\d+),")
 _DONOR = re.compile(r"\((?P<number>\d+),")
 _MOST_LINES = 12
 _RANK = {"refused": 0, "done": 1, "noted": 2, "tried": 3}
@@ -81,8 +80,7 @@ class Evidence:
     @cached_property
     def donated(self) -> frozenset[int]:
         """The numbers of the arguments whose place a result takes."""
-        text = self.module.input_output_alias or ""
-        return frozenset(int(found["number"]) for found in _ALIAS.finditer(text))
+        return frozenset(self.module.aliases.values())
 
     @cached_property
     def offered(self) -> frozenset[int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping  # noqa: TC003 - of a default
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HEAVY, is_fusion
-from xla_inspect.answers.boundaries import PRODUCTS, explain_boundary
+from xla_inspect.answers.boundaries import MATMULS, explain_boundary
 from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside
@@ -283,7 +283,7 @@ class WhyFinder:
         module = self.evidence.histories.states[0].module
         last = next((each for each in whole if not {*module.users(each)} & {*whole}), whole[-1])
         # A weighty operation was rewritten if none of its kind is left, any other if nothing weighty is.
-        kind = PRODUCTS if last.opcode in PRODUCTS else {last.opcode}
+        kind = MATMULS if last.opcode in MATMULS else {last.opcode}
         if left & (kind if last.opcode in HEAVY else {*HEAVY}):
             return ""
         gone = self.evidence.histories.finally_is(numbers[last]) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo.frame import Frame
     from xla_inspect.hlo.shape import Shape
+
+_ALIAS = re.compile(r"\{([\d, ]*)\}: \((\d+),")
 
 
 class HloLookupError(InspectError, LookupError):
@@ -237,6 +240,12 @@ class Module:
     def input_output_alias(self) -> str | None:
         """Which outputs reuse a parameter's buffer, as written: `{ {0}: (0, {}, may-alias) }`."""
         return self.attributes.get("input_output_alias")
+
+    @cached_property
+    def aliases(self) -> Mapping[tuple[int, ...], int]:
+        """The numbers of the parameters whose buffers outputs reuse, by the index of the output, `()` of one alone."""
+        found = _ALIAS.findall(self.input_output_alias or "")
+        return {tuple(map(int, index.replace(",", " ").split())): int(number) for index, number in found}
 
     @cached_property
     def entry(self) -> Computation:

@@ -282,3 +282,21 @@ def test_what_is_shared_cannot_be_changed() -> None:
         fusion.attributes["kind"] = "kInput"  # type: ignore[index]  # which is what is tried
     with pytest.raises(AttributeError, match="cannot assign"):
         fusion.name = "other"  # type: ignore[misc]  # likewise
+
+
+@pytest.mark.parametrize(
+    ("written", "aliases"),
+    [
+        ("", {}),
+        (", input_output_alias={ {}: (2, {}, may-alias) }", {(): 2}),
+        (
+            ", input_output_alias={ {0}: (1, {}, may-alias), {1, 2}: (10, {0}, must-alias) }",
+            {(0,): 1, (1, 2): 10},
+        ),
+    ],
+)
+def test_an_output_that_takes_the_place_of_a_parameter_is_known_by_its_index(
+    written: str, aliases: dict[tuple[int, ...], int]
+) -> None:
+    text = f"HloModule m{written}\n\nENTRY e {{\n  ROOT p = f32[] parameter(0)\n}}\n"
+    assert parse_module(text).aliases == aliases

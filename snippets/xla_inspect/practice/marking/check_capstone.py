@@ -195,7 +195,7 @@ def _fuses_matmuls(slow: Capture) -> bool:
 
 def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Iterator[Remark]:
     """Whether the memory, which may have more rows than it returns, is written where it lies."""
-    taken = [int(number) for number in re.findall(r"\((\d+), \{\}", after.module.input_output_alias or "")]
+    taken = list(after.module.aliases.values())
     same = [
         instruction
         for instruction in after.module.entry

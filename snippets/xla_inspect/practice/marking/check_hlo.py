@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 SMALL = 64
 """Bytes up to which a constant is one of the program's numbers, and no table."""
 
-_ALIAS = re.compile(r"\{(\d*)\}: \((\d+), \{\}")
-
 
 def check_read_dump(submission: Submission) -> Iterator[Remark]:
     """The answers that the dump of the file's own program gives."""
@@ -167,9 +165,7 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
         probes.expect_numbers(update(*arguments), (params - 0.1 * moved, moved), where)
         yield good("the numbers are right")
         compiled = capture(update, *example)
-    aliases = {
-        int(output or 0): int(argument) for output, argument in _ALIAS.findall(compiled.module.input_output_alias or "")
-    }
+    aliases = {next(iter(output), 0): argument for output, argument in compiled.module.aliases.items()}
     names = ("params", "momentum", "gradient")
     header = compiled.after.partition("\n")[0]
     header_parts = [
