@@ -7,6 +7,9 @@ from importlib import resources
 SCRIPTS = (
     "model.js",
     "dom.js",
+    "kinds.js",
+    "help.js",
+    "zoom.js",
     "rows.js",
     "passes.js",
     "code.js",
