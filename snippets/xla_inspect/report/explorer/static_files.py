@@ -15,6 +15,7 @@ SCRIPTS = (
     "code.js",
     "graph.js",
     "buffers.js",
+    "roofline.js",
     "kernels.js",
     "reasons.js",
     "address.js",

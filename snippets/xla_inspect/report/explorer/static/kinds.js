@@ -15,7 +15,7 @@
   };
 
   // A long name may break where its parts meet, and nowhere else as long as there is room.
-  const breakable = (name) => name.split(/(?<=[._-])/).flatMap((part, at) => (at ? [element("wbr"), part] : [part]));
+  const breakable = (name) => name.split(/(?<=[_-])|(?=\.)/).flatMap((part, at) => (at ? [element("wbr"), part] : [part]));
 
   Object.assign(globalThis.xlaExplorer, { letterOf, badge, legend, breakable });
 }
