@@ -29,11 +29,11 @@ def describe_kernels(
         A mapping that JSON can hold:
 
         - `launches`: in order, each with `name`, `sort` (one of `kinds`), `kind`, `fusion`, `role` (where it is no
-          kernel), `within` (loops and branches around it), `runs` (not where nobody knows), `read`, `written` and `chip` (bytes of one run, of main
-          memory and on the chip), `flops`, `transcendentals`, `unknown` (library calls that say nothing of their
-          work), `grid`, `threads`, `shared` (bytes of shared memory, on a GPU), `places` (lines of Python, its own
-          first), `seconds` (the least time of one run), `limit` (what needs that long) and `measured` (seconds, where
-          recorded). What is empty or null is left out.
+          kernel), `within` (loops and branches around it), `runs` (not where nobody knows), `read`, `written` and
+          `chip` (bytes of one run, of main memory and on the chip), `flops`, `transcendentals`, `unknown` (library
+          calls that say nothing of their work), `grid`, `threads`, `shared` (bytes of shared memory, on a GPU),
+          `places` (lines of Python, its own first), `seconds` (the least time of one run), `limit` (what needs that
+          long) and `measured` (seconds, where recorded). What is empty or null is left out.
         - `hardware`: `bandwidth`, `source`, `devices`, `gap` (what is not published) and `roofs` (`[name, operations a
           second]`, those that a launch uses), or null where there are no figures, and then `reason`.
         - `kinds`: what each sort is called.
