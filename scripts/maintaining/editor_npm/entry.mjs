@@ -2,9 +2,9 @@
 export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 export { python } from "@codemirror/lang-python";
 export { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
-export { lintKeymap, setDiagnostics } from "@codemirror/lint";
+export { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 export { unifiedMergeView } from "@codemirror/merge";
-export { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+export { search, searchKeymap } from "@codemirror/search";
 export { Compartment, EditorSelection, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
 export {
   Decoration,
