@@ -9,7 +9,6 @@ from string import Template
 from xla_inspect.report.explorer import SCRIPTS, STYLE, read_asset
 
 OWN = (
-    "compilers.js",
     "server_compiler.js",
     "drafts.js",
     "code_link.js",
@@ -21,6 +20,7 @@ OWN = (
     "run_line.js",
     "counterparts.js",
     "play_menus.js",
+    "sharing.js",
     "play.js",
 )
 """The page's own scripts, in the order in which they are loaded; `play.js` starts it."""

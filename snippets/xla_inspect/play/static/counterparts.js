@@ -4,7 +4,6 @@
   const { element } = globalThis.xlaExplorer;
   const TITLES = { before: "the edit before", original: "the original" };
   const EDIT = "edit"; // the program that the explorer shows
-  const [NEW, OLD] = ["", "of older code"];
 
   class Counterparts {
     constructor(change) {
@@ -19,13 +18,15 @@
       this.update();
     }
 
-    // A run is `{ code, request, offers }`, `offers` by target; it becomes one to compare with once something came of it.
+    // A run is `{ request, offers, isDone }`, `offers` by target; it becomes one to compare with once all of it came.
+    // What came of the runs before it is shown until its own is there.
     begin(run) {
       const { runs } = this;
-      if (runs.now?.offers.size) {
+      if (runs.now?.isDone && runs.now.offers.size) {
         runs.original ??= runs.now;
         runs.before = runs.now;
       }
+      run.older = new Map([...(runs.now?.older ?? []), ...(runs.now?.offers ?? [])]);
       runs.now = run;
       this.update();
     }
@@ -44,28 +45,23 @@
 
     // The text that the source is held against, or null.
     get text() {
-      return this.runs[this.against.value]?.code ?? null;
+      return this.runs[this.against.value]?.request.code ?? null;
     }
 
     // What the explorer is offered: the newest result of each target, then those of the counterpart that is chosen.
     offers() {
-      const { now, before } = this.runs;
-      const newest = [];
-      for (const target of now?.request.targets ?? []) {
-        const [run, note] = now.offers.has(target) ? [now, NEW] : [before, OLD];
-        const offer = run?.offers.get(target);
-        if (offer) newest.push(this.make(offer, EDIT, "this edit", note));
-      }
+      const { now } = this.runs;
+      const newest = (now?.request.targets ?? []).map((target) => now.offers.get(target) ?? now.older.get(target)).filter((it) => it);
       const other = this.beside.value;
-      const others = [...(this.runs[other]?.offers.values() ?? [])].map((it) => this.make(it, other, TITLES[other], NEW));
-      return [...newest, ...others];
+      const others = [...(this.runs[other]?.offers.values() ?? [])];
+      return [...newest.map((it) => this.make(it, EDIT, "this edit")), ...others.map((it) => this.make(it, other, TITLES[other]))];
     }
 
     // The same offer under the same name is the same thing, so that what was loaded of it stays.
-    make(offer, program, programTitle, note) {
+    make(offer, program, programTitle) {
       if (!this.made.has(offer)) this.made.set(offer, {});
       const known = this.made.get(offer);
-      return Object.assign((known[program] ??= { target: offer.target, title: offer.title, load: offer.load, loadDetails: offer.loadDetails }), { program, programTitle, note });
+      return (known[program] ??= { ...offer, program, programTitle });
     }
   }
 

@@ -49,7 +49,7 @@
       if (!offers.has(target)) {
         const load = async () => offers.get(target).data;
         const loadDetails = () => this.ask("details", { id, target });
-        offers.set(target, { program: id, programTitle: "", target, title: data.title, load, loadDetails });
+        offers.set(target, { target, title: data.title, load, loadDetails });
       }
       return Object.assign(offers.get(target), { data });
     }
