@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 from typing import IO, TYPE_CHECKING, Any
@@ -135,16 +136,15 @@ class EditedPages:
             self._bases[source.name] = source, base
             return base
         uses = self._trails().find_uses(self._edit[0])
-        part = slice_page(source.pieces, uses) if base else None
+        part = slice_page(source.pieces, base, uses) if base else None
         if part is None or base is None:
             self._count = len(source.pieces)
             return self._run(source, {})
         self._count = len(part.needed)
         rest = {at: outcome for at, outcome in enumerate(base) if at not in part.needed}
-        ran = self._run(source, rest)
-        return [
-            outcome if at in part.reached or outcome.failure else base[at] for at, outcome in enumerate(ran)
-        ]  # what only had to run for others is as it was
+        ran = self._run(replace(source, pieces=part.pieces), rest)
+        # What only had to run for others is as it was.
+        return [outcome if at in part.reached else base[at] for at, outcome in enumerate(ran)]
 
     def _run(self, source: Source, known: dict[int, Outcome]) -> list[Outcome]:
         with fresh_modules():

@@ -55,7 +55,7 @@ def _tell(kind: str, error: BaseException, line: int, column: int | None) -> dic
     if isinstance(error, SyntaxError):
         message = f"{type(error).__name__}: {error.msg}"
     else:
-        message = "".join(traceback.format_exception_only(error)[-1:]).strip()
+        message = f"{type(error).__name__}: {error}"  # without the notes that a library adds
     return {"kind": kind, "message": message[:LONGEST], "line": line, "column": column}
 
 
