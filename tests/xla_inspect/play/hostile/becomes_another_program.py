@@ -1,4 +1,4 @@
 #: crash, time
 import os
 
-os.execvp("sleep", ["sleep", "98762"])
+os.execvp("sleep", ["sleep", "{{SLEEP}}"])

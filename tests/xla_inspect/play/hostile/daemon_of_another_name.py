@@ -2,7 +2,7 @@
 # Another program, with no environment and in a session of its own.
 import subprocess
 
-subprocess.Popen(["sleep", "98761"], env={}, start_new_session=True, close_fds=False)
+subprocess.Popen(["sleep", "{{SLEEP}}"], env={}, start_new_session=True, close_fds=False)
 
 
 def f(x):
