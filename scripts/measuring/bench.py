@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT, say
-from measuring import bare_compiles, edits, first_start, log_costs, scale, typist
+from measuring import bare_compiles, edits, first_start, log_costs, scale, typing_trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,7 @@ def main() -> None:
     if sys.argv[1:2] == ["scale"]:
         sys.exit(scale.main(sys.argv[2:]))
     if sys.argv[1:2] == ["typist"]:
-        sys.exit(typist.main(sys.argv[2:]))
+        sys.exit(typing_trial.main(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument(
         "what",
