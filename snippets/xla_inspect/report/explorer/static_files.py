@@ -15,6 +15,17 @@ SCRIPTS = (
     "kernels.js",
     "reasons.js",
     "address.js",
+    "offers.js",
+    "stepper.js",
+    "pane.js",
+    "source_pane.js",
+    "bar.js",
+    "matching.js",
+    "pair.js",
+    "grips.js",
+    "takeaway.js",
+    "keys.js",
+    "status.js",
     "explorer.js",
 )
 """A script of a view adds it to `xlaExplorer.views` and stands before `explorer.js`."""
