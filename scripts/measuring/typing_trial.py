@@ -70,10 +70,9 @@ def type_for(browser: Browser, server: Playground, minutes: float, seed: int, ed
             heap, nodes = weigh(typist.page)
             weights.append((server.memory(), server.memory_of_all(), heap))
             own, every, _ = weights[-1]
-            say(
-                f"{(mark - start) / 60:.1f} min, {sum(typist.done.values())} acts, {pauses} pauses: "
-                f"server {own:.0f} MB, with its processes {every:.0f} MB, page {heap:.1f} MB in {nodes:,} nodes; {len(typist.lost)} lost"
-            )
+            done = f"{(mark - start) / 60:.1f} min, {sum(typist.done.values())} acts, {pauses} pauses"
+            held = f"server {own:.0f} MB, with its processes {every:.0f} MB, page {heap:.1f} MB in {nodes:,} nodes"
+            say(f"{done}: {held}; {len(typist.lost)} lost")
     typist.pause()
     typist.load_anew()
     say(", ".join(f"{count} x {name}" for name, count in sorted(typist.done.items())))
