@@ -21,6 +21,8 @@ LONGEST = 60
 LARGE = 5000
 """Characters from which on the typist begins anew."""
 READ = "() => globalThis.codeMirror.EditorView.findFromDOM(document.querySelector('.cm-content')).state.doc.toString()"
+# Whether what stands there is no Python, so that it is not sent to be compiled.
+REFUSED = "() => document.querySelector('#problems li[data-kind=syntax]') !== null"
 WORDS = (
     "x = x + 1",
     "jnp.sin(x)",
@@ -78,13 +80,15 @@ EXAMPLE = (jnp.ones((64,)),)
 
 @dataclass
 class Sent:
-    """What the page sent to be compiled.
+    """What the page sent.
 
     Attributes:
+        way: What for: `describe` or `compile`.
         code: The text.
         over: Whether it was answered to the end.
     """
 
+    way: str
     code: str
     over: bool = False
 
@@ -124,8 +128,9 @@ class Typist:
         self.page.on("crash", lambda _: self.lost.append("the page crashed"))
 
     def _note(self, request: Request) -> None:
-        if request.method == "POST" and request.url.endswith("/compile"):
-            self.sent[request] = Sent((request.post_data_json or {}).get("code", ""))
+        way = request.url.rpartition("/")[2]
+        if request.method == "POST" and way in {"describe", "compile"}:
+            self.sent[request] = Sent(way, (request.post_data_json or {}).get("code", ""))
 
     def _end(self, request: Request) -> None:
         if request in self.sent:
@@ -287,7 +292,8 @@ class Typist:
         """Stop typing until what stands there was answered."""
         start = time.monotonic()
         while time.monotonic() - start < LONGEST:
-            if any(each.over and each.code == self.text for each in self.sent.values()):
+            over = {each.way for each in self.sent.values() if each.over and each.code == self.text}
+            if "compile" in over or ("describe" in over and self.page.evaluate(REFUSED)):
                 break
             self.page.wait_for_timeout(50)
         else:
