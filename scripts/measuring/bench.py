@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument(
         "what",
         nargs="*",
-        help="first, cold, warm, edit, parser, page, reasons; all of them by default; or scale, typist, or edits-to-result",
+        help="first, cold, warm, edit, parser, page, reasons; all by default; or scale, typist, edits-to-result alone",
     )
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()

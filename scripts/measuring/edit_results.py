@@ -9,7 +9,6 @@ before makes the same compile with JAX alone, of the same text.
 from __future__ import annotations
 
 import argparse
-import inspect
 import os
 import shutil
 import statistics
@@ -19,7 +18,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from common import ROOT, say
 from measuring.playing import play
@@ -58,6 +57,7 @@ class Bare:
     """A process with JAX alone, which compiles a text for a target."""
 
     def __init__(self, function: str, target: str) -> None:
+        """Start it."""
         command = [sys.executable, "-m", "measuring.edit_results", "--bare", function, target]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
@@ -90,7 +90,7 @@ def answer(function: str, named: str) -> None:
     for line in sys.stdin:
         path = Path(line.strip())
         start = time.perf_counter()
-        known: dict[str, object] = {"__name__": "edited", "__file__": str(path)}
+        known: dict[str, Any] = {"__name__": "edited", "__file__": str(path)}
         exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), known)  # noqa: S102 - the gallery's programs
         args = put(known["EXAMPLE"], jax.sharding.SingleDeviceSharding(device))
         traced = jax.jit(known[function]).trace(*args)
@@ -100,26 +100,26 @@ def answer(function: str, named: str) -> None:
 
 
 def list_programs() -> dict[str, tuple[Path, str]]:
-    """Return file and function of each program of the gallery that a file alone tells all of."""
+    """Return file and function of each program of the gallery that its file tells all of."""
     from programs.gallery import PROGRAMS
 
     found = {}
     for name, piece in PROGRAMS.items():
         module = sys.modules[piece.function.__module__]
         alone = piece.devices == 1 and not piece.arguments and getattr(module, "EXAMPLE", None) == piece.example
-        if alone and module.__file__ and "import programs" not in inspect.getsource(module):
+        if alone and module.__file__:
             found[name] = Path(module.__file__), piece.function.__name__
     return found
 
 
 def measure(context: BrowserContext, path: Path, function: str, target: str, runs: int) -> float:
     """Edit one program for one target, say what it took, and return the median ratio."""
-    ratios, told = [], []
+    ratios: list[float] = []
+    told = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        file = folder / path.name
-        shutil.copyfile(path, file)
-        server = stack.enter_context(play(f"{file.name}:{function}", "--target", target, folder=folder))
+        place = path.relative_to(ROOT)
+        server = stack.enter_context(play(f"{place}:{function}", "--target", target, folder=ROOT))
         bare = Bare(function, target)
         stack.callback(bare.end)
         page = stack.enter_context(context.new_page())
@@ -127,7 +127,7 @@ def measure(context: BrowserContext, path: Path, function: str, target: str, run
         page.wait_for_function("() => globalThis.xlaExplorer?.playground?.run?.isDone", timeout=LONGEST * 1000)
         pause = page.evaluate("() => globalThis.xlaExplorer.PAUSE ?? 400") / 1000
         page.evaluate(WATCH, target)
-        bare.compile(file)
+        bare.compile(path)
         for turn in range(runs + 1):
             page.locator(".cm-content").focus()
             page.keyboard.press("Control+Home")
@@ -141,7 +141,7 @@ def measure(context: BrowserContext, path: Path, function: str, target: str, run
             if turn:  # what the first edit loads is no part of it
                 ratios.append(took / (floor + pause))
                 told.append(f"{took:.2f} beside {floor:.2f} + {pause:.1f} s")
-    ratio = statistics.median(ratios)
+    ratio: float = statistics.median(ratios)
     say(f"{path.stem}, {target}: {ratio:.2f} times the bare compile and the pause ({'; '.join(told)})")
     return ratio
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 TOKEN = re.compile(r'<meta name="play-token" content="([^"]+)"')
+COMMAND = (sys.executable, "-m", "xla_inspect.commands", "play", "--no-browser")
 MARK = "PLAY_TRIAL"
 """The variable by which every process that a playground started is found again."""
 PATIENCE = 90
@@ -174,7 +175,7 @@ def play(
         RuntimeError: It did not start.
     """
     mark = uuid.uuid4().hex
-    command = [*before, sys.executable, "-m", "xla_inspect.commands", "play", "--port", "0", "--no-browser", *options]
+    command = [*before, *COMMAND, *([] if "--port" in options else ["--port", "0"]), *options]
     process = subprocess.Popen(
         command,
         cwd=folder,
