@@ -297,6 +297,6 @@
   };
 
   Object.assign(X, { Playground, startPlayground });
-  const token = document.querySelector('meta[name="play-token"]')?.content;
-  if (token) startPlayground(new X.ServerCompiler(token));
+  const token = document.querySelector('meta[name="play-token"]').content;
+  startPlayground(X.compiler ?? new X.ServerCompiler(token));
 }

@@ -30,6 +30,9 @@ SCRIPTS = (
 )
 """A script of a view adds it to `xlaExplorer.views` and stands before `explorer.js`."""
 
+COMPILERS = ("compilers.js", "recorded_compiler.js")
+"""What a page loads besides whose explorer is offered what a compiler makes, recorded or not."""
+
 STYLE = "explorer.css"
 """The style sheet."""
 
