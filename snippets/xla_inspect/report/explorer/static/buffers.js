@@ -41,7 +41,7 @@
         "data-place": value.place,
         "data-said": said,
       },
-      height < 14 ? "" : value.name,
+      height < 14 ? "" : element("span", { class: height < 32 ? "one" : "" }, ...(height < 32 ? [value.name] : breakable(value.name))),
     );
   };
 
