@@ -94,7 +94,14 @@ def bundle(packages: Path) -> tuple[bytes, list[str]]:
         packages: The folder that they are installed in.
     """
     out, meta = FOLDER / BUNDLE.name, FOLDER / "meta.json"
-    form = ("--bundle", "--minify", "--format=iife", "--global-name=codeMirror", "--target=es2022", "--legal-comments=none")
+    form = (
+        "--bundle",
+        "--minify",
+        "--format=iife",
+        "--global-name=codeMirror",
+        "--target=es2022",
+        "--legal-comments=none",
+    )
     esbuild = packages / "esbuild" / "bin" / "esbuild"
     run("node", str(esbuild), "entry.mjs", *form, "--charset=utf8", f"--outfile={out}", f"--metafile={meta}")
     inputs = json.loads(meta.read_text(encoding="utf-8"))["inputs"]
