@@ -1,4 +1,4 @@
-"""The playground: what is typed is compiled and shown, faults stand at their lines, and an edit is held against others."""
+"""The playground: what is typed is compiled and shown, faults stand at their lines, and edits are compared."""
 
 from __future__ import annotations
 
@@ -6,76 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from measuring.playing import Playground, play
-
+from .layered import PROGRAM, context, opcodes, page, server, settle, write
 from .played import PATIENCE, SETTLED, TEXT, open_play
-from .visits import WIDE
 from .waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from playwright.sync_api import BrowserContext, Page
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from measuring.playing import Playground
 
-PROGRAM = """import jax
-import jax.numpy as jnp
-
-EXAMPLE = (jax.ShapeDtypeStruct((16, 32), jnp.float32), jax.ShapeDtypeStruct((32, 8), jnp.float32))
-
-
-def layer(x, w):
-    h = jax.nn.relu(x @ w)
-    return jnp.tanh(h)
-"""
+__all__ = ["context", "page", "server"]  # fixtures
 SHAPES = "() => xlaExplorer.playground.explorer.model.data.jaxpr[0][0]"
+BESIDE = "word => xlaExplorer.playground.explorer.second?.model?.data.jaxpr.some(([text]) => text.includes(word))"
 SHOWN = "() => xlaExplorer.playground.explorer.state"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """A playground of a file of the reader's, for the CPU alone."""
-    folder = tmp_path_factory.mktemp("play")
-    (folder / "layer.py").write_text(PROGRAM, encoding="utf-8")
-    with play("layer.py:layer", "--target", "cpu", folder=folder) as started:
-        yield started
-    assert (folder / "layer.py").read_text(encoding="utf-8") == PROGRAM, "the file was written"
-    assert [path.name for path in folder.iterdir()] == ["layer.py"]
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that has kept nothing."""
-    opened = browser.new_context(
-        viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
-    )
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def page(server: Playground, context: BrowserContext) -> Page:
-    """The playground with its first result."""
-    return open_play(server, context)
-
-
-def settle(page: Page) -> None:
-    """Wait for the result of what the editor holds, after the pause."""
-    wait_until(page, SETTLED, seconds=PATIENCE)
-
-
-def write(page: Page, old: str, new: str) -> None:
-    """Put one text of the code in the place of another, as who pastes it."""
-    code = page.evaluate(TEXT)
-    assert old in code
-    page.locator(".cm-content").focus()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(code.replace(old, new))
-
-
-def opcodes(page: Page) -> str:
-    """Return the jaxpr of what is shown."""
-    lines: list[str] = page.evaluate("() => xlaExplorer.playground.explorer.model.data.jaxpr.map(([text]) => text)")
-    return "\n".join(lines)
 
 
 def test_what_is_typed_is_compiled_after_a_pause_and_shown(page: Page) -> None:
@@ -110,7 +53,7 @@ def test_the_last_result_stays_until_the_next_is_there(page: Page) -> None:
         ("return jnp.tanh(h)", "return int(h[0, 0])", "tracing", 9, "traced"),
     ],
 )
-def test_a_fault_stands_at_its_line_in_the_margin_and_in_the_list(  # noqa: PLR0917 - a row of the table each
+def test_a_fault_stands_at_its_line_in_the_margin_and_in_the_list(  # noqa: PLR0913, PLR0917 - a row of the table
     page: Page, old: str, new: str, kind: str, line: int, words: str
 ) -> None:
     write(page, old, new)
@@ -244,82 +187,6 @@ def test_edits_are_there_again_after_the_page_was_closed_and_the_files_text_is_a
     page.get_by_role("button", name="Show the file's").click()
     settle(page)
     assert page.evaluate(TEXT) == PROGRAM
-
-
-@pytest.mark.parametrize("link", ["play=%%%", "play=AAAA", "play=", "play=" + "A" * 600_000])
-def test_a_link_that_holds_nothing_is_told_and_nothing_is_lost(page: Page, link: str) -> None:
-    write(page, "jnp.tanh", "jnp.cosh")
-    page.evaluate("link => { location.hash = link }", link)
-    page.locator(".notice.broken").wait_for()
-    assert "cannot be opened" in page.locator(".notice.broken").inner_text()
-    settle(page)
-    assert "jnp.cosh" in page.evaluate(TEXT)
-
-
-def test_a_link_brings_code_arguments_and_options_and_unpacks_no_more_than_is_allowed(page: Page) -> None:
-    trip = """async program => {
-      const link = `http://elsewhere/#${await xlaExplorer.packCode(program)}`
-      try { return await xlaExplorer.unpackCode(link) } catch (error) { return error.message }
-    }"""
-    program = {
-        "code": "x = 'é λ 🙂'\n",
-        "function": "f",
-        "arguments": "x: f32[8]",
-        "targets": ["cpu", "h100"],
-        "options": {"donate": ["x"], "grad": True, "vmap": 4, "mesh": "data=8", "flags": {"xla_a": "1"}},
-        "look": {"target": "h100", "view": "kernels"},
-    }
-    assert page.evaluate(trip, program) == program
-    wrong = {"code": "x", "options": {"donate": "x", "static": 3, "mesh": {}, "flags": {"no name": 1}}, "look": []}
-    found = page.evaluate(trip, wrong)
-    assert (found["options"], found["look"], found["targets"]) == ({"flags": {}}, {}, [])
-    assert "more than a playground opens" in page.evaluate(trip, {"code": "x" * 2_000_000})
-
-
-def test_a_link_is_copied_and_opened_by_pasting_it(page: Page) -> None:
-    write(page, "jnp.tanh", "jnp.sinh")
-    settle(page)
-    page.locator("summary", has_text="Share").click()
-    page.get_by_role("button", name="Copy a link").click()
-    page.get_by_text("The link is copied").wait_for()
-    link = page.evaluate("() => navigator.clipboard.readText()")
-    write(page, "jnp.sinh", "jnp.cosh")
-    settle(page)
-    page.locator("summary", has_text="Share").click()
-    page.get_by_label("A link to code").fill(link)
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Run it").click()
-    settle(page)
-    assert " sinh" in opcodes(page)
-
-
-@pytest.mark.parametrize(
-    ("item", "words"),
-    [
-        ("Copy as test", "def test_"),
-        ("Copy as issue", "jaxlib"),
-        ("Copy the command", "xla-inspect "),
-    ],
-)
-def test_what_is_copied_is_of_the_code_in_the_editor(page: Page, item: str, words: str) -> None:
-    write(page, "jnp.tanh", "jnp.sinh")
-    settle(page)
-    page.locator("summary", has_text="Share").click()
-    page.get_by_role("button", name=item).click()
-    page.get_by_text("It is copied.").wait_for(timeout=PATIENCE * 1000)
-    text = page.evaluate("() => navigator.clipboard.readText()")
-    assert words in text
-    if item != "Copy the command":
-        assert "jnp.sinh" in text
-
-
-def test_the_file_is_downloaded_as_it_is_in_the_editor(page: Page) -> None:
-    write(page, "jnp.tanh", "jnp.sinh")
-    page.locator("summary", has_text="Share").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download").click()
-    assert download.value.suggested_filename == "layer.py"
-    assert "jnp.sinh" in download.value.path().read_text(encoding="utf-8")
 
 
 def test_without_the_bundle_a_plain_editor_does_the_same_and_says_so(
