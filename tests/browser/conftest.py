@@ -270,7 +270,7 @@ class Opened:
         """Press the line of Python at `file:line`."""
         file, _, line = place.rpartition(":")
         section = self.page.locator(".source .file", has=self.page.locator(".named", has_text=file))
-        section.locator("li").nth(int(line) - 1).locator("button").click()
+        section.locator(f'li[data-number="{line}"] > button.line').click()
         wait_until(
             self.page,
             "place => document.querySelector('#explorer').shadowRoot.querySelector('.status b')?.textContent === place",

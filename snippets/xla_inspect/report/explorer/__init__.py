@@ -4,9 +4,10 @@ from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.embed import embed_explorer, link_explorer
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.standalone_page import write_report
-from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE, read_asset
+from xla_inspect.report.explorer.static_files import COMPILERS, SCRIPTS, STYLE, read_asset
 
 __all__ = [
+    "COMPILERS",
     "SCRIPTS",
     "STYLE",
     "describe_capture",

@@ -15,9 +15,23 @@ SCRIPTS = (
     "kernels.js",
     "reasons.js",
     "address.js",
+    "offers.js",
+    "stepper.js",
+    "pane.js",
+    "source_pane.js",
+    "bar.js",
+    "matching.js",
+    "pair.js",
+    "grips.js",
+    "takeaway.js",
+    "keys.js",
+    "status.js",
     "explorer.js",
 )
 """A script of a view adds it to `xlaExplorer.views` and stands before `explorer.js`."""
+
+COMPILERS = ("compilers.js", "recorded_compiler.js")
+"""What a page loads besides whose explorer is offered what a compiler makes, recorded or not."""
 
 STYLE = "explorer.css"
 """The style sheet."""

@@ -16,8 +16,8 @@
   const element = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
   const drawn = (name, attributes = {}, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
-  // The colour of a place in Python: neighbours differ, and a place keeps its colour everywhere.
-  const hue = (place) => (place < 0 ? undefined : `--hue: ${Math.round((place * 137.5) % 360)}`);
+  // The colour of a place in Python, everywhere the same: `source_pane.js` says which.
+  const hue = (place) => (place < 0 ? undefined : `--mark: var(--place-${place})`);
 
   // A line of a listing: a button where it has a place in Python, or where it can be asked where it comes from.
   const line = (text, place, state, { kind = "", label, instruction, always = false } = {}) => {

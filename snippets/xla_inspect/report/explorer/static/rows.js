@@ -1,23 +1,9 @@
-// Listings: the Python source, the texts of the stages, and modules, whose computations fold.
+// Listings: the texts of the stages, and modules, whose computations fold.
 "use strict";
 {
   const { element, line } = globalThis.xlaExplorer;
   const AROUND = 2; // unchanged rows shown beside a change
   const [AT_ONCE, PIECE, SLICE] = [80, 20, 12]; // rows drawn at once and in a piece, milliseconds of a task
-
-  const source = (model, state) =>
-    model.data.sources.map(([file, lines], number) =>
-      element(
-        "section",
-        { class: "file", role: "group", "aria-label": file },
-        element("p", { class: "named", "aria-hidden": "true" }, file),
-        element(
-          "ol",
-          { class: "code numbered" },
-          ...lines.map((text, at) => element("li", {}, line(text, model.findPlace(number, at + 1), state))),
-        ),
-      ),
-    );
 
   const text = (lines, state) => [
     element("ol", { class: "code" }, ...lines.map(([shown, place]) => element("li", {}, line(shown, place, state)))),
@@ -164,5 +150,5 @@
     },
     code: null, // code.js
   });
-  Object.assign(globalThis.xlaExplorer, { source, row, computation, inModule, pending: () => queue.length });
+  Object.assign(globalThis.xlaExplorer, { row, computation, inModule, pending: () => queue.length });
 }

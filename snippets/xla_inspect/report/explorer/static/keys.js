@@ -1,0 +1,55 @@
+// The keys of an explorer, and the table that says them.
+"use strict";
+{
+  const { element } = globalThis.xlaExplorer;
+  const TABLE = [
+    ["↑ ↓", "the pass before and the next one, in the list of passes"],
+    ["[ ]", "the same from anywhere in the explorer"],
+    ["↑ ↓ Home End", "from line to line, in the source and in a listing"],
+    ["Enter, Space", "choose the line or the instruction; again to let it go"],
+    ["← →", "another target or view, in their bars"],
+    ["/", "find a pass; Enter goes to the next that is found"],
+    ["= or Compare", "open or close the second pane"],
+    ["← → on a border", "make the pane beside it smaller or larger"],
+    ["?", "this table; Esc closes it"],
+  ];
+
+  class Keys {
+    constructor(explorer) {
+      this.explorer = explorer;
+      const rows = TABLE.map(([key, what]) => element("tr", {}, element("th", { scope: "row" }, ...key.split(" ").flatMap((it) => [element("kbd", {}, it), " "])), element("td", {}, what)));
+      const close = element("button", { type: "button", on: { click: () => this.root.close() } }, "Close");
+      this.root = element(
+        "dialog",
+        { class: "keytable", "aria-label": "Keys" },
+        element("table", {}, element("caption", {}, "Keys, where the explorer has the focus"), element("tbody", {}, ...rows)),
+        close,
+      );
+      explorer.shadow.addEventListener("keydown", (event) => this.press(event));
+    }
+
+    open() {
+      this.root.showModal();
+    }
+
+    press(event) {
+      const { explorer } = this;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (event.target.matches('input:not([type="radio"], [type="checkbox"]), textarea, select')) return;
+      const pane = explorer.panes.find((it) => it.root.contains(event.target)) ?? explorer.acting;
+      const isStepping = pane.state.view === "passes" && pane.model;
+      const keys = {
+        "?": () => this.open(),
+        "/": () => explorer.bar.search.checkVisibility() && explorer.bar.search.focus(),
+        "=": () => explorer.togglePair(),
+        "[": () => isStepping && pane.stepper.step(-1),
+        "]": () => isStepping && pane.stepper.step(1),
+      };
+      if (!keys[event.key]) return;
+      event.preventDefault();
+      keys[event.key]();
+    }
+  }
+
+  Object.assign(globalThis.xlaExplorer, { Keys });
+}
