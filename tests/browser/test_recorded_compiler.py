@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from inside_xla import explorer_files
 from livepage.read import project
 from programs import gelu, layer
 from xla_inspect import capture_all
+from xla_inspect.play.play_page import read_static, write_page
 from xla_inspect.report.explorer import Recorded, embed_programs
 
 from .host import Site, serve
@@ -28,6 +30,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Recorded</title>
 <main>{explorer}</main><script src="assets/explorer.js" defer></script></html>"""
+PLAY = "xlaExplorer.playground"
 
 # What a page does with a compiler, whichever it is.
 COMPILE = """async ({ index, code, name, targets, options }) => {
@@ -59,7 +62,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
         html = PAGE.format(explorer=embed_programs(programs, "all", **places))
         (folder / "site").mkdir()
         explorer_files.publish([html], folder / "site")
-    (folder / "site" / "index.html").write_text(html, encoding="utf-8")
+    for name in ("index.html", "404.html"):
+        (folder / "site" / name).write_text(html, encoding="utf-8")
     shutil.copy(ROOT / "docs" / "assets" / "explorer.js", folder / "site" / "assets" / "explorer.js")
     with serve(folder / "site") as served:
         yield served
@@ -70,6 +74,30 @@ def page(recorded: Site, browser: Browser) -> Generator[Page]:
     window = browser.new_page(viewport={"width": 1280, "height": 800})
     window.on("pageerror", lambda error: pytest.fail(f"the page failed: {error}"))
     window.goto(recorded.address)
+    yield window
+    window.close()
+
+
+@pytest.fixture
+def playground(recorded: Site, browser: Browser) -> Generator[Page]:
+    """The playground's page as static files, with recorded captures in the place of its server."""
+    folder = recorded.folder / "play"
+    (folder / "static").mkdir(parents=True, exist_ok=True)
+    html = write_page("")
+    for name in re.findall(r'(?:src|href)="static/([^"]+)"', html):
+        found = read_static(name)
+        assert found is not None, name
+        (folder / "static" / name).write_bytes(found[0])
+    _, index = find_index(recorded)
+    stand_in = f'xlaExplorer.compiler = new xlaExplorer.RecordedCompiler({json.dumps(index)}, "../assets/explorer/")'
+    (folder / "recorded.js").write_text(stand_in, encoding="utf-8")
+    last = '<script src="static/play.js" defer></script>'
+    assert last in html
+    html = html.replace(last, f'<script src="recorded.js" defer></script>{last}')
+    (folder / "index.html").write_text(html, encoding="utf-8")
+    window = browser.new_page(viewport={"width": 1280, "height": 800})
+    window.on("pageerror", lambda error: pytest.fail(f"the page failed: {error}"))
+    window.goto(f"{recorded.address}/play/")
     yield window
     window.close()
 
@@ -101,7 +129,7 @@ def test_only_what_is_looked_at_is_fetched(recorded: Site, browser: Browser) -> 
 def test_an_old_link_to_a_program_leads_to_it(recorded: Site, page: Page) -> None:
     page.goto("about:blank")
     page.goto(f"{recorded.address}/#x=gelu&target=tpu-v5e&view=kernels")
-    page.locator(".launches").wait_for()
+    page.locator(".pane.kernels").wait_for()
     assert page.url.endswith("#x=all&program=gelu&target=tpu-v5e&view=kernels")
     page.evaluate("location.hash = 'x=layer&target=cpu&view=after'")
     page.locator(".source", has_text="layer.py").wait_for()
@@ -179,3 +207,25 @@ def test_code_is_described_without_running_it(recorded: Site, page: Page) -> Non
     assert described[0]["chosen"] == "layer"
     assert described[0]["functions"] == [{"name": "layer", "line": 7, "parameters": ["x", "w", "b"]}]
     assert described[1:] == ["xla-inspect play layer.py:layer", "layer"]
+
+
+def test_the_playground_runs_on_recorded_captures(recorded: Site, playground: Page) -> None:
+    """Its page knows nothing of what stands behind the compiler that it is given."""
+    playground.locator("#explorer .source, #explorer .pane").first.wait_for()
+    _, index = find_index(recorded)
+    assert playground.evaluate(f"{PLAY}.editor.text") == index["programs"][0]["code"]
+    assert playground.evaluate(f"{PLAY}.explorer.model.data.program") == "layer"
+    playground.get_by_text("Start from").click()
+    playground.get_by_role("button", name="GELU").click()
+    wait_until(playground, f"{PLAY}.explorer.model.data.program === 'gelu'")
+    assert playground.locator("#problems li").count() == 0
+
+
+def test_an_edit_of_what_was_recorded_says_where_it_is_compiled(playground: Page) -> None:
+    playground.locator("#explorer .pane").first.wait_for()
+    playground.evaluate(
+        "() => xlaExplorer.playground.editor.replace(xlaExplorer.playground.editor.text.replace('relu', 'gelu'))"
+    )
+    playground.evaluate("() => xlaExplorer.playground.compile()")
+    playground.locator("#problems", has_text="these programs were recorded as they are").wait_for()
+    assert "xla-inspect play" in playground.locator("#problems").inner_text()

@@ -44,6 +44,7 @@ def test_a_program_stands_with_its_code_function_and_file(programs: dict[str, Re
     assert first["code"] == Path(layer.__file__).read_text(encoding="utf-8")
     assert (first["function"], first["title"], second["name"]) == ("layer", "A layer", "gelu")
     assert first["file"].endswith("programs/layer.py")
+    assert first["arguments"] == "x: f32[64,128], w: f32[128,256], b: f32[256]"
 
 
 def test_the_page_names_the_index_and_where_it_opens(programs: dict[str, Recorded], folder: Path) -> None:
