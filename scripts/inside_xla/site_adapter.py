@@ -76,7 +76,7 @@ class SiteAdapter(Adapter):
     packages = ("xla_inspect",)
     stopwatches = ("snippets/claims/evidence.py",)
     functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")
-    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*", "predict": ""}
+    replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*", "predict": "", "program-edit": ""}
     settings: ClassVar = {"jax.config": (_read_config, _set_config)}
 
     def list_missing(self) -> Mapping[str, str]:

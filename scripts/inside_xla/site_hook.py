@@ -1,4 +1,4 @@
-"""A hook of MkDocs: keeps captures in the project, checks docs/data, and publishes what explorers fetch."""
+"""A hook of MkDocs: keeps captures, checks docs/data, publishes what explorers fetch, and lets programs be edited."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import stamps
 from authoring import affirmed_tables
 from common import ROOT
-from inside_xla import explorer_files
+from inside_xla import explorer_files, program_places
 from livepage.run import agreement
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ def on_files(_: Files, **__: object) -> None:
     _built.clear()
 
 
+def on_page_content(html: str, page: Page, **_: object) -> str:
+    """Say beside each program how a reader edits it."""
+    return program_places.add_places(html, page.file.src_uri, page.url)
+
+
 def on_post_page(output: str, page: Page, **_: object) -> str:
     """Keep the page, in which explorers may stand."""
     _built[page.file.src_uri] = output
@@ -47,5 +52,6 @@ def on_post_page(output: str, page: Page, **_: object) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Publish what the explorers of the pages need."""
+    """Publish what the explorers of the pages need, and the programs that readers take away."""
     explorer_files.publish(_built.values(), Path(config.site_dir))
+    program_places.publish(_built.values(), Path(config.site_dir))

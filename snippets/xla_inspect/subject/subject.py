@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.subject import loading, modules, shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from types import ModuleType
 
     from xla_inspect.analysis import ScriptRun
@@ -180,7 +181,8 @@ def read_function(request: Request) -> Subject:
     place, name = loading.split_name(request.words[0])
     module = loading.load_place(place)
     _hide_frames()
-    if call := _find_program(module, name):
+    given = request.args or request.args_from or hasattr(module, "EXAMPLE")
+    if call := _find_program(module, name if given else _find_entry(module, name)):
         return Subject(name, _apply(request, call), options=request.xla)
     found = loading.find_named(module, name, place)
     args, kwargs = _find_arguments(request, module, place)
@@ -195,6 +197,14 @@ def _find_program(module: ModuleType, name: str) -> Call | None:
         return None
     member = list_program_members(module, "")[name]
     return Call(member.function, member.example, {}, member.arguments)
+
+
+def _find_entry(module: ModuleType, name: str) -> str:
+    """Return under which name the PROGRAMS of a file have a function of it, or the function's own name."""
+    programs, own = getattr(module, "PROGRAMS", None), getattr(module, name, None)
+    entries = programs.items() if isinstance(programs, Mapping) and name not in programs and callable(own) else ()
+    pairs = ((key, entry[0] if isinstance(entry, tuple) and entry else entry) for key, entry in entries)
+    return next((key for key, function in pairs if getattr(function, "function", function) is own), name)
 
 
 def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[Any, ...], dict[str, Any]]:

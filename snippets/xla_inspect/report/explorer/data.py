@@ -20,7 +20,7 @@ from xla_inspect.analysis import (
 )
 from xla_inspect.hlo import CONFIGURATION
 from xla_inspect.report import print_instruction, title
-from xla_inspect.report.explorer.code_data import describe_code, list_pieces
+from xla_inspect.report.explorer.code_data import describe_code, list_pieces, trace_pieces
 from xla_inspect.report.explorer.graph_data import describe_graph
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.memory_data import describe_buffers
@@ -95,11 +95,14 @@ def describe_details(capture: Capture, *, code: bool = False, bundles: bool = Fa
         bundles: As in `describe_capture`: the same of both.
 
     Returns:
-        `code`, the texts that `describe_capture` names by position; `reasons`, see `describe_reasons`.
+        `code`, the texts that `describe_capture` names by position; `lines`, see `trace_pieces`; `reasons`, see
+        `describe_reasons`.
     """
     with _collecting_later():
+        pieces = list_pieces(capture, bundles=bundles) if code else []
         return {
-            "code": [piece.text for piece in list_pieces(capture, bundles=bundles)] if code else [],
+            "code": [piece.text for piece in pieces],
+            "lines": trace_pieces(pieces),
             "reasons": describe_reasons(capture),
         }
 

@@ -9,11 +9,17 @@ SCRIPTS = (
     "worker.js",
     "model.js",
     "dom.js",
+    "kinds.js",
+    "help.js",
+    "zoom.js",
     "rows.js",
     "passes.js",
+    "code_colours.js",
+    "code_stages.js",
     "code.js",
     "graph.js",
     "buffers.js",
+    "roofline.js",
     "kernels.js",
     "reasons.js",
     "address.js",
@@ -31,6 +37,9 @@ SCRIPTS = (
     "explorer.js",
 )
 """A script of a view adds it to `xlaExplorer.views` and stands before `explorer.js`."""
+
+COMPILERS = ("compilers.js", "recorded_compiler.js")
+"""What a page loads besides whose explorer is offered what a compiler makes, recorded or not."""
 
 STYLE = "explorer.css"
 """The style sheet."""

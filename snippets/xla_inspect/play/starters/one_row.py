@@ -1,0 +1,13 @@
+"""Why is all of the cache read and written, for one row? Touch that row alone."""
+
+import jax
+import jax.numpy as jnp
+
+CACHE, ROW = jax.ShapeDtypeStruct((4096, 128), jnp.float32), jax.ShapeDtypeStruct((128,), jnp.float32)
+EXAMPLE = (CACHE, ROW, jax.ShapeDtypeStruct((), jnp.int32))
+
+
+def write_row(cache: jax.Array, row: jax.Array, position: jax.Array) -> jax.Array:
+    """Return the cache with one row replaced."""
+    here = jnp.arange(len(cache))[:, None] == position
+    return jnp.where(here, row, cache)

@@ -1,0 +1,69 @@
+// What an edit is held against: the edit before it, or the program as it was at first; their results and their text.
+"use strict";
+{
+  const { element } = globalThis.xlaExplorer;
+  const TITLES = { before: "the edit before", original: "the original" };
+  const EDIT = "edit"; // the program that the explorer shows
+
+  class Counterparts {
+    constructor(change) {
+      Object.assign(this, { runs: { original: null, before: null, now: null }, made: new WeakMap() });
+      const choice = (label, name) => {
+        const options = [["", "nothing"], ...Object.entries(TITLES)].map(([value, text]) => element("option", { value }, text));
+        return (this[name] = element("select", { "aria-label": label, on: { change } }, ...options));
+      };
+      const beside = element("label", {}, "Result beside ", choice("Result beside", "beside"));
+      const against = element("label", {}, "Source against ", choice("Source against", "against"));
+      this.root = element("div", { class: "counterparts" }, beside, against);
+      this.update();
+    }
+
+    // A run is `{ request, offers, isDone }`, `offers` by target; it becomes one to compare with once all of it came.
+    // What came of the runs before it is shown until its own is there.
+    begin(run) {
+      const { runs } = this;
+      if (runs.now?.isDone && runs.now.offers.size) {
+        runs.original ??= runs.now;
+        runs.before = runs.now;
+      }
+      run.older = new Map([...(runs.now?.older ?? []), ...(runs.now?.offers ?? [])]);
+      runs.now = run;
+      this.update();
+    }
+
+    // Another program took the place of the edits: it has no earlier ones.
+    forget() {
+      this.runs = { original: null, before: null, now: null };
+      this.beside.value = this.against.value = "";
+      this.update();
+    }
+
+    update() {
+      for (const select of [this.beside, this.against])
+        for (const option of select.options) option.disabled = Boolean(option.value) && !this.runs[option.value];
+    }
+
+    // The text that the source is held against, or null.
+    get text() {
+      return this.runs[this.against.value]?.request.code ?? null;
+    }
+
+    // What the explorer is offered: the newest result of each target, then those of the counterpart that is chosen.
+    offers() {
+      const { now } = this.runs;
+      const newest = (now?.request.targets ?? []).map((target) => now.offers.get(target) ?? now.older.get(target)).filter((it) => it);
+      const other = this.beside.value;
+      const others = [...(this.runs[other]?.offers.values() ?? [])];
+      return [...newest.map((it) => this.make(it, EDIT, "this edit")), ...others.map((it) => this.make(it, other, TITLES[other]))];
+    }
+
+    // The same offer under the same name is the same thing, so that what was loaded of it stays.
+    make(offer, program, programTitle) {
+      if (!this.made.has(offer)) this.made.set(offer, {});
+      const known = this.made.get(offer);
+      return (known[program] ??= { ...offer, program, programTitle });
+    }
+  }
+
+  Object.assign(globalThis.xlaExplorer, { Counterparts, EDIT });
+}

@@ -1,0 +1,108 @@
+// A compiler that compiles nothing: it answers from captures that were recorded, with no server behind it.
+"use strict";
+{
+  const { fetchData, normalize } = globalThis.xlaExplorer;
+  const ELSEWHERE = "`xla-inspect play` on your own machine compiles it";
+  const DEFINITION = /^def\s+(\w+)\s*\(([^)]*)\)/gm;
+
+  class RecordedCompiler {
+    // `index` lists `programs`, `{ name, title, code, function, arguments, file }`, and `captures` of them,
+    // `{ program, target, title, src, details, size }`; their files lie at `home`.
+    constructor(index, home) {
+      Object.assign(this, { index, home, sent: 0 });
+    }
+
+    async programs() {
+      return this.index.programs;
+    }
+
+    // What a playground begins with.
+    async start() {
+      const [first] = this.index.programs;
+      const titles = new Map(this.index.captures.map(({ target, title }) => [target.split(":")[0], title]));
+      return {
+        ...first,
+        targets: [],
+        options: {},
+        starters: this.index.programs,
+        available: [...titles].map(([target, title]) => ({ target, title, obstacle: null })),
+        limits: {},
+        versions: {},
+      };
+    }
+
+    // What some code defines, and the arguments that were recorded for it.
+    async describe(code, wanted) {
+      const functions = [...code.matchAll(DEFINITION)].map((it) => ({
+        name: it[1],
+        line: code.slice(0, it.index).split("\n").length,
+        parameters: it[2].split(",").map((each) => each.split(/[:=]/)[0].trim()).filter(Boolean),
+      }));
+      const recorded = this.find({ code, function: wanted });
+      const chosen = recorded?.function ?? wanted ?? functions.at(-1)?.name ?? "";
+      return { functions, chosen, arguments: recorded?.arguments ?? "", errors: [] };
+    }
+
+    async copy(kind, request) {
+      if (kind !== "command") throw new Error(`it is made of a compile: ${ELSEWHERE}`);
+      const found = this.find(request);
+      return `xla-inspect play ${found?.file.split("/").at(-1) ?? "FILE.py"}:${found?.function ?? request.function}`;
+    }
+
+    // The program of a request: that of its code, and of its function where a file has many; with what it was compiled
+    // with, and nothing else.
+    find({ code, function: wanted, arguments: given = "", options = {} }) {
+      const isChanged = Object.values(options).some((it) => (Array.isArray(it) ? it.length : typeof it === "object" && it ? Object.keys(it).length : it));
+      const same = this.index.programs.filter((it) => normalize(it.code) === normalize(code) && (!wanted || it.function === wanted));
+      const spaceless = (text) => (text ?? "").replace(/\s/g, "");
+      return isChanged ? undefined : same.find((it) => !given || !it.arguments || spaceless(it.arguments) === spaceless(given));
+    }
+
+    // With `tell` the data of each target is fetched and told; without, offers fetch it when it is asked for.
+    async send(request, tell) {
+      const id = ++this.sent;
+      const found = this.find(request);
+      const isWanted = ({ target }) => !request.targets?.length || request.targets.some((it) => [target, target.split(":")[0]].includes(it));
+      const captures = found ? this.index.captures.filter((it) => it.program === found.name && isWanted(it)) : [];
+      const offers = captures.map((it) => this.offer(found, it));
+      if (!tell) return offers;
+      tell({ event: "started", id });
+      if (!captures.length) {
+        const message = found ? "this target was not recorded" : "these programs were recorded as they are, and this is none of them";
+        tell({ event: "failed", target: null, failure: { kind: "limit", message, line: null, column: null, hint: ELSEWHERE } });
+      }
+      await Promise.all(offers.map((offer) => this.tellOf(offer, tell, id)));
+      if (id === this.sent) tell({ event: "done", id, seconds: 0 });
+      return offers;
+    }
+
+    async tellOf(offer, tell, id) {
+      const { target } = offer;
+      try {
+        const data = await offer.load();
+        if (id === this.sent) tell({ event: "data", target, part: "whole", data, seconds: {}, offer });
+      } catch (error) {
+        const failure = { kind: "limit", message: `its data did not come: ${error.message}`, line: null, column: null, hint: "Check the connection" };
+        if (id === this.sent) tell({ event: "failed", target, failure });
+      }
+    }
+
+    // What was sent before is no longer told of.
+    async stop() {
+      this.sent += 1;
+    }
+
+    offer({ name, title: programTitle }, { target, title, src, details, size }) {
+      return {
+        program: name,
+        programTitle,
+        target,
+        title,
+        load: (tell) => fetchData(this.home + src, { title, size, tell }),
+        loadDetails: details ? () => fetchData(this.home + details) : null,
+      };
+    }
+  }
+
+  Object.assign(globalThis.xlaExplorer, { RecordedCompiler });
+}

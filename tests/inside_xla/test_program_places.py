@@ -1,0 +1,168 @@
+"""Beside each program's listing stands how a reader edits it, and what it says works with what they take away."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import zipfile
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from inside_xla import program_places
+from livepage.read import Outcome, project
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = {
+    path.stem: functions
+    for path in sorted((ROOT / "snippets" / "programs").glob("*.py"))
+    if (functions := program_places.list_functions(path))
+}
+LISTING = (
+    '<div class="language-python highlight"><span class="filename">{title}</span><pre><span></span><code>'
+    '<span class="k">def</span> <span class="nf">{name}</span>(x)\n</code></pre></div>'
+)
+TRACE = """
+import sys
+from xla_inspect.subject import Request, read_function
+for line in sys.stdin.read().splitlines():
+    read_function(Request(words=(line,))).program()
+    print(line)
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project, "root", ROOT)
+    monkeypatch.setattr(project, "docs", Path("docs"))
+    monkeypatch.setattr(project, "sources", {})
+
+
+def place(title: str, name: str, page: str = "fusion.md", url: str = "fusion/") -> str:
+    html = LISTING.format(title=title, name=name)
+    return program_places.add_places(f"<p>Before.</p>{html}<p>After.</p>", page, url)
+
+
+def test_a_listing_says_which_command_opens_its_program() -> None:
+    html = place("snippets/programs/attention.py", "attention")
+    assert "xla-inspect play attention.py:attention<" in html
+    assert 'href="../assets/programs/attention.py" download' in html
+    assert html.index("def") < html.index("program-edit") < html.index("After.")
+
+
+def test_a_place_names_program_file_function_page_and_the_block_that_printed_it() -> None:
+    outcomes = [Outcome("nothing"), Outcome('```python title="snippets/programs/layer.py"\ndef layer(x):\n```')]
+    project.sources["docs/fusion.md"] = (SimpleNamespace(), outcomes)  # type: ignore[assignment]  # outcomes alone count
+    html = place("snippets/programs/layer.py", "layer")
+    marks = dict(re.findall(r'data-(\w+)="([^"]*)"', html))
+    assert marks == {
+        "program": "layer",
+        "file": "snippets/programs/layer.py",
+        "function": "layer",
+        "page": "fusion.md",
+        "block": "1",
+    }
+
+
+def test_of_a_file_with_many_programs_the_listed_one_is_opened() -> None:
+    html = place("from snippets/programs/buffers.py", "rows_by_scan")
+    assert "xla-inspect play buffers.py:rows_by_scan<" in html
+
+
+def test_the_place_stands_behind_the_fold_of_the_rest_of_the_file() -> None:
+    fold = '\n<details class="listing">\n<summary>The whole file, 20 lines</summary>\n<p>It.</p></details>'
+    html = LISTING.format(title="snippets/programs/layer.py", name="layer") + fold
+    assert program_places.add_places(html, "fusion.md", "fusion/").startswith(html + '\n<div class="program-edit"')
+
+
+@pytest.mark.parametrize("title", ["snippets/programs/cache_keys.py", "snippets/peers/torch/layers.py", "a.py"])
+def test_what_is_no_program_for_the_compiler_gets_no_place(title: str) -> None:
+    assert "program-edit" not in place(title, "work")
+
+
+def test_a_place_is_closed_and_holds_no_other_of_its_kind() -> None:
+    """What drops it from the search finds its end at the first."""
+    found = re.search(r'<div class="program-edit".*?</div>', place("snippets/programs/gelu.py", "gelu"), re.DOTALL)
+    assert found is not None
+    opened: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            del attrs
+            opened.append(tag)
+
+        def handle_endtag(self, tag: str) -> None:
+            assert opened.pop() == tag
+
+    Reader().feed(found[0])
+    assert opened == []
+
+
+def test_every_program_of_the_site_opens_from_what_a_reader_takes_away(tmp_path: Path) -> None:
+    """In a folder that holds nothing else, and in a process that has the package alone."""
+    page = "".join(f'<div class="program-edit" data-program="{name}"></div>' for name in PROGRAMS)
+    program_places.publish([page], tmp_path / "site")
+    asked = []
+    for name, functions in PROGRAMS.items():
+        taken, _ = program_places.bundle(name)
+        folder = tmp_path / "taken" / name
+        folder.mkdir(parents=True)
+        file = tmp_path / "site" / program_places.PUBLISHED / taken
+        if file.suffix == ".zip":
+            zipfile.ZipFile(file).extractall(folder)
+        else:
+            (folder / taken).write_bytes(file.read_bytes())
+        commands = [program_places.write_command(name, function) for function in functions]
+        assert all(command.startswith("xla-inspect play ") for command in commands)
+        asked += [f"{folder}/{command.split(maxsplit=2)[2]}" for command in commands if "/" not in command]
+    ran = subprocess.run(
+        [sys.executable, "-c", TRACE],
+        input="\n".join(asked),
+        cwd=tmp_path,
+        env=_package_alone(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.splitlines() == asked, ran.stderr[-2000:]
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if program_places.bundle(name)[0].endswith(".zip")])
+def test_a_program_of_several_files_is_a_package(tmp_path: Path, name: str) -> None:
+    _, packed = program_places.bundle(name)
+    zipfile.ZipFile(io.BytesIO(packed)).extractall(tmp_path)
+    asked = program_places.write_command(name, PROGRAMS[name][0]).split(maxsplit=2)[2]
+    ran = subprocess.run(
+        [sys.executable, "-c", TRACE],
+        input=asked,
+        cwd=tmp_path,
+        env=_package_alone(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.strip() == asked, ran.stderr[-2000:]
+
+
+def test_a_bundle_is_the_same_at_each_build() -> None:
+    assert program_places.bundle("train_step") == program_places.bundle("train_step")
+
+
+def test_what_no_page_offers_any_longer_goes_from_the_site(tmp_path: Path) -> None:
+    pages = [unescape(place(f"snippets/programs/{name}.py", name)) for name in ("gelu", "layer")]
+    program_places.publish(pages, tmp_path)
+    program_places.publish(pages[:1], tmp_path)
+    assert [path.name for path in (tmp_path / program_places.PUBLISHED).iterdir()] == ["gelu.py"]
+
+
+def _package_alone(folder: Path) -> dict[str, str]:
+    """Return an environment in which the package is found, and no program of this project."""
+    beside = folder / "installed"
+    beside.mkdir()
+    (beside / "xla_inspect").symlink_to(ROOT / "snippets" / "xla_inspect")
+    return {"PYTHONPATH": str(beside), "PYTHONSAFEPATH": "1", "PATH": "", "JAX_PLATFORMS": "cpu"}
