@@ -1,7 +1,7 @@
 """The explorer: step through the passes of a capture, and follow a line of Python through them."""
 
 from xla_inspect.report.explorer.data import describe_capture, describe_details
-from xla_inspect.report.explorer.embed import embed_explorer, link_explorer
+from xla_inspect.report.explorer.embed import embed_explorer, link_explorer, link_pair
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.recorded_index import Recorded, embed_programs
 from xla_inspect.report.explorer.standalone_page import write_report
@@ -18,6 +18,7 @@ __all__ = [
     "embed_explorer",
     "embed_programs",
     "link_explorer",
+    "link_pair",
     "read_asset",
     "write_report",
 ]

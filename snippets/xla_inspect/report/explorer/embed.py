@@ -134,12 +134,35 @@ def link_explorer(capture: Capture, name: str, text: str, *, after: str = "", vi
         InspectError: The pass did not change the module.
     """
     state = f"#x={name}&target={capture.target}&view={view}"
-    if after and after not in capture.pass_names:
-        message = f"no pass {after!r} changed {capture.program} for {capture.target}; see its pass_names"
-        raise InspectError(message)
     if after:
+        _check_pass(capture, after)
         state += f"&pass={capture.pass_names.index(after) + 1}"
     return f'<a href="{html.escape(state)}">{html.escape(text)}</a>'
+
+
+def link_pair(name: str, program: str, *sides: tuple[Capture, str]) -> str:
+    """Return the address, as HTML has it, of an explorer on the same page with two passes beside each other.
+
+    Args:
+        name: What the explorer is called.
+        program: What it calls the program of both.
+        sides: A capture for each, with the pass to open at.
+
+    Raises:
+        InspectError: A pass did not change its module.
+    """
+    fields = {"x": name}
+    for end, (capture, after) in zip(("", "2"), sides, strict=True):
+        _check_pass(capture, after)
+        state = {"program": program, "target": capture.target, "view": "passes", "pass": after}
+        fields |= {f"{key}{end}": value for key, value in state.items()}
+    return html.escape("#" + "&".join(f"{key}={value}" for key, value in fields.items()))
+
+
+def _check_pass(capture: Capture, after: str) -> None:
+    if after not in capture.pass_names:
+        message = f"no pass {after!r} changed {capture.program} for {capture.target}; see its pass_names"
+        raise InspectError(message)
 
 
 def captures_title(captures: list[Capture]) -> str:

@@ -47,7 +47,7 @@ def embed_programs(
     index = stage_index(describe_index(programs, times, bundles=bundles), embed.STAGED)
     first = programs[str(state["program"])].captures[str(state["target"])]
     targets = {capture.target.partition(":")[0] for each in programs.values() for capture in each.captures.values()}
-    what = f"{plural(len(programs), 'program')} on {plural(len(targets), 'target')}. Loading the explorer \N{HORIZONTAL ELLIPSIS}"
+    what = f"{plural(len(programs), 'program')} on {plural(len(targets), 'target')}."
     poster = embed.stage_poster(first, embed.STAGED, state)
     return embed.write_root(name, {"index": index}, state, poster, html.escape(what))
 

@@ -1,0 +1,4 @@
+#: arguments, loading, tracing, result
+class f:
+    def __init__(self, x):
+        self.x = x

@@ -1,0 +1,2 @@
+#: arguments, loading, tracing, syntax
+f = 3

@@ -1,0 +1,3 @@
+#: arguments, loading, tracing
+async def f(x):
+    return x

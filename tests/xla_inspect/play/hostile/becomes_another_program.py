@@ -1,0 +1,4 @@
+#: crash, time
+import os
+
+os.execvp("sleep", ["sleep", "{{SLEEP}}"])

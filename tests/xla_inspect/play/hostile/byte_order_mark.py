@@ -1,0 +1,3 @@
+﻿#: result, syntax
+def f(x):
+    return x * 2

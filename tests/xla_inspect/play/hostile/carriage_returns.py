@@ -1,0 +1,3 @@
+#: result
+def f(x):
+    return x * 2

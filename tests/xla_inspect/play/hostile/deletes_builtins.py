@@ -1,0 +1,4 @@
+#: loading, crash, tracing, limit, time
+import builtins
+
+vars(builtins).clear()

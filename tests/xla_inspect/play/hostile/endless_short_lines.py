@@ -1,0 +1,3 @@
+#: output, time, limit
+while True:
+    print(end=".", flush=True)

@@ -1,0 +1,6 @@
+#: crash
+import os
+
+
+def f(x):
+    os._exit(7)

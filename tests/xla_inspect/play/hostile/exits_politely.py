@@ -1,0 +1,4 @@
+#: loading, crash
+import sys
+
+sys.exit()

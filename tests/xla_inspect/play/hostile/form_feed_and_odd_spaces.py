@@ -1,0 +1,5 @@
+#: result, syntax
+
+def f(x):
+    s = "    "
+    return x * 2

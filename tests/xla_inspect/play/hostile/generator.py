@@ -1,0 +1,4 @@
+#: arguments, loading, tracing
+def f(x):
+    while True:
+        yield x

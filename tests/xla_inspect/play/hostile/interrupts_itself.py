@@ -1,0 +1,3 @@
+#: tracing, crash
+def f(x):
+    raise KeyboardInterrupt

@@ -1,0 +1,6 @@
+#: time
+import threading
+
+lock = threading.Lock()
+lock.acquire()
+lock.acquire()

@@ -1,0 +1,4 @@
+#: time
+# The file never ends.
+while True:
+    pass

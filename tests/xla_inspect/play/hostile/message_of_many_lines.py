@@ -1,0 +1,2 @@
+#: loading, limit
+raise ValueError("line\n" * 2_000_000)

@@ -1,0 +1,2 @@
+#: arguments, loading, tracing, syntax
+value = 1

@@ -1,0 +1,6 @@
+# -*- coding: no-such-encoding -*-
+#: result, syntax, loading
+
+
+def f(x):
+    return x * 2

@@ -1,0 +1,5 @@
+#: syntax, loading
+value = {{100000 times 9}}
+
+def f(x):
+    return x * 2

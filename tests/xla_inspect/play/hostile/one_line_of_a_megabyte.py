@@ -1,0 +1,6 @@
+#: result, syntax, loading
+text = "{{900000 times x}}"
+
+
+def f(x):
+    return x * 2

@@ -1,0 +1,6 @@
+#: time
+import os
+
+os.mkfifo("never")
+with open("never") as pipe:
+    pipe.read()

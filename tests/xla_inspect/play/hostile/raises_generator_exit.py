@@ -1,0 +1,2 @@
+#: loading, crash
+raise GeneratorExit

@@ -1,0 +1,6 @@
+#: crash
+import ctypes
+
+
+def f(x):
+    ctypes.string_at(0)

@@ -1,0 +1,3 @@
+#: tracing
+def f(x):
+    return f(x)

@@ -1,0 +1,3 @@
+#: tracing, limit
+def f(x):
+    return "t" * 5_000_000

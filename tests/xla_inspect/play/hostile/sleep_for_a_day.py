@@ -1,0 +1,7 @@
+#: time
+import time
+
+
+def f(x):
+    time.sleep(86_400)
+    return x

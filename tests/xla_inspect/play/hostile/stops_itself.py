@@ -1,0 +1,5 @@
+#: time, crash
+import os
+import signal
+
+os.kill(os.getpid(), signal.SIGSTOP)

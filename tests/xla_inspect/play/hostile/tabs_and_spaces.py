@@ -1,0 +1,5 @@
+#: syntax
+def f(x):
+        if x is None:
+	return x
+        return x

@@ -1,0 +1,6 @@
+#: arguments, tracing, limit, result, time
+#: arguments MANY
+
+
+def f(*xs):
+    return sum(xs)

@@ -1,0 +1,3 @@
+#: arguments, tracing
+def f(x, y, *, z):
+    return x + y + z
