@@ -1,8 +1,8 @@
 """Make the playground's editor: CodeMirror as one script, from packages of npm, checked against the hash on record.
 
-    python -m maintaining.editor_bundle                  # unless the script that is on record lies there already
-    python -m maintaining.editor_bundle --if-possible    # where that cannot be made, say so and go on
-    python -m maintaining.editor_bundle --record         # after a change of the versions: record what comes out
+    scripts/maintaining/editor-bundle                  # unless the script that is on record lies there already
+    scripts/maintaining/editor-bundle --if-possible    # where that cannot be made, say so and go on
+    scripts/maintaining/editor-bundle --record         # after a change of the versions: record what comes out
 
 The packages stand in `editor_npm/`, with the hash of each. The script and its licences are not tracked: the wheel holds
 them, and without them the page has a plain editor.
@@ -29,7 +29,7 @@ BUNDLE, LICENCES, RECORD = STATIC / "codemirror.js", STATIC / "codemirror.LICENS
 FOLDER = ROOT / ".cache" / "editor"
 HEAD = """\
 # The playground's editor: what `codemirror.js` beside this file is made of, and what it must come out as.
-# Written by `python -m maintaining.editor_bundle --record`.
+# Written by `scripts/maintaining/editor-bundle --record`.
 """
 
 

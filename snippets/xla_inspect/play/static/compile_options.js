@@ -3,6 +3,7 @@
 {
   const { element } = globalThis.xlaExplorer;
   const [BATCH, MESH] = [8, "data=8"]; // what a click begins with
+  const FIRST = 3; // targets that are chosen where nobody chose any
 
   // The options that a text lists, a line each, as `{ name: value }`, and the lines that are none.
   const readFlags = (text) => {
@@ -74,6 +75,7 @@
     take(targets, { grad = false, vmap = 0, mesh = null, flags = {} } = {}) {
       const can = (targets ?? []).filter((it) => this.boxes.has(it) && !this.boxes.get(it).disabled);
       if (can.length) for (const [target, input] of this.boxes) input.checked = can.includes(target);
+      if (!this.targets.length) for (const input of [...this.boxes.values()].filter((it) => !it.disabled).slice(0, FIRST)) input.checked = true;
       this.grad.checked = Boolean(grad);
       this.vmap.checked = Boolean(vmap);
       if (Number(vmap) > 0) this.batch.value = vmap === true ? BATCH : Number(vmap);

@@ -33,7 +33,7 @@
       this.root.addEventListener("explorer:shown", (event) => this.follow(event.detail));
       document.addEventListener("keydown", (event) => this.onKey(event));
       window.addEventListener("hashchange", () => holdsCode(location.hash) && this.sharing.open(location.hash));
-      window.addEventListener("pagehide", () => this.keep());
+      window.addEventListener("pagehide", () => this.isEdited && this.keep());
     }
 
     actions() {
@@ -101,6 +101,7 @@
     }
 
     edited() {
+      this.isEdited = true;
       this.keep();
       if (this.run) this.age();
       if (this.held) return;
@@ -162,8 +163,10 @@
       if (run === this.run && this.line.isRunning) this.end(run);
     }
 
-    hear(run, event) {
-      const { target } = event;
+    hear(run, told) {
+      // A target may come back with the number of its devices.
+      const target = run.request.targets.includes(told.target) ? told.target : told.target?.split(":")[0];
+      const event = { ...told, target };
       if (event.event === "traced") this.line.tell(target, "compiling");
       else if (event.event === "data") this.receive(run, event);
       else if (event.event === "failed") this.refuse(run, target, event.failure);
@@ -184,8 +187,8 @@
       const isKnown = run.early.has(target);
       run.offers.set(target, Object.assign(offer, { code: run.request.code }));
       if (!isWhole) run.early.add(target);
-      if (isWhole && isKnown && this.explorer) this.explorer.refresh(target, data);
-      else this.offer(target);
+      if (isWhole && isKnown && this.explorer) this.explorer.refresh(offer.target, data);
+      else this.show(target, offer.target);
       this.age();
     }
 
@@ -195,20 +198,20 @@
       return !run.older.has(target) || (shown === target && EARLY.includes(view));
     }
 
-    offer(target) {
+    // Offer what there is to the explorer; a starting point says which target and view it is about.
+    show(target, title) {
       const offers = this.counterparts.offers();
+      const isMeant = target === this.look.target;
       document.getElementById("waiting").hidden = true;
       document.body.classList.add("has-result");
-      if (this.explorer) {
-        const wanted = target === this.look.target ? this.look : {};
-        const current = { program: EDIT, target: wanted.target ?? this.explorer.state.target };
-        this.look = wanted.target ? {} : this.look;
-        return this.explorer.offer(offers, { current });
+      if (!this.explorer) {
+        const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
+        this.explorer = new Explorer(this.root, "play", offers, style, { noSource: true, subject: `${this.told.file}:${this.chosen}` });
+        return this.explorer.start({ program: EDIT, target: title, ...(this.look.view && { view: this.look.view }) });
       }
-      const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
-      this.explorer = new Explorer(this.root, "play", offers, style, { noSource: true, subject: `${this.told.file}:${this.chosen}` });
-      const { target: first, view } = this.look;
-      return this.explorer.start({ program: EDIT, target: first ?? target, ...(view && { view }) });
+      if (isMeant) this.look = {};
+      const shown = this.explorer.offer(offers, { current: { program: EDIT } });
+      return isMeant ? shown.then(() => this.explorer.show({ program: EDIT, target: title }, "keep")) : shown;
     }
 
     refuse(run, target, failure) {
@@ -244,7 +247,7 @@
     // Mark what is shown where it is of other code than the editor's.
     age() {
       const { run, explorer } = this;
-      const isNow = run?.key === JSON.stringify(this.request) && run.offers.has(explorer?.state.target);
+      const isNow = run?.key === JSON.stringify(this.request) && [...run.offers.values()].some((it) => it.target === explorer?.state.target);
       const isOld = Boolean(explorer) && !isNow;
       this.result.classList.toggle("old", isOld);
       this.line.age(isOld ? "the result is of older code" : "");
@@ -252,6 +255,7 @@
 
     compare() {
       this.editor.against(this.counterparts.text);
+      document.body.classList.toggle("beside", Boolean(this.counterparts.beside.value));
       if (!this.explorer) return;
       const { target, view, pass } = this.explorer.state;
       const program = this.counterparts.beside.value;

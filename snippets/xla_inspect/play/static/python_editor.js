@@ -80,6 +80,7 @@ if (globalThis.codeMirror) {
         syntaxHighlighting(classHighlighter),
         search({ top: true }),
         keymap.of([...searchKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap, indentWithTab]),
+        EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": "Python", "aria-describedby": "leaving" }),
         places,
         lit,

@@ -1,0 +1,5 @@
+"""Edit a program in its place on a served page, and see what the page would say of it."""
+
+#from livepage.edits.edit_service import EditService
+
+__all__ = []
