@@ -12,6 +12,8 @@ SCRIPTS = (
     "zoom.js",
     "rows.js",
     "passes.js",
+    "code_colours.js",
+    "code_stages.js",
     "code.js",
     "graph.js",
     "buffers.js",

@@ -1,13 +1,18 @@
 // What the explorer knows of one capture: the data of report/explorer/data.py, and questions about it. No page here.
 "use strict";
 (globalThis.xlaExplorer ??= {}).Model = class Model {
-  static ROW = 5; // numbers of a row: instruction, text, configuration, origin, place
-
   // `loadDetails` gives a promise of what is needed only when it is asked for: texts of code, and reasons.
   constructor(data, loadDetails) {
     Object.assign(this, { data, loadDetails });
     this.modules = new Map();
-    this.last = data.states.length - 1;
+    this.made = new Map();
+    this.last = (data.states?.length ?? 0) - 1;
+  }
+
+  // Whether a part of the data is there: it may come stage by stage.
+  has(part) {
+    const held = this.data[part];
+    return Array.isArray(held) ? held.length > 0 : Boolean(held);
   }
 
   // Fetched once; what did not come is asked for again the next time.
@@ -24,11 +29,76 @@
     return Boolean(this.data.code?.kernels.some((kernel) => kernel.holds.includes(instruction)));
   }
 
-  // The module of a state: computations, callers first, each with its rows.
+  // The module of a state: computations, callers first, each with its rows. What is the same in two states is one thing.
   module(state) {
-    if (!this.modules.has(state))
-      this.modules.set(state, this.data.states[state].computations.map((number) => this.computation(number)));
+    if (!this.modules.has(state)) this.modules.set(state, this.numbers(state).map((number) => this.computation(number)));
     return this.modules.get(state);
+  }
+
+  // The numbers of a state's computations: states are written as edits, each of the one before it.
+  numbers(state) {
+    this.listed ??= [];
+    for (let at = this.listed.length; at <= state; at++)
+      this.listed.push(Model.edit(this.listed[at - 1] ?? [], this.data.states[at].computations));
+    return this.listed[state];
+  }
+
+  // What an edit makes of a list: four numbers a change, of those that stay before it, that go, the first that comes,
+  // and how many come, each one more than the one before it.
+  static edit(old, edit) {
+    const made = [];
+    let at = 0;
+    const copy = (end) => {
+      while (at < end) made.push(old[at++]);
+    };
+    for (let n = 0; n < edit.length; n += 4) {
+      copy(at + edit[n]);
+      at += edit[n + 1];
+      for (let each = 0; each < edit[n + 3]; each++) made.push(edit[n + 2] + each);
+    }
+    copy(old.length);
+    return made;
+  }
+
+  // A row of the table; each is made once. Columns hold the difference from the row above.
+  row(number) {
+    if (!this.columns) {
+      const names = ["instruction", "text", "configuration", "origin", "place"];
+      this.columns = names.map((name) => {
+        let sum = 0;
+        return Int32Array.from(this.data.rows[name], (difference) => (sum += difference));
+      });
+      this.rows = new Array(this.columns[0].length);
+    }
+    const [instructions, texts, configurations, origins, places] = this.columns;
+    return (this.rows[number] ??= {
+      instruction: instructions[number],
+      text: texts[number],
+      configuration: configurations[number],
+      origin: origins[number],
+      place: places[number],
+      kind: "same",
+    });
+  }
+
+  // The numbers of a computation's rows. What it is an edit of may be an edit itself, of any depth.
+  rowNumbers(number) {
+    this.numbered ??= new Map();
+    const wanted = [];
+    for (let at = number; at >= 0 && !this.numbered.has(at); at = this.data.computations[at][2]) wanted.push(at);
+    for (const at of wanted.reverse()) {
+      const [, , base, edit] = this.data.computations[at];
+      this.numbered.set(at, Model.edit(base < 0 ? [] : this.numbered.get(base), edit));
+    }
+    return this.numbered.get(number);
+  }
+
+  computation(number) {
+    if (!this.made.has(number)) {
+      const [name, isEntry] = this.data.computations[number];
+      this.made.set(number, { name, isEntry, number, kind: "same", rows: this.rowNumbers(number).map((at) => this.row(at)) });
+    }
+    return this.made.get(number);
   }
 
   // What a box of the graph holds, as computations: the instruction itself, then what it calls.
@@ -50,16 +120,6 @@
     };
     const all = this.data.states.map((_, at) => at).slice(1);
     return all.sort((a, b) => rank(a) - rank(b) || far(a) - far(b))[0] ?? 0;
-  }
-
-  computation(number) {
-    const [name, isEntry, flat] = this.data.computations[number];
-    const rows = [];
-    for (let at = 0; at < flat.length; at += Model.ROW) {
-      const [instruction, text, configuration, origin, place] = flat.slice(at, at + Model.ROW);
-      rows.push({ instruction, text, configuration, origin, place });
-    }
-    return { name, isEntry, rows };
   }
 
   // A row's text as the switches want it.
