@@ -77,6 +77,8 @@ class PageChild:
                     told = {}
                 if told is None:
                     is_done, told = True, self._explain(process)
+                elif told.get("job", job["job"]) != job["job"]:
+                    continue  # of a run that ended meanwhile
                 elif is_over.is_set():
                     is_done, told = True, {"event": "superseded"}
                     self._stop(process)
@@ -116,7 +118,7 @@ class PageChild:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "livepage.edits.edited_page", str(self._limits.output)],
             cwd=self._copy.root, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=None if os.environ.get("DBG") else subprocess.DEVNULL, start_new_session=True,
+            stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         self._told = queue.SimpleQueue()
         threading.Thread(target=_hear, args=(self._process, self._told, self._limits.output), daemon=True).start()

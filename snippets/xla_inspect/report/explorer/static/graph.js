@@ -83,11 +83,13 @@
       const rows = [...canvas.children].slice(1);
       const heights = rows.map((each) => Math.max(0, ...[...each.children].map((n) => n.offsetHeight)));
       const taken = heights.reduce((sum, each) => sum + each, 0) + 2 * EDGE;
-      if (height) gap = Math.min(Math.max((height - taken) / Math.max(rows.length - 1, 1), LEAST), MOST);
-      let y = EDGE;
+      const between = rows.length - 1;
+      if (height !== undefined) gap = Math.min(Math.max((height - taken) / Math.max(between, 1), LEAST), MOST);
+      const spare = Math.max((height ?? 0) - taken - gap * between, 0);
+      let y = EDGE + spare / 3;
       const top = heights.map((each) => (y += each + gap) - each - gap);
       rows.forEach((each, at) => Object.assign(each.style, { top: `${top[at]}px`, height: `${heights[at]}px` }));
-      const whole = Math.max(y - gap + EDGE, 1);
+      const whole = Math.max(y - gap + EDGE + (2 * spare) / 3, 1);
       canvas.style.height = `${whole}px`;
       connect(top, heights, width, whole);
       return [width, whole];

@@ -3,10 +3,12 @@
 {
   const { element } = globalThis.xlaExplorer;
   const [LEAST, MOST, STEP] = [0.2, 4, 1.25];
+  const SCALES = [1.6, 1.45, 1.3, 1.15, 1, 0.95, 0.9]; // at which it is well to read, the largest that shows all of it first
   const KEYS = { "+": STEP, "=": STEP, "-": 1 / STEP, _: 1 / STEP };
 
   class Zoom {
-    // `drawing` is laid out at `layOut(width, height)`, which returns its size `[width, height]` in its own pixels.
+    // `layOut(width, height)` lays the drawing out in a width and returns its size `[width, height]` in its own pixels: it
+    // fills a height that is larger than it needs, takes as little as it can of 0, and without one stays as high as it is.
     constructor(drawing, label, layOut) {
       Object.assign(this, { drawing, layOut, scale: 1, size: [0, 0], isOwn: false });
       const button = (text, name, click) => element("button", { type: "button", "aria-label": name, title: name, on: { click } }, text);
@@ -41,7 +43,7 @@
     // The drawing has changed, such as a box of it that opened: nothing else moves.
     again() {
       if (!this.room[0] || !this.across) return;
-      this.size = this.layOut(this.across, 0);
+      this.size = this.layOut(this.across);
       this.put(this.scale);
     }
 
@@ -50,18 +52,10 @@
       const [width, height] = this.room;
       if (!width || !height) return;
       this.isOwn = false;
-      this.across = width;
-      this.size = this.layOut(width, height);
-      let scale = 1;
-      // Where it leaves room below, it is laid out anew in less width, and shown larger.
-      for (const tried of [1.6, 1.45, 1.3, 1.15]) {
-        if (height / this.size[1] < 1.1) break;
-        const size = this.layOut(width / tried, height / tried);
-        if (size[1] * tried > height + 1) continue;
-        [scale, this.across, this.size] = [tried, width / tried, size];
-        break;
-      }
-      if (scale === 1) this.size = this.layOut(width, height);
+      // Where it leaves room below, it is laid out in less width, and shown larger; a little smaller shows all of more.
+      const scale = SCALES.find((tried) => this.layOut(width / tried, 0)[1] * tried <= height) ?? 1;
+      this.across = width / scale;
+      this.size = this.layOut(this.across, height / scale);
       this.put(scale);
     }
 
