@@ -53,7 +53,7 @@ class Program:
     @cached_property
     def text(self) -> str:
         """The file as it is, with every line's own end."""
-        return (HOSTILE / f"{self.name}.py").read_bytes().decode()
+        return (HOSTILE / f"{self.name}.txt").read_bytes().decode()
 
     def said(self, word: str) -> str | None:
         """Return what the file says after `#: WORD`, if it does."""
@@ -254,7 +254,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
         yield Trials(tmp_path_factory.mktemp("play"), stack, order)
 
 
-NAMES = sorted(path.stem for path in HOSTILE.glob("*.py"))
+NAMES = sorted(path.stem for path in HOSTILE.glob("*.txt"))
 
 
 @pytest.mark.parametrize("name", NAMES)

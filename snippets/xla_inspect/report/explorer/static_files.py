@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import resources
 
 SCRIPTS = (
+    "diff.js",
+    "worker.js",
     "model.js",
     "dom.js",
     "kinds.js",
