@@ -29,7 +29,8 @@ ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 STYLES = ("page.css", "poster.css", "print.css")
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>A chapter</title>{styles}<body data-md-color-scheme="{scheme}" style="background: var(--paper)">
-<main class="md-typeset"><h1>A chapter</h1>{explorer}<p>After it.</p></main><script src="assets/explorer.js" defer></script></body></html>"""
+<main class="md-typeset"><h1>A chapter</h1>{explorer}<p>After it.</p></main>
+<script src="assets/explorer.js" defer></script></body></html>"""
 SCHEMES = {"light": "default", "dark": "slate"}
 
 
