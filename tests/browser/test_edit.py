@@ -17,6 +17,7 @@ from .test_access import judge
 from .visits import PHONE, POLICY, WIDE
 from .waiting import wait_until
 
+
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from .editing import Served
 
 THREE = editing.PROGRAM.replace("2 *", "3 *")
+PATIENCE = 60
+"""Seconds that a test waits for an edit, the first of which starts a process."""
 SAYS = "text => document.querySelector('.edit-said')?.textContent.includes(text)"
 
 
@@ -45,7 +48,7 @@ def context(browser: Browser, request: pytest.FixtureRequest) -> Generator[Brows
     """A browser that has kept nothing, with the options that a test gives."""
     options = {"viewport": {"width": WIDE, "height": 900}, "reduced_motion": "reduce", **getattr(request, "param", {})}
     context = browser.new_context(**options)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(1000 * PATIENCE)
     yield context
     context.close()
 
@@ -76,7 +79,7 @@ def type_program(page: Page, text: str) -> None:
 
 
 def wait_for(page: Page, said: str) -> None:
-    wait_until(page, SAYS, said)
+    wait_until(page, SAYS, said, seconds=PATIENCE)
 
 
 def find_table(page: Page) -> list[str]:
@@ -110,7 +113,7 @@ def test_a_sentence_that_no_longer_holds_is_struck_with_what_is_true_now(page: P
     assert note.locator("summary").inner_text() == "Not so for your edit: Every number is even"
     assert "number was 3" in (note.locator("p").text_content() or "")
     type_program(page, editing.PROGRAM.replace("2 *", "4 *"))
-    wait_until(page, "() => !document.querySelector('.edit-untrue')")
+    wait_until(page, "() => !document.querySelector('.edit-untrue')", seconds=PATIENCE)
     assert find_table(page) == ["4", "8", "12"]
 
 
@@ -126,7 +129,7 @@ def test_an_error_is_told_at_its_line_and_the_last_result_stays(page: Page) -> N
     assert page.locator(".edit-faults li").inner_text().startswith("Line 6: ")
     assert find_table(page) == ["3", "6", "9"]
     page.get_by_role("button", name="Line 6").click()
-    assert page.locator(".edit-host").evaluate("element => element.contains(document.activeElement)")
+    assert page.locator(".edit-host").evaluate("element => element.contains(document.activeElement)", seconds=PATIENCE)
 
 
 def test_the_way_back_leads_to_the_pages_own(page: Page) -> None:
@@ -153,7 +156,7 @@ def test_a_second_edit_takes_the_place_of_one_that_runs_for_ever(page: Page) -> 
 def test_a_run_that_takes_long_says_so_and_can_be_stopped(page: Page) -> None:
     open_editor(page)
     type_program(page, editing.PROGRAM.replace("    return", "    while True: pass\n    return"))
-    wait_until(page, "() => /^[23] s/.test(document.querySelector('.edit-said').textContent)")
+    wait_until(page, "() => /^[23] s/.test(document.querySelector('.edit-said').textContent)", seconds=PATIENCE)
     page.get_by_role("button", name="Stop").click()
     wait_for(page, "Stopped.")
     type_program(page, THREE)
@@ -192,7 +195,7 @@ def test_the_keyboard_alone_edits_and_leads_back(page: Page) -> None:
     page.get_by_role("button", name="Edit toy.py here").focus()
     page.keyboard.press("Enter")
     page.locator(".edit-host").get_by_role("textbox").wait_for()
-    wait_until(page, "() => document.querySelector('.edit-host').contains(document.activeElement)")
+    wait_until(page, "() => document.querySelector('.edit-host').contains(document.activeElement)", seconds=PATIENCE)
     page.keyboard.press("ControlOrMeta+End")
     page.keyboard.insert_text("\n\ndef unused() -> None:\n    pass\n\n\ndouble = unused\n")
     page.keyboard.press("ControlOrMeta+Enter")
