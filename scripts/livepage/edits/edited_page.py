@@ -1,8 +1,8 @@
 """Run pages of a copy of a project with one of its files edited: the process of `livepage.edits.page_child`.
 
-A line of the standard input is a job as JSON: `job`, its number, `page`, `file` and `text`, which is None where the page
-is only to be made ready. A line of the standard output is an event with that number: `work`, and at the end `page`,
-`failed`, `ready` or `stopped`.
+A line of the standard input is a job as JSON: `job`, its number, `page`, `file` and `text`, which is None where the
+page is only to be made ready. A line of the standard output is an event with that number: `work`, and at the end
+`page`, `failed`, `ready` or `stopped`.
 """
 
 from __future__ import annotations
