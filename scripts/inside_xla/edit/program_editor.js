@@ -35,7 +35,9 @@
       const { PythonEditor, PlainEditor } = globalThis.xlaExplorer;
       const Editor = PythonEditor ?? PlainEditor;
       this.editor = new Editor(this.host, text, { change: () => this.wait(), line() {} });
-      this.host.querySelector("[aria-describedby=leaving]")?.removeAttribute("aria-describedby");
+      const content = this.host.querySelector(".cm-content");
+      content?.setAttribute("tabindex", "0"); // what scrolls around it is reached by the keyboard
+      content?.removeAttribute("aria-describedby");
       this.at = 0;
     }
 

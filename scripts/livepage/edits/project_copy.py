@@ -57,7 +57,9 @@ class ProjectCopy:
                 continue
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
-                shutil.copy2(self._project / name, self.root / name)
+                if known:
+                    (self.root / name).unlink()
+                _copy(self._project / name, self.root / name)
         for name in here.keys() - there.keys() - self._edited.keys():
             if "__pycache__" not in name:
                 (self.root / name).unlink(missing_ok=True)
@@ -95,7 +97,7 @@ def _is_alive(process: int) -> bool:
 
 
 def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files of a project by name, without caches and what a link leads to outside."""
+    """Yield the files of a project and its links by name, without caches."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -105,8 +107,16 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in _SKIPPED:
                         waiting.append(f"{name}/")
-                elif entry.is_file(follow_symlinks=False):
+                else:
                     yield name, entry.stat(follow_symlinks=False)
+
+
+def _copy(path: Path, place: Path) -> None:
+    """Copy a file with its date, or a link as one."""
+    if path.is_symlink():
+        place.symlink_to(path.readlink())
+    else:
+        shutil.copy2(path, place)
 
 
 def _link(folder: Path, place: Path) -> None:

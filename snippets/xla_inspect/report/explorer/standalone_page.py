@@ -38,7 +38,7 @@ const captures = [...document.querySelectorAll("script[data-target]")].map((it) 
 }));
 const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
 const root = document.getElementById("explorer");
-if (captures.length) new globalThis.xlaExplorer.Explorer(root, "report", captures, style).start();
+if (captures.length) new globalThis.xlaExplorer.Explorer(root, "report", captures, style).start({ pass: "fusion" });
 """
 
 

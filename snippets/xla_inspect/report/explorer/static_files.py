@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import resources
 
 SCRIPTS = (
+    "diff.js",
+    "worker.js",
     "model.js",
     "dom.js",
     "kinds.js",
@@ -29,6 +31,7 @@ SCRIPTS = (
     "matching.js",
     "pair.js",
     "grips.js",
+    "picture.js",
     "takeaway.js",
     "keys.js",
     "status.js",
