@@ -1,7 +1,9 @@
-// Offers each explorer of a page as a button; its script and its data are fetched when it is pressed, or when the
-// address asks for it.
+// Opens the explorers of a page. One that waits shows a picture of itself with a button over it; its scripts and its data
+// are fetched when it is pressed, or when the address asks for it. One over all that was recorded opens by itself.
 const home = document.currentScript.src.replace(/[^/]*$/, "explorer/")
 const scripts = new Map()
+const AGAIN = "Check the connection."
+const NO_SERVER = "It needs a server: run `scripts/serve`, since a browser fetches nothing for a page that is opened as a file."
 
 // Fetch a script once; one that did not come is asked for again the next time.
 const load = (name) => {
@@ -21,54 +23,89 @@ const load = (name) => {
   return scripts.get(name)
 }
 
-const fetchText = async (name) => {
+const fetchFile = async (name) => {
   const answer = await fetch(home + name)
   if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}`)
   return answer
 }
 
+// What an explorer of one program is offered.
+const offerCaptures = ({ captures }) =>
+  JSON.parse(captures).map(({ target, title, src, details, size }) => ({
+    target,
+    title,
+    load: (tell) => globalThis.xlaExplorer.fetchData(home + src, { title, size, tell }),
+    loadDetails: details ? () => globalThis.xlaExplorer.fetchData(home + details) : null,
+  }))
+
+// The same of all that was recorded, through the compiler that stands in for one.
+const offerRecorded = async ({ index }) => {
+  const compiler = new globalThis.xlaExplorer.RecordedCompiler(await (await fetchFile(index)).json(), home)
+  const programs = await compiler.programs()
+  return (await Promise.all(programs.map((each) => compiler.send(each)))).flat()
+}
+
+const readId = () => new URLSearchParams(location.hash.slice(1)).get("x")
+
+// Links of before one explorer held all programs name the program in the explorer's place.
+const readOldLink = (root, offers) => {
+  const fields = new URLSearchParams(location.hash.slice(1))
+  const program = fields.get("x")
+  if (program === root.dataset.explorer || !offers.some((it) => it.program === program)) return false
+  fields.delete("x")
+  const link = new URLSearchParams([["x", root.dataset.explorer], ["program", program], ...fields])
+  history.replaceState(history.state, "", `#${link.toString().replaceAll("%2F", "/").replaceAll("%3A", ":")}`)
+  return true
+}
+
 // While it loads, the theme may put the section that scrolls by into the address; what was asked for is put back.
 async function open(root, asked = "") {
   if (root.shadowRoot) return
-  const { explorer: id, captures, scripts: names, style, state } = root.dataset
-  const offered = JSON.parse(captures).map(({ target, title, src, details }) => ({
-    target,
-    title,
-    load: async () => (await fetchText(src)).json(),
-    loadDetails: details ? async () => (await fetchText(details)).json() : null,
-  }))
+  const { explorer: id, index, scripts: names, style, state } = root.dataset
   const said = root.querySelector("[role=status]")
-  said.textContent = "Loading …"
+  const [button] = root.querySelectorAll("button")
+  said.textContent = "Loading the explorer …"
   try {
-    const [css] = await Promise.all([fetchText(style).then((answer) => answer.text()), ...JSON.parse(names).map(load)])
+    const [css] = await Promise.all([fetchFile(style).then((answer) => answer.text()), ...JSON.parse(names).map(load)])
+    const offers = await (index ? offerRecorded : offerCaptures)(root.dataset)
     const { Explorer } = globalThis.xlaExplorer
-    const rules = Object.assign(document.createElement("style"), { textContent: css })
+    if (root.shadowRoot) return
     const hadFocus = root.contains(document.activeElement)
-    const explorer = new Explorer(root, id, offered, rules)
+    const poster = root.querySelector(".poster")
+    const explorer = new Explorer(root, id, offers, Object.assign(document.createElement("style"), { textContent: css }))
+    // On paper the picture stays.
+    if (poster && !index) root.before(Object.assign(document.createElement("p"), { className: "offer printed" }))
+    if (poster && !index) root.previousElementSibling.append(poster)
     if (asked && location.hash !== asked) history.replaceState(history.state, "", asked)
+    if (index) {
+      readOldLink(root, offers)
+      addEventListener("hashchange", () => readOldLink(root, offers) && explorer.follow())
+    }
     await explorer.start(JSON.parse(state))
-    if (hadFocus) explorer.shadow.querySelector("input:checked")?.focus({ preventScroll: true })
+    if (hadFocus) explorer.shadow.querySelector("select:not([hidden]), input:checked")?.focus({ preventScroll: true })
   } catch (error) {
-    said.textContent =
-      location.protocol === "file:"
-        ? "It needs a server: run `scripts/serve`, since a browser fetches nothing for a page that is opened as a file."
-        : `It did not open (${error.message}). Check the connection, then press the button again.`
+    said.textContent = location.protocol === "file:" ? NO_SERVER : `It did not open (${error.message}). ${AGAIN}`
+    Object.assign(button, { hidden: false, textContent: "Try again" })
   }
 }
 
-const isAsked = (root) => new URLSearchParams(location.hash.slice(1)).get("x") === root.dataset.explorer
-const answer = (root) => isAsked(root) && open(root, location.hash).then(() => root.scrollIntoView())
-
 for (const root of document.querySelectorAll("[data-explorer]")) {
   if (root.dataset.captures === "[]") continue
-  const button = Object.assign(document.createElement("button"), {
-    type: "button",
-    textContent: "Open the explorer",
-  })
+  const isWhole = "index" in root.dataset
+  const button = Object.assign(document.createElement("button"), { type: "button", hidden: isWhole })
+  const about = Object.assign(document.createElement("span"), { className: "unseen", textContent: " the explorer" })
+  button.append("Open", about)
   button.addEventListener("click", () => open(root))
+  root.querySelector(".poster")?.addEventListener("click", () => open(root))
   const said = document.createElement("span")
   said.setAttribute("role", "status")
   root.querySelector(".offer").append(" ", button, " ", said)
-  answer(root)
-  addEventListener("hashchange", () => answer(root))
+  if (isWhole) {
+    root.classList.add("whole")
+    open(root, location.hash)
+    continue
+  }
+  const answer = () => readId() === root.dataset.explorer && open(root, location.hash).then(() => root.scrollIntoView())
+  answer()
+  addEventListener("hashchange", answer)
 }

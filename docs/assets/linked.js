@@ -19,25 +19,3 @@ for (const frame of document.querySelectorAll(".linked")) {
   frame.addEventListener("pointerleave", clear)
   frame.addEventListener("focusout", clear)
 }
-
-// Where a page has many explorers, a menu shows one of them: the one that the address names, else the one it begins with.
-for (const menu of document.querySelectorAll("select[data-explorers]")) {
-  const roots = [...document.querySelectorAll("[data-explorer]")]
-  const choose = (name) => {
-    const chosen = roots.find((root) => root.dataset.explorer === name) ?? roots[0]
-    menu.value = chosen.dataset.explorer
-    for (const root of roots) root.hidden = root !== chosen
-    chosen.querySelector(".offer button")?.click()
-  }
-  const named = () => new URLSearchParams(location.hash.slice(1)).get("x")
-  menu.closest("[hidden]")?.removeAttribute("hidden")
-  // The target and the view that the last program was seen in stay.
-  menu.addEventListener("change", () => {
-    const fields = new URLSearchParams(location.hash.slice(1))
-    const kept = ["target", "view"].filter((name) => fields.has(name)).map((name) => `&${name}=${fields.get(name)}`)
-    if (kept.length) location.hash = `x=${menu.value}${kept.join("")}`
-    else choose(menu.value)
-  })
-  addEventListener("hashchange", () => named() && choose(named()))
-  choose(named() ?? menu.dataset.explorers)
-}

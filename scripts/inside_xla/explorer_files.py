@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -13,11 +14,12 @@ from livepage.read import project
 from xla_inspect import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 STAGED = Path(".cache/explorer")
 LIMIT = 128 * 2**20
 """Bytes that the data may take besides what this build needs."""
+_INDEX = re.compile(r'data-index="([0-9a-f]+\.json)"')
 _DATA = re.compile(r"&quot;(?:src|details)&quot;: &quot;([0-9a-f]+\.json)&quot;")
 
 
@@ -31,7 +33,9 @@ def publish(pages: Iterable[str], site: Path) -> None:
     Raises:
         PluginError: Data that a kept page names was removed; says what to do.
     """
-    names = sorted({name for html in pages for name in _DATA.findall(html)})
+    pages = list(pages)
+    indexes = {name for html in pages for name in _INDEX.findall(html)}
+    names = sorted({*indexes, *(name for html in pages for name in _DATA.findall(html)), *_list_indexed(indexes)})
     folder = site / "assets" / "explorer"
     if not names:
         shutil.rmtree(folder, ignore_errors=True)  # what a page had before it was edited
@@ -48,11 +52,18 @@ def publish(pages: Iterable[str], site: Path) -> None:
         raise PluginError(message)
     for name in names:
         _put(project.root / STAGED / name, folder / name)
-    from xla_inspect.report.explorer import SCRIPTS, STYLE, read_asset
+    from xla_inspect.report.explorer import COMPILERS, SCRIPTS, STYLE, read_asset
 
-    for name in (*SCRIPTS, STYLE):
+    for name in (*SCRIPTS, *COMPILERS, STYLE):
         (folder / name).write_text(read_asset(name), encoding="utf-8")
     store.evict(project.root / STAGED, "*.json", size=LIMIT, keep=names)
+
+
+def _list_indexed(indexes: Iterable[str]) -> Iterator[str]:
+    """Yield the files of data that indexes name; one that is not there is missed where it is published."""
+    for path in (project.root / STAGED / name for name in indexes):
+        captures = json.loads(path.read_bytes())["captures"] if path.is_file() else ()
+        yield from (each[part] for each in captures for part in ("src", "details") if each[part])
 
 
 def _put(file: Path, place: Path) -> None:

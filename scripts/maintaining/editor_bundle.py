@@ -1,8 +1,8 @@
 """Make the playground's editor: CodeMirror as one script, from packages of npm, checked against the hash on record.
 
-    python -m maintaining.editor_bundle                  # unless the script that is on record lies there already
-    python -m maintaining.editor_bundle --if-possible    # where that cannot be made, say so and go on
-    python -m maintaining.editor_bundle --record         # after a change of the versions: record what comes out
+    scripts/maintaining/editor-bundle                  # unless the script that is on record lies there already
+    scripts/maintaining/editor-bundle --if-possible    # where that cannot be made, say so and go on
+    scripts/maintaining/editor-bundle --record         # after a change of the versions: record what comes out
 
 The packages stand in `editor_npm/`, with the hash of each. The script and its licences are not tracked: the wheel holds
 them, and without them the page has a plain editor.
@@ -29,7 +29,7 @@ BUNDLE, LICENCES, RECORD = STATIC / "codemirror.js", STATIC / "codemirror.LICENS
 FOLDER = ROOT / ".cache" / "editor"
 HEAD = """\
 # The playground's editor: what `codemirror.js` beside this file is made of, and what it must come out as.
-# Written by `python -m maintaining.editor_bundle --record`.
+# Written by `scripts/maintaining/editor-bundle --record`.
 """
 
 
@@ -94,7 +94,14 @@ def bundle(packages: Path) -> tuple[bytes, list[str]]:
         packages: The folder that they are installed in.
     """
     out, meta = FOLDER / BUNDLE.name, FOLDER / "meta.json"
-    form = ("--bundle", "--minify", "--format=iife", "--global-name=codeMirror", "--target=es2022", "--legal-comments=none")
+    form = (
+        "--bundle",
+        "--minify",
+        "--format=iife",
+        "--global-name=codeMirror",
+        "--target=es2022",
+        "--legal-comments=none",
+    )
     esbuild = packages / "esbuild" / "bin" / "esbuild"
     run("node", str(esbuild), "entry.mjs", *form, "--charset=utf8", f"--outfile={out}", f"--metafile={meta}")
     inputs = json.loads(meta.read_text(encoding="utf-8"))["inputs"]

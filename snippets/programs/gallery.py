@@ -1,4 +1,4 @@
-"""Twenty-one programs, from one dense layer to a training step on eight devices, and what each of them is about."""
+"""Twenty-two programs, from one dense layer to a training step on eight devices, and what each of them is about."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from programs import (
     attention,
+    attention_long,
     cholesky_solve,
     control_flow,
     conv_step,
@@ -66,6 +67,7 @@ PROGRAMS: Mapping[str, Piece] = {
     "layernorm": Piece("Layer norm", layernorm.layernorm, layernorm.EXAMPLE),
     "standardize": Piece("(x - mean) / std", *fusible.PROGRAMS["(x - mean) / std"]),
     "attention": Piece("Attention", attention.attention, attention.EXAMPLE),
+    "attention-long": Piece("Attention over 2,048 positions", attention_long.attention_long, attention_long.EXAMPLE),
     "block": Piece("Transformer block", transformer_block.transformer_block, transformer_block.EXAMPLE),
     "block-grad": Piece(
         "Transformer block, gradient", transformer_block_grad.transformer_block_grad, transformer_block_grad.EXAMPLE

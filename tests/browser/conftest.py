@@ -27,7 +27,7 @@ from .waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from playwright.sync_api import Browser, BrowserContext, Locator, Page
+    from playwright.sync_api import Browser, BrowserContext, BrowserType, Locator, Page
 
     from xla_inspect import Captures
 
@@ -147,12 +147,18 @@ def run_node(root: Path) -> RunNode:
 
 
 @pytest.fixture(scope="session")
-def browser(chromium: str) -> Generator[Browser]:
-    """One Chromium for the whole run."""
+def chromiums() -> Generator[BrowserType]:
+    """What starts browsers: one for the whole run, since a process cannot have two."""
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=QUIET)
-        yield launched
-        launched.close()
+        yield playwright.chromium
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str, chromiums: BrowserType) -> Generator[Browser]:
+    """One Chromium for the whole run."""
+    launched = chromiums.launch(executable_path=chromium, args=QUIET)
+    yield launched
+    launched.close()
 
 
 @pytest.fixture(scope="session")

@@ -37,8 +37,9 @@ _NOISE = (
 # What a protocol buffer prints of itself: the mark and the spaces are of this process, so that nobody relies on them.
 _PROTO = re.compile(r"\bgo(?:o\.gle)?/debug\w+\s*")
 _CONFIG = ", backend_config="
-# How what prints the whole state of a module or a pass begins: many lines, each a message.
-_STATES = ("HloModule ", "CopyRemover:", "LayoutConstraints for computation ")
+# How what prints the whole state of a module or a pass begins: many lines, each a message. libtpu cuts its own off at a
+# length that includes what is of one run.
+_STATES = ("HloModule ", "module changed HloModule ", "CopyRemover:", "LayoutConstraints for computation ")
 
 # The files of which several threads speak at once, or which go through instructions in the order of their places in
 # memory. Which thread helps a pass, and what comes first, differs from run to run.

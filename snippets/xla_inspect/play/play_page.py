@@ -39,7 +39,9 @@ def write_page(token: str) -> str:
     """
     names = [*SCRIPTS, *COMPILERS, *([BUNDLE] if _find_own(BUNDLE) else []), *(name for name in OWN if _find_own(name))]
     scripts = "\n".join(f'<script src="static/{name}" defer></script>' for name in names)
-    return Template(_read_own("play.html")).substitute(token=html.escape(token), scripts=scripts, style=read_asset(STYLE))
+    return Template(_read_own("play.html")).substitute(
+        token=html.escape(token), scripts=scripts, style=read_asset(STYLE)
+    )
 
 
 def read_static(name: str) -> tuple[bytes, str] | None:

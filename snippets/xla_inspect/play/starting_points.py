@@ -12,8 +12,8 @@ def list_starters() -> list[dict[str, Any]]:
     """Return the starting points, in the order in which they are offered.
 
     Returns:
-        Of each its `name`, `title`, `question`, `code`, `function`, `arguments` (empty: those of `EXAMPLE` in the code),
-        `options` as the page sends them, and the `target` and `view` that show what the question asks about.
+        Of each its `name`, `title`, `question`, `code`, `function`, `arguments` (empty: those of `EXAMPLE`), `options`
+        as the page sends them, and the `target` and `view` that show what the question asks about.
     """
     folder = resources.files(__package__) / "starters"
     told = tomllib.loads((folder / "starters.toml").read_text(encoding="utf-8"))

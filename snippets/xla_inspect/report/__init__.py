@@ -5,7 +5,7 @@ from xla_inspect.report.below_listing import BelowListing, describe_below
 from xla_inspect.report.bundle_text import write_below, write_bundles
 from xla_inspect.report.expected_text import describe_outcome
 from xla_inspect.report.figure import figure, svg
-from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes
+from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes, name_kind
 from xla_inspect.report.graph_picture import draw_boxes, draw_computation, draw_entry
 from xla_inspect.report.hardware import explain_absence, find_hardware
 from xla_inspect.report.kernel_listing import KernelListing, describe_kernels
@@ -56,6 +56,7 @@ __all__ = [
     "lane",
     "markdown",
     "model_launches",
+    "name_kind",
     "place_nodes",
     "print_computation",
     "print_instruction",

@@ -89,7 +89,7 @@ def describe_boxes(flow: FlowGraph, computation: Computation, module: Module | N
 def _box(
     node: Instruction, reads: Sequence[str], made: Iterable[Flow], module: Module | None, *, is_result: bool
 ) -> Box:
-    kind, operation = _kind(node), _operation(node)
+    kind, operation = name_kind(node), _operation(node)
     emitter = custom_fusion_kind(node) if is_fusion(node) else None
     head = f"{kind} {emitter}" if emitter else kind if is_fusion(node) else operation
     fused = tuple(list_opcodes(module, node)) if module is not None and is_fusion(node) else ()
@@ -144,7 +144,8 @@ def _operation(node: Instruction) -> str:
     return node.opcode
 
 
-def _kind(node: Instruction) -> str:
+def name_kind(node: Instruction) -> str:
+    """Return which of `BOX_KINDS` an instruction is."""
     if is_fusion(node):
         return node.fusion_kind if node.fusion_kind in BOX_KINDS else "other"
     return _CATEGORIES.get(categorise(node.wrapped or node.opcode), "other")

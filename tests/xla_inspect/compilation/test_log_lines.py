@@ -119,7 +119,10 @@ def test_attempts_that_came_to_nothing_are_in_the_same_order_whichever_came_firs
     assert [event.text.splitlines()[-1] for event in first[1::2]] == ["created new fusion: c", "no: a", "no: b"]
 
 
-@pytest.mark.parametrize("first", ["HloModule jit_f", "CopyRemover:", "LayoutConstraints for computation main.1"])
+@pytest.mark.parametrize(
+    "first",
+    ["HloModule jit_f", "module changed HloModule jit_f", "CopyRemover:", "LayoutConstraints for computation main.1"],
+)
 def test_what_prints_whole_states_is_left_out_with_all_its_lines(first: str) -> None:
     printed = [say(text, "algebraic_simplifier.cc:109") for text in ("before:", first, "ENTRY %main {", "}")]
     log = write(pipeline("p"), begin("algsimp"), *printed, say("trying", "algebraic_simplifier.cc:942"), end("algsimp"))

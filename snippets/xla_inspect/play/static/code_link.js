@@ -2,7 +2,7 @@
 "use strict";
 {
   const [NAME, VERSION] = ["play", 1];
-  const [LONG, LARGE] = [1 << 19, 1 << 20]; // characters of a link, and bytes of what it holds
+  const [LONG, LARGE, SHORT] = [1 << 19, 1 << 20, 10_000]; // characters of a link, bytes of what it holds, characters of a field
 
   const toText = (bytes) => {
     let text = "";
@@ -38,7 +38,14 @@
   const isText = (it) => typeof it === "string";
   const isTexts = (it) => Array.isArray(it) && it.every(isText);
   const isPlain = (it) => it !== null && typeof it === "object" && !Array.isArray(it);
-  const CHECKS = { code: isText, function: isText, arguments: isText, targets: isTexts, options: isPlain, look: isPlain };
+  const isFlag = ([name, value]) => /^[A-Za-z]\w*$/.test(name) && ["string", "number", "boolean"].includes(typeof value);
+  const isShort = (it) => isText(it) && it.length <= SHORT;
+  const CHECKS = { code: isText, function: isShort, arguments: isShort, targets: isTexts };
+  const OPTIONS = { donate: isTexts, static: isTexts, grad: (it) => typeof it === "boolean", vmap: Number.isInteger, mesh: isText };
+  const LOOK = { target: isText, view: isText };
+
+  // Of what is told only what is of the kind that it should be of.
+  const pick = (told, checks) => Object.fromEntries(Object.entries(checks).filter(([name, check]) => isPlain(told) && check(told[name])).map(([name]) => [name, told[name]]));
 
   // Whether a link, or its fragment, holds code.
   const holdsCode = (link) => link.split("#").at(-1).startsWith(`${NAME}=`);
@@ -56,10 +63,8 @@
     }
     if (!isPlain(told)) throw new Error("the link is damaged: it holds no program");
     if (told.v !== VERSION) throw new Error(`the link is of another version of the playground (${String(told.v).slice(0, 20)}): update xla-inspect`);
-    const found = { function: "", arguments: "", targets: [], options: {}, look: {} };
-    for (const [name, check] of Object.entries(CHECKS)) {
-      if (name in told && check(told[name])) found[name] = told[name];
-    }
+    const found = { function: "", arguments: "", targets: [], ...pick(told, CHECKS), options: pick(told.options, OPTIONS), look: pick(told.look, LOOK) };
+    if (isPlain(told.options?.flags)) found.options.flags = Object.fromEntries(Object.entries(told.options.flags).filter(isFlag));
     if (!found.code) throw new Error("the link holds no code");
     return found;
   };

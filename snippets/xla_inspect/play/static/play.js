@@ -33,7 +33,7 @@
       this.root.addEventListener("explorer:shown", (event) => this.follow(event.detail));
       document.addEventListener("keydown", (event) => this.onKey(event));
       window.addEventListener("hashchange", () => holdsCode(location.hash) && this.sharing.open(location.hash));
-      window.addEventListener("pagehide", () => this.keep());
+      window.addEventListener("pagehide", () => this.isEdited && this.keep());
     }
 
     actions() {
@@ -101,6 +101,7 @@
     }
 
     edited() {
+      this.isEdited = true;
       this.keep();
       if (this.run) this.age();
       if (this.held) return;

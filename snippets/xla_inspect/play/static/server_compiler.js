@@ -54,11 +54,19 @@
       return Object.assign(offers.get(target), { data });
     }
 
+    async renew() {
+      const page = new DOMParser().parseFromString(await (await fetch("./")).text(), "text/html");
+      const token = page.querySelector('meta[name="play-token"]')?.content;
+      const isOther = Boolean(token) && token !== this.token;
+      if (isOther) this.token = token;
+      return isOther;
+    }
+
     async ask(path, body) {
       return (await this.post(path, body)).json();
     }
 
-    async post(path, body) {
+    async post(path, body, isAgain = false) {
       const headers = { "X-Play-Token": this.token, "Content-Type": "application/json" };
       const options = body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) };
       let answer;
@@ -67,6 +75,8 @@
       } catch {
         throw new Error("the server does not answer: is `xla-inspect play` still running? Your edits are kept in this browser");
       }
+      // A server that was started anew has another token, which its page holds.
+      if (answer.status === 403 && !isAgain && (await this.renew())) return this.post(path, body, true);
       if (!answer.ok) throw new Error(await explain(answer));
       return answer;
     }

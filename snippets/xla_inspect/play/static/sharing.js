@@ -23,14 +23,19 @@
         page.notices.say("held", WARNING, [["Run it", () => this.accept(program)], ["Back to mine", () => this.leave(now)]], false);
       } catch (error) {
         page.notices.say("broken", `That link cannot be opened: ${error.message}. Nothing of yours has changed.`);
+        this.forget();
         if (!page.run && !page.held) page.compile();
-      } finally {
-        if (location.hash) history.replaceState(null, "", location.pathname);
       }
+    }
+
+    // The address no longer holds the code: until its reader ran it or went back, loading the page again asks again.
+    forget() {
+      if (location.hash) history.replaceState(null, "", location.pathname);
     }
 
     accept(program) {
       const { page } = this;
+      this.forget();
       Object.assign(page, { held: false, look: program.look });
       page.counterparts.forget();
       page.drafts.keep(page.request, true);
@@ -38,6 +43,7 @@
     }
 
     leave(now) {
+      this.forget();
       this.page.held = false;
       this.page.put(now ?? this.page.told);
       this.page.compile();

@@ -1,8 +1,9 @@
 """The explorer: step through the passes of a capture, and follow a line of Python through them."""
 
 from xla_inspect.report.explorer.data import describe_capture, describe_details
-from xla_inspect.report.explorer.embed import embed_explorer, link_explorer
+from xla_inspect.report.explorer.embed import embed_explorer, link_explorer, link_pair
 from xla_inspect.report.explorer.kernel_data import describe_kernels
+from xla_inspect.report.explorer.recorded_index import Recorded, embed_programs
 from xla_inspect.report.explorer.standalone_page import write_report
 from xla_inspect.report.explorer.static_files import COMPILERS, SCRIPTS, STYLE, read_asset
 
@@ -10,11 +11,14 @@ __all__ = [
     "COMPILERS",
     "SCRIPTS",
     "STYLE",
+    "Recorded",
     "describe_capture",
     "describe_details",
     "describe_kernels",
     "embed_explorer",
+    "embed_programs",
     "link_explorer",
+    "link_pair",
     "read_asset",
     "write_report",
 ]

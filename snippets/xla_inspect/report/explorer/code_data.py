@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,12 @@ from xla_inspect.report import (
     describe_kernels,
     fit_symbol,
     format_bytes,
+    name_kind,
     views,
     write_bundles,
 )
 from xla_inspect.report.explorer.graph_data import list_called
+from xla_inspect.sass_lines import trace_sass
 from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
@@ -80,6 +83,22 @@ def list_pieces(capture: Capture, *, bundles: bool) -> list[Piece]:
     return pieces + [Piece(fit_symbol(kernel.name), BUNDLES, write_bundles(kernel)) for kernel in below]
 
 
+def trace_pieces(pieces: Sequence[Piece]) -> dict[int, tuple[int, ...]]:
+    """Return for the position of each kernel's SASS the line of its PTX that each of its lines comes from.
+
+    Args:
+        pieces: As `list_pieces` returns them.
+
+    Returns:
+        As `trace_sass` says it, without what has none.
+    """
+    sources = {piece.kernel: piece.text for piece in pieces if piece.language == "ptx"}
+    traced = [at for at, piece in enumerate(pieces) if piece.language == "sass" and piece.kernel in sources]
+    with ThreadPoolExecutor() as pool:
+        lines = pool.map(lambda at: trace_sass(sources[pieces[at].kernel], pieces[at].text), traced)
+        return {at: each for at, each in zip(traced, lines, strict=True) if each}
+
+
 def describe_code(
     capture: Capture, numbers: Mapping[str, int], locate: Callable[[SourceLine], int], *, bundles: bool = False
 ) -> dict[str, Any]:
@@ -95,19 +114,19 @@ def describe_code(
         A mapping that JSON can hold:
 
         - `said`: a sentence on all of it; `gap`: what is not at hand and how to get it, or an empty string.
-        - `kernels`: in the order in which they are launched, each with `name`, `instructions` (numbers of those that
-          run it), `holds` (those and all that they fuse), `places` (lines of Python), `figures` (`[name, value, what it
-          is]`), `bars` (`[name, share, what it is]`) under `barred`, `lines` (loops and remarks), `steps` (those below
-          HLO that changed it: `[position among the steps, instructions, bundles]`, null where not said), how many
-          left it `unchanged`, and `pieces`.
+        - `kernels`: in the order in which they are launched, each with `name`, `sort` (one of those of the graph, or an
+          empty string), `instructions` (numbers of those that run it), `holds` (those and all that they fuse), `places`
+          (lines of Python), `figures` (`[name, value, what it is]`), `bars` (`[name, share, what it is]`) under
+          `barred`, `lines` (loops and remarks), `steps` (those below HLO that changed it: `[position among the steps,
+          instructions, bundles]`, null where not said), how many left it `unchanged`, and `pieces`.
         - `steps`: `[name, what it does]`.
-        - `pieces`: of the whole program. A piece is `[title, lines, position among the texts]`.
+        - `pieces`: of the whole program. A piece is `[title, lines, position among the texts, language]`.
     """
-    found: dict[str, list[tuple[str, int, int]]] = {}
+    found: dict[str, list[tuple[str, int, int, str]]] = {}
     for position, piece in enumerate(list_pieces(capture, bundles=bundles)):
         title = "Bundles" if piece.language == BUNDLES else views.LANGUAGES[piece.language][0]
         title = title[0].upper() + title[1:]
-        found.setdefault(piece.kernel, []).append((title, len(piece.text.splitlines()), position))
+        found.setdefault(piece.kernel, []).append((title, len(piece.text.splitlines()), position, piece.language))
     kind = find_entry(capture.target).kind
     links = _Links(capture, numbers, locate)
     kernels = [*_describe_below(capture, links)] if kind == "tpu" else [*_describe_kernels(capture, links)]
@@ -150,6 +169,7 @@ class _Links:
         places = (self.locate(line) for each in (*held, *inner) if (line := self.lines.get(each)))
         return {
             "launches": list(launches),
+            "sort": next((name_kind(each) for each in held), ""),
             "instructions": [self.numbers[name] for name in own if name in self.numbers],
             "holds": sorted({self.numbers[each.name] for each in (*held, *inner) if each.name in self.numbers}),
             "places": [place for place in dict.fromkeys(places) if place >= 0],

@@ -20,11 +20,12 @@ from xla_inspect.analysis import (
 )
 from xla_inspect.hlo import CONFIGURATION
 from xla_inspect.report import print_instruction, title
-from xla_inspect.report.explorer.code_data import describe_code, list_pieces
+from xla_inspect.report.explorer.code_data import describe_code, list_pieces, trace_pieces
 from xla_inspect.report.explorer.graph_data import describe_graph
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.memory_data import describe_buffers
 from xla_inspect.report.explorer.reason_data import describe_reasons
+from xla_inspect.report.explorer.row_data import RowTable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Instruction
     from xla_inspect.report import Measured
 
-VERSION = 2
+VERSION = 3
 NONE = -1
 SOON, LATER = 2.0, 5.0
 """Seconds until something is said of how far it is, and from one time to the next."""
 
 log = logging.getLogger("xla_inspect")
 
-TABLES = ("places", "texts", "configurations", "origins", "chains", "computations")
+TABLES = ("places", "texts", "configurations", "origins", "chains")
 
 
 def describe_capture(
@@ -67,12 +68,15 @@ def describe_capture(
         - `program`, `target`, `title`, `versions`: what was compiled, and for what.
         - `sources`: `[file, lines]` of each Python file, the program's own first.
         - `jaxpr`, `stablehlo`: lists of `[text, place]`.
-        - `places`, `texts`, `configurations`, `origins`, `chains`, `computations`: tables that all else points into,
-          -1 for nothing. A place is `[file, line]`, a chain a list of `[function, file, line]`, innermost first,
-          an origin `[op_name, chain, through]`, a computation `[name, is entry, rows]`, and a row five numbers:
-          that of the instruction, its text, configuration, origin and place.
+        - `places`, `texts`, `configurations`, `origins`, `chains`: tables that all else points into, -1 for nothing.
+          A place is `[file, line]`, a chain a list of `[function, file, line]`, innermost first, an origin
+          `[op_name, chain, through]`.
+        - `rows`: columns `instruction`, `text`, `configuration`, `origin`, `place`, see `RowTable.write`.
+        - `computations`: `[name, is entry, base, edit]`: its rows are what the edit makes of those of the computation
+          `base`, or of none; see `write_edit`.
         - `states`: `pipeline`, `pass`, `summary`, `counts` by opcode, `changed` (numbers of instructions) and
-          `computations`, callers first.
+          `computations`, callers first, as an edit of those of the state before.
+        - `words`: what opcodes, passes and attributes that occur are, in a sentence each: see `describe_words`.
         - `runs`: `[pipeline, runs, runs that said they changed something]` in order of first appearance.
         - `graph`: see `describe_graph`; `buffers`, and `donated` where there is one: see `describe_buffers`;
           `kernels`: see `describe_kernels`; `code`: see `describe_code`, or null where it is not shown.
@@ -91,11 +95,14 @@ def describe_details(capture: Capture, *, code: bool = False, bundles: bool = Fa
         bundles: As in `describe_capture`: the same of both.
 
     Returns:
-        `code`, the texts that `describe_capture` names by position; `reasons`, see `describe_reasons`.
+        `code`, the texts that `describe_capture` names by position; `lines`, see `trace_pieces`; `reasons`, see
+        `describe_reasons`.
     """
     with _collecting_later():
+        pieces = list_pieces(capture, bundles=bundles) if code else []
         return {
-            "code": [piece.text for piece in list_pieces(capture, bundles=bundles)] if code else [],
+            "code": [piece.text for piece in pieces],
+            "lines": trace_pieces(pieces),
             "reasons": describe_reasons(capture),
         }
 
@@ -150,6 +157,8 @@ def _describe(
         "kernels": describe_kernels(capture, writer.write_line, measured),
         "code": shown,
         "reasons": bool(capture.log),
+        "rows": writer.rows.write(),
+        "computations": writer.rows.computations,
         **{name: list(table) for name, table in writer.tables.items()},
     }
 
@@ -168,7 +177,8 @@ class _Writer:
         self.tables: dict[str, dict[Hashable, int]] = {name: {} for name in TABLES}
         self.files = {file: number for number, file in enumerate(capture.sources)}
         self.frame_lines: dict[int, SourceLine | None] = {}
-        self.rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
+        self.rows = RowTable()
+        self.said_rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
         # What is said of an instruction wherever it stands: its text, configuration, name and chain.
         self.said: WeakKeyDictionary[Instruction, tuple[int, int, str, tuple[Hashable, ...]]] = WeakKeyDictionary()
 
@@ -196,6 +206,8 @@ class _Writer:
 
     def write_state(self, state: PassState) -> dict[str, Any]:
         changed = state.change.changed if state.change else ()
+        for computation in reversed(state.module.computations):
+            self.write_computation(computation, state.numbers)
         return {
             "pipeline": state.pipeline,
             "pass": state.name,
@@ -206,21 +218,15 @@ class _Writer:
                 for instruction_change in changed
                 if set(instruction_change.aspects) - {"name", "metadata"}
             ),
-            "computations": [
-                self.write_computation(computation, state.numbers)
-                for computation in reversed(state.module.computations)
-            ],
+            "computations": self.rows.end_state(),
         }
 
-    def write_computation(self, computation: Computation, numbers: Mapping[Instruction, int]) -> int:
-        if computation not in self.rows:
-            self.rows[computation] = tuple(self.write_rows(computation))
-        rows = [
-            value
-            for instruction, row in zip(computation, self.rows[computation], strict=True)
-            for value in (numbers[instruction], *row)
-        ]
-        return self.add("computations", (computation.name, computation.is_entry, tuple(rows)))
+    def write_computation(self, computation: Computation, numbers: Mapping[Instruction, int]) -> None:
+        if computation not in self.said_rows:
+            self.said_rows[computation] = tuple(self.write_rows(computation))
+        said = zip(computation, self.said_rows[computation], strict=True)
+        rows = [(numbers[instruction], *row) for instruction, row in said]
+        self.rows.add(computation.name, is_entry=computation.is_entry, rows=rows)
 
     def write_rows(self, computation: Computation) -> Iterator[tuple[int, ...]]:
         """Yield what is said of each instruction in any state that has the computation as it is."""

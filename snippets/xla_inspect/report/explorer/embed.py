@@ -1,4 +1,4 @@
-"""The explorer in a page of the site: a button, and the data in files that are fetched when it is pressed."""
+"""The explorer in a page of the site: a picture of it, and the data in files that are fetched when it is opened."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from xla_inspect.errors import InspectError
 from xla_inspect.report import find_measured, read_times, title
 from xla_inspect.report.explorer.code_data import holds_machine_code
 from xla_inspect.report.explorer.data import describe_capture, describe_details
-from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE
+from xla_inspect.report.explorer.poster import choose_pass, draw_poster
+from xla_inspect.report.explorer.static_files import COMPILERS, SCRIPTS, STYLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.captured import Capture, Captures
 
@@ -61,27 +62,61 @@ def embed_explorer(  # noqa: PLR0913 - what is shown beside the captures
             `buffers`, `kernels`), `pass` (the name of a pass, or the number of a state) and `place` (`file:line`).
     """
     compiled = list(captures.values())
-    donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in compiled}
-    with_code = {capture.target for capture in compiled if code and holds_machine_code(capture)}
-    offered = [
-        {
-            "target": capture.target,
-            "title": title(capture.target),
-            "src": stage_data(capture, STAGED, donated_captures[capture.target], Path(times), **shown),
-            "details": stage_details(capture, STAGED, **shown) if shown["code"] or capture.log else "",
-        }
-        for capture in compiled
-        for shown in [{"code": capture.target in with_code, "bundles": bundles}]
-    ]
-    named = html.escape(name)
     files = " ".join(sorted({html.escape(capture.source_file) for capture in compiled}))
-    what = html.escape(captures_title(compiled))
+    offered = list_offers(captures, donated, times, code=code, bundles=bundles)
+    shown = next((each for each in compiled if each.target == state.get("target")), compiled[0] if compiled else None)
+    if shown and state.get("view", "passes") == "passes" and "pass" not in state and (chosen := choose_pass(shown)):
+        state["pass"] = chosen
+    what = f"{html.escape(captures_title(compiled))}<noscript> It needs JavaScript.</noscript>"
+    attributes = {"captures": json.dumps(offered), "source": files}
+    return write_root(name, attributes, state, stage_poster(shown, STAGED, state) if shown else "", what)
+
+
+def list_offers(
+    captures: Captures, donated: Captures | None = None, times: str = "", *, code: bool = False, bundles: bool = False
+) -> list[dict[str, str | int]]:
+    """Return what an explorer is offered of a program's captures, target by target; their data is staged.
+
+    Args:
+        captures: As `embed_explorer` takes them, and what else it takes.
+        donated: The same program compiled with arguments donated.
+        times: A file of measured times.
+        code: Whether the code of kernels is shown.
+        bundles: Whether the text of a TPU's bundles is among it.
+
+    Returns:
+        For each capture its `target`, what that is called, `title`, the files of its data and of what is fetched when
+        it is asked for, `src` and `details` or an empty string, and `size`, the bytes of the first.
+    """
+    offered: list[dict[str, str | int]] = []
+    for capture in captures.values():
+        shown = {"code": code and holds_machine_code(capture), "bundles": bundles}
+        src = stage_data(capture, STAGED, donated.get(capture.target) if donated else None, Path(times), **shown)
+        details = stage_details(capture, STAGED, **shown) if shown["code"] or capture.log else ""
+        size = (STAGED / src).stat().st_size
+        named: dict[str, str | int] = {"target": capture.target, "title": title(capture.target)}
+        offered.append(named | {"src": src, "details": details, "size": size})
+    return offered
+
+
+def write_root(name: str, attributes: Mapping[str, str], state: Mapping[str, str | int], poster: str, what: str) -> str:
+    """Return the element in which a page opens an explorer, with what stands there until then.
+
+    Args:
+        name: What links to it carry.
+        attributes: What it is offered, by the name of the attribute, without `data-`.
+        state: Where it opens.
+        poster: The picture of it, as `draw_poster` returns it.
+        what: What it says of itself, HTML.
+    """
+    data = {"explorer": name, **attributes, "scripts": json.dumps([*SCRIPTS, *COMPILERS]), "style": STYLE}
+    named = " ".join(
+        f'data-{key}="{html.escape(value)}"' for key, value in {**data, "state": json.dumps(state)}.items()
+    )
+    drawn = f'<span class="poster">{poster}</span>' if poster else ""
     return (
-        f'<div class="explorer" id="explorer-{named}" data-explorer="{named}" data-source="{files}"'
-        f" data-scripts='{html.escape(json.dumps(SCRIPTS), quote=True)}' data-style='{STYLE}'"
-        f" data-captures='{html.escape(json.dumps(offered), quote=True)}'"
-        f" data-state='{html.escape(json.dumps(state), quote=True)}'>\n"
-        f'<p class="offer"><span>{what}<noscript> It needs JavaScript.</noscript></span></p>\n</div>\n'
+        f'<div class="explorer" id="explorer-{html.escape(name)}" {named}>\n'
+        f'<p class="offer">{drawn}<span class="what">{what}</span></p>\n</div>\n'
     )
 
 
@@ -99,12 +134,35 @@ def link_explorer(capture: Capture, name: str, text: str, *, after: str = "", vi
         InspectError: The pass did not change the module.
     """
     state = f"#x={name}&target={capture.target}&view={view}"
-    if after and after not in capture.pass_names:
-        message = f"no pass {after!r} changed {capture.program} for {capture.target}; see its pass_names"
-        raise InspectError(message)
     if after:
+        _check_pass(capture, after)
         state += f"&pass={capture.pass_names.index(after) + 1}"
     return f'<a href="{html.escape(state)}">{html.escape(text)}</a>'
+
+
+def link_pair(name: str, program: str, *sides: tuple[Capture, str]) -> str:
+    """Return the address, as HTML has it, of an explorer on the same page with two passes beside each other.
+
+    Args:
+        name: What the explorer is called.
+        program: What it calls the program of both.
+        sides: A capture for each, with the pass to open at.
+
+    Raises:
+        InspectError: A pass did not change its module.
+    """
+    fields = {"x": name}
+    for end, (capture, after) in zip(("", "2"), sides, strict=True):
+        _check_pass(capture, after)
+        state = {"program": program, "target": capture.target, "view": "passes", "pass": after}
+        fields |= {f"{key}{end}": value for key, value in state.items()}
+    return html.escape("#" + "&".join(f"{key}={value}" for key, value in fields.items()))
+
+
+def _check_pass(capture: Capture, after: str) -> None:
+    if after not in capture.pass_names:
+        message = f"no pass {after!r} changed {capture.program} for {capture.target}; see its pass_names"
+        raise InspectError(message)
 
 
 def captures_title(captures: list[Capture]) -> str:
@@ -140,6 +198,15 @@ def stage_details(capture: Capture, folder: Path, *, code: bool = False, bundles
     shown = f"details {code} {bundles}"
     name = f"{hash_capture(capture, shown=shown)}.json"
     return _stage(folder, name, lambda: describe_details(capture, code=code, bundles=bundles))
+
+
+def stage_poster(capture: Capture, folder: Path, state: Mapping[str, str | int]) -> str:
+    """Likewise keep the picture of a capture as an explorer will show it, and return it."""
+    view, chosen = str(state.get("view", "passes")), state.get("pass", "")
+    name = f"{hash_capture(capture, shown=f'poster {hash_code("poster.py")} {view} {chosen}')}.json"
+    _stage(folder, name, lambda: {"poster": draw_poster(capture, view, chosen)})
+    poster: str = json.loads(store.read(folder / name) or b"{}")["poster"]
+    return poster
 
 
 def _stage(folder: Path, name: str, describe: Callable[[], dict[str, Any]]) -> str:
@@ -184,7 +251,7 @@ def hash_capture(
 
 
 @cache
-def hash_code() -> str:
-    """Return a hash of the code and data that make what an explorer shows: all that `data` depends on."""
+def hash_code(module: str = "data.py") -> str:
+    """Return a hash of the code and data that make what an explorer shows: all that a module beside this depends on."""
     package = Path(__file__).parents[2]
-    return hash_files(find_files([Path(__file__).with_name("data.py")], {"xla_inspect": package}), package)
+    return hash_files(find_files([Path(__file__).with_name(module)], {"xla_inspect": package}), package)

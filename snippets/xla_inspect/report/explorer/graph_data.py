@@ -30,7 +30,8 @@ def describe_graph(before: Module, last: PassState) -> dict[str, Any]:
     Returns:
         `nodes` in the order of the text; `edges`, pairs of positions among them; `plans`, see `plan_rows`;
         `kinds`, what each kind is called;
-        `folded`, how many instructions only feed, pack or rename; `traffic`, bytes of main memory `before` and `after`.
+        `folded`, how many instructions only feed, pack or rename; `traffic`, bytes of main memory `before` and `after`,
+        and those that launches move on the `chip` at the end.
         A node has the number of its `instruction`, `name`, `kind`, `head` and the `opcodes` that say what it does,
         what it `reads` from outside and `makes`, whether it `isResult`, the names of the computations it has `called`,
         and the bytes `read` and `written` in main memory and those moved `onChip`.
@@ -68,7 +69,11 @@ def describe_graph(before: Module, last: PassState) -> dict[str, Any]:
         "plans": plan_rows(len(nodes), sorted(edges)),
         "kinds": BOX_KINDS,
         "folded": len(entry) - len(flow.nodes),
-        "traffic": {"before": main_memory_bytes(before), "after": main_memory_bytes(module)},
+        "traffic": {
+            "before": main_memory_bytes(before),
+            "after": main_memory_bytes(module),
+            "chip": sum(traffic.total - traffic.main for traffic in moved.values()),
+        },
     }
 
 

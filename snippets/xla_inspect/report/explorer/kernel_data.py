@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import HOST_CALL, calls_host
-from xla_inspect.report import STATEMENT, explain_absence, find_hardware, model_launches
+from xla_inspect.report import BOX_KINDS, STATEMENT, explain_absence, find_hardware, model_launches, name_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,14 +28,15 @@ def describe_kernels(
     Returns:
         A mapping that JSON can hold:
 
-        - `launches`: in order, each with `name`, `kind`, `fusion`, `role` (where it is no kernel), `within` (loops and
-          branches around it), `runs` (not where nobody knows), `read`, `written` and `chip` (bytes of one run, of main
-          memory and on the chip), `flops`, `transcendentals`, `unknown` (library calls that say nothing of their
-          work), `grid`, `threads`, `shared` (bytes of shared memory, on a GPU), `places` (lines of Python, its own
-          first), `seconds` (the least time of one run), `limit` (what needs that long) and `measured` (seconds, where
-          recorded). What is empty or null is left out.
+        - `launches`: in order, each with `name`, `sort` (one of `kinds`), `kind`, `fusion`, `role` (where it is no
+          kernel), `within` (loops and branches around it), `runs` (not where nobody knows), `read`, `written` and
+          `chip` (bytes of one run, of main memory and on the chip), `flops`, `transcendentals`, `unknown` (library
+          calls that say nothing of their work), `grid`, `threads`, `shared` (bytes of shared memory, on a GPU),
+          `places` (lines of Python, its own first), `seconds` (the least time of one run), `limit` (what needs that
+          long) and `measured` (seconds, where recorded). What is empty or null is left out.
         - `hardware`: `bandwidth`, `source`, `devices`, `gap` (what is not published) and `roofs` (`[name, operations a
           second]`, those that a launch uses), or null where there are no figures, and then `reason`.
+        - `kinds`: what each sort is called.
         - `statement`: what the model leaves out.
         - `measured`: `date`, `device`, `versions`, `others` (what was launched under a name not here) and `changed`
           (sort of kernel to how much more often it was launched), or null.
@@ -45,6 +46,7 @@ def describe_kernels(
     roofs = {roof.name: roof.rate for launched in launches if launched.bound for roof in launched.bound.roofs}
     return {
         "statement": STATEMENT,
+        "kinds": BOX_KINDS,
         "reason": "" if hardware else explain_absence(capture.target),
         "hardware": {
             "bandwidth": hardware.bandwidth,
@@ -67,6 +69,7 @@ def _describe(
     kind = thunk.kind if thunk else launch.opcode
     described = {
         "name": launch.name,
+        "sort": name_kind(launch.instruction),
         "kind": f"{kind}, {HOST_CALL}" if calls_host(launch.instruction) else kind,
         "fusion": launch.fusion_kind,
         "role": None if launch.role == "kernel" else launch.role,

@@ -20,6 +20,7 @@ from xla_inspect.analysis import follow_passes
 from xla_inspect.report import print_instruction
 from xla_inspect.report.explorer import data, standalone_page, static_files
 from xla_inspect.report.explorer.data import describe_capture, describe_details
+from xla_inspect.report.explorer.row_data import read_edit, read_rows
 
 LIMIT = 100 * 1000  # bytes of data, compressed, for one target of the largest program
 
@@ -42,8 +43,10 @@ def test_each_state_holds_the_instructions_of_its_module(layer: Captures) -> Non
     for found in layer.values():
         data = describe_capture(found)
         modules = [state.module for state in follow_passes(found)]
+        numbers: list[int] = []
         for state, module in zip(data["states"], modules, strict=True):
-            texts = [text for number in state["computations"] for text in read_texts(data, number)]
+            numbers = read_edit(numbers, state["computations"])
+            texts = [text for number in numbers for text in read_texts(data, number)]
             hidden = {"metadata", "backend_config", "frontend_attributes"}
             expected = [
                 print_instruction(each, hidden) for computation in reversed(module.computations) for each in computation
@@ -52,8 +55,13 @@ def test_each_state_holds_the_instructions_of_its_module(layer: Captures) -> Non
 
 
 def read_texts(data: dict[str, Any], number: int) -> list[str]:
-    _, _, rows = data["computations"][number]
-    return [data["texts"][text] for text in rows[1::5]]
+    rows = read_rows(data["rows"])
+    return [data["texts"][rows[at][1]] for at in read_numbers(data["computations"], number)]
+
+
+def read_numbers(computations: list[Any], number: int) -> list[int]:
+    _, _, base, edit = computations[number]
+    return read_edit(read_numbers(computations, base) if base >= 0 else [], edit)
 
 
 class Forgetful(dict[Any, Any]):

@@ -1,7 +1,7 @@
 // The memory plan: program order across, bytes up. Each value is a box over its live range and its place in an allocation.
 "use strict";
 {
-  const { element, drawn, hue, size, whole, count, views } = globalThis.xlaExplorer;
+  const { element, drawn, hue, size, whole, count, views, help, breakable } = globalThis.xlaExplorer;
   const HEIGHT = 420; // CSS pixels of all allocations together
   const LEAST = 8; // of an allocation, however small
   const GROUPS = [
@@ -17,7 +17,22 @@
     `${plan.sequence[value.end] ? ` (${plan.sequence[value.end]})` : ", the end"}` +
     (value.place >= 0 ? `; ${model.place(value.place)}` : "");
 
-  const box = (model, plan, allocation, value, scale, state) => {
+  // The part of a box, from its left, that no box drawn after it covers: values may share their memory.
+  const clearOf = (values, at) => {
+    const value = values[at];
+    const over = values.slice(at + 1).filter((it) => it.start <= value.end && it.end >= value.start && it.offset < value.offset + value.size && it.offset + it.size > value.offset);
+    const end = Math.min(value.end + 1, ...over.map((it) => Math.max(it.start, value.start)));
+    return (end - value.start) / (value.end - value.start + 1);
+  };
+
+  const label = (name, height, part) => {
+    const isLow = height < 32;
+    const shown = element("span", { class: isLow ? "one" : "" }, ...(isLow ? [name] : breakable(name)));
+    return element("i", { class: "label", style: `width: ${(100 * part).toFixed(1)}%` }, shown);
+  };
+
+  const box = (model, plan, allocation, at, scale, state) => {
+    const value = allocation.values[at];
     const across = plan.end + 1;
     const said = describe(model, plan, allocation, value);
     const height = Math.max(value.size * scale, 4);
@@ -41,7 +56,7 @@
         "data-place": value.place,
         "data-said": said,
       },
-      height < 12 ? "" : value.name,
+      height < 14 ? "" : label(value.name, height, clearOf(allocation.values, at)),
     );
   };
 
@@ -74,7 +89,7 @@
           return element(
             "div",
             { class: `allocation ${each.kind}`, style: `height: ${height.toFixed(1)}px` },
-            ...each.values.map((value) => box(model, plan, each, value, height / Math.max(each.size, 1), state)),
+            ...each.values.map((_, n) => box(model, plan, each, n, height / Math.max(each.size, 1), state)),
           );
         }),
       );
@@ -90,20 +105,22 @@
     const { memory } = plan;
     const given = element("input", { type: "checkbox", on: { change: () => show({ donated: given.checked }) } });
     given.checked = Boolean(state.donated);
+    const inside = plan.inside && `${count(plan.inside, "value")} inside kernels ${plan.inside === 1 ? "has" : "have"} no live range and ${plan.inside === 1 ? "is" : "are"} left out.`;
+    const explained = help(
+      "the memory plan",
+      `The order of the program runs across, from 0 to ${plan.end}; bytes go up. Each box is a value over the positions at which it lives and its place in an allocation, in the colour of its line of Python. The curve says how many bytes live at each position, values that share memory counted once; where most do is dashed.`,
+      inside,
+      element("span", { class: "analysis" }, `memory_analysis() says: arguments ${whole(memory.arguments)}, outputs ${whole(memory.outputs)}, of these the same memory ${whole(memory.aliased)}, temporaries ${whole(memory.temporaries)}, peak ${whole(memory.peak)} bytes.`),
+    );
+    const peak = element("p", { class: "sum" }, "Most bytes live ", ...breakable(at), " (dashed): ", element("b", { class: "most" }, whole(bytes)));
     return [
       element(
         "div",
         { class: "buffers" },
-        model.data.donated ? element("label", { class: "donate" }, given, " with its arguments donated") : "",
-        element("p", {}, `Most bytes live ${at} (dashed): `, element("b", { class: "most" }, whole(bytes)), `, values that share memory counted once. The order of the program runs across, from 0 to ${plan.end}.`),
-        element(
-          "p",
-          { class: "analysis" },
-          `memory_analysis() says: arguments ${whole(memory.arguments)}, outputs ${whole(memory.outputs)}, of these the same memory ${whole(memory.aliased)}, temporaries ${whole(memory.temporaries)}, peak ${whole(memory.peak)} bytes.`,
-        ),
-        told,
+        element("div", { class: "over" }, peak, model.data.donated ? element("label", { class: "donate" }, given, " with its arguments donated") : "", explained.button),
+        explained.words,
         element("div", { class: "plan", on: { pointerover: tell, focusin: tell } }, curve(plan), ...shown, mark),
-        plan.inside ? element("p", {}, `${count(plan.inside, "value")} inside kernels ${plan.inside === 1 ? "has" : "have"} no live range and ${plan.inside === 1 ? "is" : "are"} left out.`) : "",
+        told,
       ),
     ];
   };

@@ -1,7 +1,7 @@
 // The code of each kernel: what it takes of the hardware, and its texts, which are fetched when one of them is opened.
 "use strict";
 {
-  const { element, whole, count, row, views } = globalThis.xlaExplorer;
+  const { element, whole, count, row, views, badge, breakable, help, listing, Stages } = globalThis.xlaExplorer;
 
   const percent = (share) => `${share < 0.005 ? "<1" : Math.round(100 * share)}%`;
 
@@ -50,20 +50,23 @@
     );
   };
 
-  const piece = (model, name, [title, lines, at]) =>
+  const piece = (model, name, [title, lines, at, language]) =>
     fold({ class: "listing" }, [title, element("small", {}, ` ${count(lines, "line")}`)], async (made) => {
-      const text = element("pre", { tabindex: 0, role: "region", "aria-label": `${title} of ${name}` }, "Loading …");
-      made.append(text);
+      const waiting = element("p", { class: "waiting" }, "Loading …");
+      made.append(waiting);
       try {
-        text.textContent = (await model.details()).code[at];
+        waiting.replaceWith(listing((await model.details()).code[at], language, `${title} of ${name}`));
         made.querySelector(".failed")?.remove();
       } catch (error) {
-        text.remove();
+        waiting.remove();
         made.open = false;
         made.querySelector(".failed")?.remove();
         made.querySelector("summary").append(element("small", { class: "failed" }, ` did not load: ${error.message}. Check the connection and open it again.`));
       }
     });
+
+  const lineOf = (model, kernel, place) =>
+    element("button", { type: "button", class: "stop place", tabindex: -1, "data-place": place, "aria-label": `${model.place(place)}, ${kernel.name}` }, String(model.data.places[place][1]));
 
   const kernelOf = (model, kernel, state, rows, isOnly) => {
     const shown = kernel.figures.slice(0, 4).map(([name, value]) => `${name} ${value}`).join(", ");
@@ -73,15 +76,15 @@
         "data-places": kernel.places.join(" "),
         "data-holds": kernel.holds.join(" "),
       },
-      [element("b", {}, kernel.name), element("small", {}, ` ${shown}`)],
+      [kernel.sort ? badge(kernel.sort) : "", element("b", {}, ...breakable(kernel.name)), element("small", {}, ` ${shown}`)],
       (it) =>
         it.append(
           element("ol", { class: "code" }, ...kernel.instructions.map((number) => rows.get(number)).filter(Boolean).map((each) => row(model, { ...each, kind: "same" }, state))),
-          figures(kernel),
-          bars(kernel),
-          kernel.lines.length ? element("ul", { class: "remarks" }, ...kernel.lines.map((text) => element("li", {}, text))) : "",
+          kernel.places.length ? element("p", { class: "from" }, "Lines of Python: ", ...kernel.places.map((place) => lineOf(model, kernel, place))) : "",
+          new Stages(model, kernel, state).root,
+          element("div", { class: "taken" }, figures(kernel), bars(kernel)),
+          kernel.lines.length ? fold({ class: "listing" }, [`${count(kernel.lines.length, "loop or remark", "loops and remarks")} of the compiler`], (made) => made.append(element("ul", { class: "remarks" }, ...kernel.lines.map((text) => element("li", {}, text))))) : "",
           steps(model, kernel),
-          ...kernel.pieces.map((each) => piece(model, kernel.name, each)),
         ),
     );
     // What is chosen must be seen: `explorer.js` asks this of each fold.
@@ -100,11 +103,19 @@
   const draw = (model, state) => {
     const { code } = model.data;
     const rows = new Map(model.module(model.last).flatMap((c) => c.rows.map((each) => [each.instruction, each])));
+    const linked = Object.values(code.kernels.flatMap((kernel) => kernel.pieces)).some(([, , , language]) => language === "sass");
+    const explained = help(
+      "this view",
+      "Kernel by kernel, in the order of launches: choose a stage, and another one beside it. The HLO of a kernel is what its instruction holds, and each of its lines belongs to a line of Python.",
+      "Below HLO the compilers write no lines of Python: the code of a kernel belongs to all lines of what is fused in it, and is marked where one of them is chosen." +
+        (linked ? " PTX and SASS are linked line by line, by the line table that the assembler writes." : ""),
+    );
     return [
       element(
         "div",
         { class: "kernelcode" },
-        element("p", {}, code.said),
+        element("div", { class: "over" }, element("p", { class: "sum" }, code.said), explained.button),
+        explained.words,
         code.gap ? element("p", { class: "gap" }, code.gap) : "",
         ...code.kernels.map((kernel) => kernelOf(model, kernel, state, rows, code.kernels.length === 1)),
         ...code.pieces.map((each) => piece(model, "the whole program", each)),

@@ -92,7 +92,7 @@
       this.source = new SourcePane((place, number) => this.chooseSource(place, number));
       this.sides = element("div", { class: "panes" }, this.options.noSource ? "" : this.source.part, this.first.root);
       const about = element("div", { class: "about" }, this.status.root, this.reasons.root);
-      this.all = element("div", { class: "all" }, this.bar.root, about, this.sides);
+      this.all = element("div", { class: this.root.classList.contains("whole") ? "all whole" : "all" }, this.bar.root, about, this.sides);
       this.shadow.replaceChildren(style, this.all, this.keys.root);
       this.listen(this.first);
       this.grips = addGrips(this);
@@ -144,9 +144,13 @@
       if (source.model !== shown.model) {
         const hadNone = !source.model;
         source.draw(shown.model, shown.state);
-        for (const pane of this.panes) if (pane.model) dye(pane.part, source.paint(pane.model));
         dye(source.part, source.paint(shown.model));
         isMoved ||= hadNone;
+      }
+      for (const pane of this.panes) {
+        if (!pane.model || pane.dyed === pane.model) continue;
+        dye(pane.part, source.paint(pane.model));
+        pane.dyed = pane.model;
       }
       source.light(shown.state.place, isMoved);
       this.bar.update(first, this.offers, Boolean(this.second));
@@ -207,7 +211,10 @@
       if (this.second) await this.show({ pair: null }, "push");
       else {
         const { program, target } = this.offers.next(offer);
-        await this.show({ pair: { program, target, view: state.view, pass: target === state.target ? state.pass : "fusion" } }, "push");
+        const isOther = target !== state.target || program !== state.program;
+        // Where nothing happened yet there is nothing to compare.
+        const first = isOther && state.view === "passes" && !state.pass ? { pass: "fusion" } : {};
+        await this.show({ ...first, pair: { program, target, view: state.view, pass: isOther ? "fusion" : state.pass } }, "push");
       }
     }
 
@@ -226,13 +233,11 @@
           this.sides.append(this.second.root);
           this.pair = new Pair(this, this.first, this.second);
         }
-        const isFusion = wanted.pass === "fusion";
         const isDrawn = await this.act(this.second, { ...wanted, place: this.first.place() || -1 }, "keep");
         if (!isDrawn && !this.second?.model) return this.setPair(null);
-        if (isFusion) await this.act(this.second, { pass: this.second.findFusion() }, "keep");
         this.acting = this.first;
       }
-      this.root.classList.toggle("paired", Boolean(this.second));
+      this.all.classList.toggle("paired", Boolean(this.second));
       this.compare.setAttribute("aria-pressed", String(Boolean(this.second)));
       this.grips.update();
       this.update(false);

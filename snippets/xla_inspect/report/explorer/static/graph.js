@@ -1,9 +1,10 @@
 // The optimized entry computation as a layered graph: what does work as boxes that open, the values between as edges.
 "use strict";
 {
-  const { element, drawn, row, size, count, views } = globalThis.xlaExplorer;
+  const { element, drawn, row, size, count, views, badge, legend, breakable, help, Zoom } = globalThis.xlaExplorer;
   const [BOX, GAP] = [190, 12]; // CSS pixels: the least a box takes across, and between boxes, as in graphs.py
   const WHOLE = 1000; // a canvas's width, in the parts that a plan counts in
+  const [LEAST, MOST, EDGE] = [26, 72, 10]; // CSS pixels between rows, at least and at most, and around all of them
   const ARROW = "m-3-4l3 4l3-4";
 
   // A box: what it is, what it reads and makes; opened, the instruction and what it holds.
@@ -23,7 +24,7 @@
       element(
         "summary",
         { class: "stop", tabindex: -1 },
-        element("b", {}, it.name),
+        element("b", {}, badge(it.kind), ...breakable(it.name)),
         element("span", {}, it.head + (it.opcodes.length ? `: ${it.opcodes.join(", ")}` : "")),
         it.reads.length ? element("small", {}, `reads ${it.reads.join(", ")}`) : "",
       ),
@@ -41,28 +42,24 @@
     return element("div", { class: "node" }, fold, made);
   };
 
-  const bars = (traffic) => {
-    const most = Math.max(traffic.before, traffic.after, 1);
+  // Bytes before and after, as two bars of one scale.
+  const bars = ({ before, after, chip }) => {
+    const most = Math.max(before, after, chip ?? 0, 1);
     const bar = (name, bytes) => [
       element("dt", {}, name),
-      element("dd", {}, element("i", { style: `width: ${((70 * bytes) / most).toFixed(1)}%` }), ` ${size(bytes)}`),
+      element("dd", {}, element("i", { style: `width: ${((100 * bytes) / most).toFixed(1)}%` })),
+      element("dd", {}, size(bytes)),
     ];
-    return element(
-      "div",
-      { class: "traffic" },
-      element("p", {}, "Bytes that the launches read from main memory and write to it, each launch and its operands counted once:"),
-      element("dl", {}, ...bar("as imported, if each instruction were a launch", traffic.before), ...bar("optimized", traffic.after)),
-    );
+    return element("dl", { class: "traffic" }, ...bar("unfused", before), ...bar("optimized", after), ...(chip ? bar("on the chip", chip) : []));
   };
 
-  const draw = (model, state) => {
-    const graph = model.data.graph;
-    const nodes = graph.nodes.map((it) => box(model, it, state));
+  // The drawing: boxes in rows and the edges between them. `layOut` places all of it in a width, and in a height to fill.
+  const canvasOf = (graph, nodes) => {
     const lines = drawn("svg", { class: "edges", "aria-hidden": "true" });
     const canvas = element("div", { class: "canvas" }, lines);
     const leads = nodes.map(() => []);
     for (const [from, to] of graph.edges) leads[from].push(to);
-    let plan = null;
+    let [plan, gap] = [null, LEAST];
 
     // How many boxes stand side by side depends on the room there is, and then all stands where the plan says.
     const arrange = (wanted) => {
@@ -78,53 +75,68 @@
       for (const each of rows) each.hidden = !each.children.length;
       canvas.replaceChildren(lines, ...rows);
     };
-    const lay = () => {
-      const width = canvas.clientWidth;
-      if (!width) return;
-      const isFirst = !plan;
+    const layOut = (width, height) => {
+      canvas.style.width = `${width}px`;
       const abreast = Math.max(1, Math.floor((width + GAP) / (BOX + GAP)));
       const wanted = graph.plans[Math.min(abreast, graph.plans.length) - 1];
       if (wanted !== plan) arrange(wanted);
       const rows = [...canvas.children].slice(1);
       const heights = rows.map((each) => Math.max(0, ...[...each.children].map((n) => n.offsetHeight)));
-      rows.forEach((each, at) => (each.style.height = `${heights[at]}px`));
-      connect(rows, width);
-      if (isFirst) canvas.dispatchEvent(new Event("placed", { bubbles: true }));
+      const taken = heights.reduce((sum, each) => sum + each, 0) + 2 * EDGE;
+      const between = rows.length - 1;
+      if (height !== undefined) gap = Math.min(Math.max((height - taken) / Math.max(between, 1), LEAST), MOST);
+      const spare = Math.max((height ?? 0) - taken - gap * between, 0);
+      let y = EDGE + spare / 3;
+      const top = heights.map((each) => (y += each + gap) - each - gap);
+      rows.forEach((each, at) => Object.assign(each.style, { top: `${top[at]}px`, height: `${heights[at]}px` }));
+      const whole = Math.max(y - gap + EDGE + (2 * spare) / 3, 1);
+      canvas.style.height = `${whole}px`;
+      connect(top, heights, width, whole);
+      return [width, whole];
     };
     // The edges of a box leave it as one, and pass the rows below it down to the last box that it leads to.
-    const connect = (rows, width) => {
-      const top = rows.map((each) => each.offsetTop);
-      const bottom = rows.map((each, at) => top[at] + each.offsetHeight);
+    const connect = (top, heights, width, whole) => {
       const x = (part) => ((part * width) / WHOLE).toFixed(1);
+      const bottom = (row) => top[row] + heights[row];
       const path = nodes.flatMap((_, n) => {
         // Of a large graph, edges that pass more rows than are planned for are not drawn.
         const users = leads[n].filter((to) => plan.row[to] - plan.row[n] - 1 <= plan.passing[n].length);
         if (!users.length) return [];
         const way = [plan.middle[n], ...plan.passing[n]];
         const step = (at, to, arrow) => {
-          const [from, y, end] = [x(way[at]), bottom[plan.row[n] + at], top[plan.row[n] + at + 1]];
+          const [from, y, end] = [x(way[at]), bottom(plan.row[n] + at), top[plan.row[n] + at + 1]];
           return `M${from} ${y}C${from} ${(y + end) / 2} ${x(to)} ${(y + end) / 2} ${x(to)} ${end}${arrow}`;
         };
-        const down = way.map((part, at) => `M${x(part)} ${top[plan.row[n] + at] + (at ? 0 : nodes[n].offsetHeight)}V${bottom[plan.row[n] + at]}`);
+        const down = way.map((part, at) => `M${x(part)} ${top[plan.row[n] + at] + (at ? 0 : nodes[n].offsetHeight)}V${bottom(plan.row[n] + at)}`);
         const along = plan.passing[n].map((part, at) => step(at, part, ""));
         const ends = users.map((to) => step(plan.row[to] - plan.row[n] - 1, plan.middle[to], ARROW));
         return [...down, ...along, ...ends];
       });
-      lines.setAttribute("viewBox", `0 0 ${canvas.clientWidth} ${canvas.offsetHeight}`);
+      lines.setAttribute("viewBox", `0 0 ${width} ${whole}`);
       lines.replaceChildren(drawn("path", { d: path.join("") }));
     };
-    const watcher = new ResizeObserver(lay);
-    watcher.observe(canvas);
-    // A box that opens pushes down the rows below it, before the next frame is painted.
-    canvas.addEventListener("toggle", () => lay(), true);
+    return { canvas, layOut };
+  };
 
-    const kinds = new Map();
-    for (const { kind } of graph.nodes) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    const key = element("p", { class: "keys" }, ...[...kinds].map(([kind, all]) => element("span", { class: `key ${kind}` }, `${all} ${graph.kinds[kind] ?? kind}`)));
-    const folded = graph.folded ? ` ${count(graph.folded, "instruction")} that only feed, pack or rename are folded in.` : "";
-    const omitted = graph.plans.some((it) => it.omitted) ? " Edges that pass many others are not drawn: an opened box says what it takes." : "";
-    const said = element("p", {}, `${count(nodes.length, "box", "boxes")}, from top to bottom; below each stands what leaves it. Open a box to see what it holds.${folded}${omitted}`);
-    return [element("div", { class: "graph" }, bars(graph.traffic), key, said, canvas)];
+  const draw = (model, state) => {
+    const graph = model.data.graph;
+    const nodes = graph.nodes.map((it) => box(model, it, state));
+    const { canvas, layOut } = canvasOf(graph, nodes);
+    const zoom = new Zoom(canvas, "Graph of the optimized program", layOut);
+    // A box that opens pushes down the rows below it, before the next frame is painted.
+    canvas.addEventListener("toggle", () => zoom.again(), true);
+    const folded = graph.folded && `${count(graph.folded, "instruction")} that only feed, pack or rename are folded in.`;
+    const omitted = graph.plans.some((it) => it.omitted) && "Edges that pass many others are not drawn: an opened box says what it takes.";
+    const explained = help(
+      "the graph",
+      `${count(nodes.length, "box", "boxes")}, from top to bottom; below each stands what leaves it. Open a box to see what it holds. A box with a double edge is a result.`,
+      [folded, omitted].filter(Boolean).join(" "),
+      "The bars: bytes that the launches read from main memory and write to it, each launch and its operands counted once; unfused is the program as imported, if each instruction were a launch of its own." +
+        (graph.traffic.chip ? " On the chip is what the launches read and write of its own memory." : ""),
+      "Plus, minus and zero zoom, as do ctrl and the wheel; drag the ground to move.",
+    );
+    const bar = element("div", { class: "over" }, bars(graph.traffic), legend(graph.nodes.map(({ kind }) => kind), graph.kinds), zoom.controls, explained.button);
+    return [element("div", { class: "graph" }, bar, explained.words, zoom.window)];
   };
 
   views.graph = {

@@ -1,121 +1,13 @@
 // What is launched, in order, with its work; and how near each launch could come to the limits of the hardware.
 "use strict";
 {
-  const { element, drawn, size, whole, count, views } = globalThis.xlaExplorer;
-  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [360, 250, 44, 8, 12, 34]; // of the drawing, CSS pixels of a phone
-  const PREFIXES = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  const { element, size, whole, count, views, badge, breakable, help, legend, roofline, short, amount, bytes, time, bytesOf, intensityOf, placesOf, say } = globalThis.xlaExplorer;
+  let isTableOpen = false; // as the reader left it
   const ALIASES = { kCustomKernel: "kernel" };
 
-  const short = (number) => {
-    const text = number >= 100 ? number.toFixed(0) : number.toPrecision(number < 1 ? 2 : 3);
-    return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-  };
-  const amount = (number) => {
-    const [unit, prefix] = PREFIXES.find(([least]) => number >= least) ?? [1, ""];
-    return prefix ? `${short(number / unit)}\u00a0${prefix}` : short(number);
-  };
-  const tight = (text) => text.replaceAll(" ", "\u00a0"); // a number and its unit stay on one line
-  const bytes = (number) => tight(size(number));
-  const time = (seconds) => (seconds >= 1e-3 ? tight(`${short(seconds * 1e3)} ms`) : tight(`${short(seconds * 1e6)} µs`));
-
-  const bytesOf = (it) => (it.read ?? 0) + (it.written ?? 0);
-  const intensityOf = (it) => (it.flops && bytesOf(it) ? it.flops / bytesOf(it) : null);
   const runs = (it) => (it.runs === 1 ? "" : it.runs === undefined ? "as often as it takes" : `${whole(it.runs)} times`);
   const kind = (it) => [it.fusion ? `${it.fusion} fusion` : (ALIASES[it.kind] ?? it.kind), it.within ? `in ${it.within.join(", ")}` : "", it.within ? runs(it) : ""].filter(Boolean).join(", ");
   const shape = (it) => (it.grid ? `${it.grid.join("×")} blocks of ${it.threads.join("×")} threads, ${size(it.shared ?? 0)} shared` : "");
-
-  const say = (it) =>
-    [
-      `${it.name}: ${whole(it.flops)} operations, ${whole(bytesOf(it))} bytes`,
-      intensityOf(it) === null ? "" : `${short(intensityOf(it))} operations per byte`,
-      it.seconds === undefined ? "" : `at least ${time(it.seconds)}, limited by ${it.limit}`,
-      it.measured === undefined ? "" : `measured ${time(it.measured)}`,
-    ].filter(Boolean).join("; ") + ".";
-
-  // The numbers of an instruction's lines of Python, its own first.
-  const placesOf = (it) => it.places ?? [];
-
-  // Decades of a logarithmic axis that hold all numbers.
-  const decades = (numbers) => [Math.floor(Math.log10(Math.min(...numbers))), Math.ceil(Math.log10(Math.max(...numbers)))];
-
-  const roofline = (model, state, show, kernels, tell) => {
-    const { bandwidth, roofs } = kernels.hardware;
-    const shown = kernels.launches.map((it, at) => ({ it, at })).filter(({ it }) => intensityOf(it) !== null && it.seconds);
-    if (!shown.length) return element("p", {}, "No launch has both operations and bytes of main memory, so there is no dot to draw.");
-    const rate = ({ it }) => it.flops / it.seconds;
-    const ridges = roofs.map(([, most]) => most / bandwidth);
-    const [left, right] = decades([...shown.map(({ it }) => intensityOf(it)), ...ridges]);
-    const measured = shown.filter(({ it }) => it.measured).map(({ it }) => it.flops / it.measured);
-    const [bottom, top] = decades([...shown.map(rate), ...measured, ...roofs.map(([, most]) => most), bandwidth * 10 ** left]);
-    const x = (value) => LEFT + ((WIDTH - LEFT - RIGHT) * (Math.log10(value) - left)) / Math.max(right - left, 1);
-    const y = (value) => HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * (Math.log10(value) - bottom)) / Math.max(top - bottom, 1);
-    const at = (value) => value.toFixed(1);
-    const range = (from, to) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
-    const label = (text, attributes) => drawn("text", attributes, text);
-    const highest = Math.max(...roofs.map(([, most]) => most), bandwidth * 10 ** left);
-    const [start, end] = [10 ** left, Math.min(highest / bandwidth, 10 ** right)];
-    const turn = (-180 * Math.atan2(y(bandwidth * start) - y(bandwidth * end), x(end) - x(start))) / Math.PI;
-    const middle = Math.sqrt(start * end);
-    // Names of roofs that lie close together must not lie on one another.
-    let below = -Infinity;
-    const lines = [...roofs].sort((a, b) => b[1] - a[1]).map(([name, most]) => {
-      const above = Math.max(y(most) - 4, below + 12);
-      below = above;
-      return drawn(
-        "g",
-        { class: "roof" },
-        drawn("path", { d: `M${at(x(Math.max(most / bandwidth, start)))} ${at(y(most))}H${WIDTH - RIGHT}` }),
-        label(`${name}, ${amount(most)}/s`, { x: WIDTH - RIGHT, y: at(above), "text-anchor": "end" }),
-      );
-    });
-    const dots = shown.map(({ it, at: number }) => {
-      const place = placesOf(it)[0] ?? -1;
-      const choose = () => show({ place: place === state.place ? -1 : place, chosen: null });
-      const [cx, cy] = [at(x(intensityOf(it))), at(y(it.flops / it.seconds))];
-      const reached = it.measured && at(y(it.flops / it.measured));
-      return drawn(
-        "g",
-        {
-          class: "dot stop",
-          role: "button",
-          tabindex: -1,
-          "aria-label": say(it),
-          "aria-pressed": String(place >= 0 && place === state.place),
-          "data-places": placesOf(it).join(" "),
-          "data-said": say(it),
-          "data-launch": number,
-          on: {
-            click: choose,
-            keydown: (event) => {
-              if (![" ", "Enter"].includes(event.key)) return;
-              event.preventDefault();
-              choose();
-            },
-            focus: tell,
-          },
-        },
-        drawn("title", {}, say(it)),
-        it.measured ? drawn("path", { class: "measured", d: `M${cx} ${cy}V${reached}` }) : "",
-        it.measured ? drawn("circle", { class: "measured", cx, cy: reached, r: 3.5 }) : "",
-        drawn("circle", { cx, cy, r: 5 }),
-      );
-    });
-    return drawn(
-      "svg",
-      { class: "roofline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Roofline: operations a second over operations per byte, both logarithmic" },
-      ...range(left, right).map((power) =>
-        drawn("g", { class: "tick" }, drawn("path", { d: `M${at(x(10 ** power))} ${TOP}V${HEIGHT - BOTTOM}` }), label(amount(10 ** power), { x: at(x(10 ** power)), y: HEIGHT - BOTTOM + 13, "text-anchor": "middle" })),
-      ),
-      ...range(bottom, top).filter((power) => (top - power) % Math.ceil((top - bottom) / 6) === 0).map((power) =>
-        drawn("g", { class: "tick" }, drawn("path", { d: `M${LEFT} ${at(y(10 ** power))}H${WIDTH - RIGHT}` }), label(`${amount(10 ** power)}/s`, { x: LEFT - 4, y: at(y(10 ** power) + 4), "text-anchor": "end" })),
-      ),
-      label("operations per byte of main memory", { x: WIDTH - RIGHT, y: HEIGHT - 4, "text-anchor": "end" }),
-      drawn("path", { class: "memory", d: `M${at(x(start))} ${at(y(bandwidth * start))}L${at(x(end))} ${at(y(bandwidth * end))}` }),
-      label(`memory, ${amount(bandwidth)}B/s`, { class: "slope", "text-anchor": "middle", transform: `translate(${at(x(middle))} ${at(y(bandwidth * middle) + 15)}) rotate(${at(turn)})` }),
-      ...lines,
-      ...dots,
-    );
-  };
 
   const lineOf = (model, state, it, place) =>
     element(
@@ -190,29 +82,67 @@
     ].join("");
   };
 
+  // The launches in order, each as a bar: the least time it takes, or where nobody knows that, its bytes.
+  const bars = (model, state, kernels, tell) => {
+    const isTimed = Boolean(kernels.hardware);
+    const amountOf = (it) => (isTimed ? (it.seconds ?? 0) : bytesOf(it) + (it.chip ?? 0)) * (it.runs ?? 1);
+    const most = Math.max(...kernels.launches.map(amountOf), Number.MIN_VALUE);
+    const rows = kernels.launches.map((it, at) => {
+      const places = placesOf(it);
+      const value = isTimed ? (it.seconds === undefined ? "?" : it.seconds ? time(amountOf(it)) : "–") : bytes(amountOf(it));
+      return element(
+        "li",
+        { class: "launch", "data-places": places.join(" "), "data-launch": at, "data-said": say(it) },
+        element(places.length ? "button" : "span", { class: places.length ? "stop name" : "name", type: places.length && "button", tabindex: places.length && -1, "data-place": places[0] }, badge(it.sort), ...breakable(it.name)),
+        element("span", { class: "length" }, element("i", { class: it.sort, style: `width: ${((100 * amountOf(it)) / most).toFixed(1)}%` })),
+        element("span", { class: "worth" }, value),
+      );
+    });
+    const said = isTimed ? "Least time of each launch, in order" : "Bytes that each launch reads and writes, in order";
+    return element("figure", { class: "bars" }, element("figcaption", {}, said), element("ol", { on: { focusin: tell } }, ...rows));
+  };
+
   const draw = (model, state, show) => {
     const { kernels } = model.data;
-    const told = element("p", { class: "told", "aria-live": "polite" }, "Rest on a dot, or reach it with the arrow keys, to read what it is; press it for its line of Python.");
+    const told = element("p", { class: "told", "aria-live": "polite" }, "Rest on a launch, or reach it with the arrow keys, to read what it is; press it for its line of Python.");
     const tell = (event) => {
       const said = event.target.closest?.("[data-said]")?.dataset.said;
       if (said) told.textContent = said;
     };
-    const source = () => [
-      kernels.statement,
-      ` Peaks of one device${kernels.hardware.devices > 1 ? `, of which a chip has ${kernels.hardware.devices}` : ""}: `,
-      element("a", { href: kernels.hardware.source, rel: "noreferrer" }, kernels.hardware.source.replace("https://", "")),
-      `. ${kernels.hardware.gap}${undrawn(kernels)}`,
-    ];
+    const drawing = kernels.hardware && roofline(kernels, state, (place) => show({ place, chosen: null }), tell);
+    const source = kernels.hardware
+      ? [
+          kernels.statement,
+          ` Peaks of one device${kernels.hardware.devices > 1 ? `, of which a chip has ${kernels.hardware.devices}` : ""}: `,
+          element("a", { href: kernels.hardware.source, rel: "noreferrer" }, kernels.hardware.source.replace("https://", "")),
+          `. ${kernels.hardware.gap}${undrawn(kernels)}`,
+        ]
+      : [kernels.reason];
+    const explained = help(
+      "this view",
+      drawing && "Each dot is a launch: to the right, the more it computes for each byte of main memory; up, the more operations a second it could reach at most. Below the slope memory is what limits it, below a level line a unit of the hardware.",
+      element("p", { class: "model" }, ...source),
+      kernels.measured && element("p", { class: "model" }, recorded(kernels.measured)),
+    );
+    const isNothing = kernels.hardware && !drawing;
+    const fold = element("details", { class: "all-figures" }, element("summary", {}, `All figures of ${count(kernels.launches.length, "launch", "launches")}, as a table`));
+    const fill = () => fold.open && fold.children.length === 1 && (fold.append(table(model, state, kernels)), true);
+    fold.open = isTableOpen;
+    fill();
+    fold.addEventListener("toggle", () => {
+      isTableOpen = fold.open;
+      if (fill()) show({});
+    });
     return [
       element(
         "div",
         { class: "kernels" },
-        element("p", {}, summary(kernels)),
-        ...(kernels.hardware
-          ? [element("div", { on: { pointerover: tell, focusin: tell } }, roofline(model, state, show, kernels, tell)), told, element("p", { class: "model" }, ...source())]
-          : [element("p", { class: "model" }, kernels.reason)]),
-        kernels.measured ? element("p", { class: "model" }, recorded(kernels.measured)) : "",
-        table(model, state, kernels),
+        element("div", { class: "over" }, element("p", { class: "sum" }, summary(kernels)), legend(kernels.launches.map((it) => it.sort), kernels.kinds), explained.button),
+        explained.words,
+        element("div", { class: "drawn", on: { pointerover: tell, focusin: tell } }, drawing || "", bars(model, state, kernels, tell)),
+        isNothing ? element("p", {}, "No launch has both operations and bytes of main memory, so there is no dot to draw.") : "",
+        told,
+        fold,
       ),
     ];
   };

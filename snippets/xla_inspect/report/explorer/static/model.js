@@ -1,13 +1,22 @@
 // What the explorer knows of one capture: the data of report/explorer/data.py, and questions about it. No page here.
 "use strict";
 (globalThis.xlaExplorer ??= {}).Model = class Model {
-  static ROW = 5; // numbers of a row: instruction, text, configuration, origin, place
+  static MANY = 4000; // rows that are compared at once
+  static KEPT = 8; // differences that are kept
 
   // `loadDetails` gives a promise of what is needed only when it is asked for: texts of code, and reasons.
   constructor(data, loadDetails) {
     Object.assign(this, { data, loadDetails });
     this.modules = new Map();
-    this.last = data.states.length - 1;
+    this.made = new Map();
+    this.compared = new Map();
+    this.last = (data.states?.length ?? 0) - 1;
+  }
+
+  // Whether a part of the data is there: it may come stage by stage.
+  has(part) {
+    const held = this.data[part];
+    return Array.isArray(held) ? held.length > 0 : Boolean(held);
   }
 
   // Fetched once; what did not come is asked for again the next time.
@@ -24,11 +33,76 @@
     return Boolean(this.data.code?.kernels.some((kernel) => kernel.holds.includes(instruction)));
   }
 
-  // The module of a state: computations, callers first, each with its rows.
+  // The module of a state: computations, callers first, each with its rows. What is the same in two states is one thing.
   module(state) {
-    if (!this.modules.has(state))
-      this.modules.set(state, this.data.states[state].computations.map((number) => this.computation(number)));
+    if (!this.modules.has(state)) this.modules.set(state, this.numbers(state).map((number) => this.computation(number)));
     return this.modules.get(state);
+  }
+
+  // The numbers of a state's computations: states are written as edits, each of the one before it.
+  numbers(state) {
+    this.listed ??= [];
+    for (let at = this.listed.length; at <= state; at++)
+      this.listed.push(Model.edit(this.listed[at - 1] ?? [], this.data.states[at].computations));
+    return this.listed[state];
+  }
+
+  // What an edit makes of a list: four numbers a change, of those that stay before it, that go, the first that comes,
+  // and how many come, each one more than the one before it.
+  static edit(old, edit) {
+    const made = [];
+    let at = 0;
+    const copy = (end) => {
+      while (at < end) made.push(old[at++]);
+    };
+    for (let n = 0; n < edit.length; n += 4) {
+      copy(at + edit[n]);
+      at += edit[n + 1];
+      for (let each = 0; each < edit[n + 3]; each++) made.push(edit[n + 2] + each);
+    }
+    copy(old.length);
+    return made;
+  }
+
+  // A row of the table; each is made once. Columns hold the difference from the row above.
+  row(number) {
+    if (!this.columns) {
+      const names = ["instruction", "text", "configuration", "origin", "place"];
+      this.columns = names.map((name) => {
+        let sum = 0;
+        return Int32Array.from(this.data.rows[name], (difference) => (sum += difference));
+      });
+      this.rows = new Array(this.columns[0].length);
+    }
+    const [instructions, texts, configurations, origins, places] = this.columns;
+    return (this.rows[number] ??= {
+      instruction: instructions[number],
+      text: texts[number],
+      configuration: configurations[number],
+      origin: origins[number],
+      place: places[number],
+      kind: "same",
+    });
+  }
+
+  // The numbers of a computation's rows. What it is an edit of may be an edit itself, of any depth.
+  rowNumbers(number) {
+    this.numbered ??= new Map();
+    const wanted = [];
+    for (let at = number; at >= 0 && !this.numbered.has(at); at = this.data.computations[at][2]) wanted.push(at);
+    for (const at of wanted.reverse()) {
+      const [, , base, edit] = this.data.computations[at];
+      this.numbered.set(at, Model.edit(base < 0 ? [] : this.numbered.get(base), edit));
+    }
+    return this.numbered.get(number);
+  }
+
+  computation(number) {
+    if (!this.made.has(number)) {
+      const [name, isEntry] = this.data.computations[number];
+      this.made.set(number, { name, isEntry, number, kind: "same", rows: this.rowNumbers(number).map((at) => this.row(at)) });
+    }
+    return this.made.get(number);
   }
 
   // What a box of the graph holds, as computations: the instruction itself, then what it calls.
@@ -50,16 +124,6 @@
     };
     const all = this.data.states.map((_, at) => at).slice(1);
     return all.sort((a, b) => rank(a) - rank(b) || far(a) - far(b))[0] ?? 0;
-  }
-
-  computation(number) {
-    const [name, isEntry, flat] = this.data.computations[number];
-    const rows = [];
-    for (let at = 0; at < flat.length; at += Model.ROW) {
-      const [instruction, text, configuration, origin, place] = flat.slice(at, at + Model.ROW);
-      rows.push({ instruction, text, configuration, origin, place });
-    }
-    return { name, isEntry, rows };
   }
 
   // A row's text as the switches want it.
@@ -103,52 +167,50 @@
   }
 
   // The difference of a state against the one before, by computation: rows with `kind` same, added, removed, changed
-  // (with `was`, the row before). Only the numbers of instructions count, so a new name is no difference.
+  // (with `was`, the row before). See `diff.js`.
   diff(state) {
-    const after = this.module(state);
-    if (state === 0) return after.map((c) => ({ ...c, kind: "same", rows: c.rows.map((row) => ({ ...row, kind: "same" })) }));
-    const before = this.module(state - 1);
-    const changed = new Set(this.data.states[state].changed);
-    const old = new Map(before.flatMap((c) => c.rows.map((row) => [row.instruction, row])));
-    const now = new Set(after.flatMap((c) => c.rows.map((row) => row.instruction)));
-    const homes = new Map(before.flatMap((c) => c.rows.map((row) => [row.instruction, c.name])));
-    const shown = after.map((c) => ({
-      ...c,
-      kind: "same",
-      rows: c.rows.map((row) => {
-        const was = old.get(row.instruction);
-        return { ...row, kind: !was ? "added" : changed.has(row.instruction) ? "changed" : "same", was };
-      }),
-    }));
-    // What is gone stands where it stood: after the row before it, in the computation that its neighbours went to.
-    for (const computation of before) {
-      const gone = computation.rows.filter((row) => !now.has(row.instruction));
-      if (!gone.length) continue;
-      const home = this.home(computation, shown, homes);
-      if (home) this.insert(home, computation, gone);
-      else shown.push({ ...computation, kind: "removed", rows: gone.map((row) => ({ ...row, kind: "removed" })) });
-    }
-    for (const c of shown) if (c.kind === "same" && c.rows.length && c.rows.every((row) => row.kind === "added")) c.kind = "added";
+    if (state === 0) return this.module(0);
+    const { compareStates, finish } = globalThis.xlaExplorer;
+    return this.compared.get(state) ?? this.keep(state, finish(compareStates(...this.pairOf(state))));
+  }
+
+  // Whether finding it may take longer than a task should.
+  isSlow(state) {
+    if (state === 0 || this.compared.has(state)) return false;
+    const [old, now] = [new Set(this.numbers(state - 1)), this.numbers(state)];
+    return now.reduce((sum, number) => sum + (old.has(number) ? 0 : this.rowNumbers(number).length), 0) > Model.MANY;
+  }
+
+  // The same, found elsewhere; a promise.
+  async diffSoon(state) {
+    if (!this.isSlow(state)) return this.diff(state);
+    const found = await globalThis.xlaExplorer.comparer.compare(this.pairOf(state));
+    return this.compared.get(state) ?? this.keep(state, found);
+  }
+
+  pairOf(state) {
+    const list = (at) => this.numbers(at).map((number) => {
+      const [name, isEntry] = this.data.computations[number];
+      return { number, name, isEntry, rows: this.rowNumbers(number) };
+    });
+    this.row(0);
+    return [list(state - 1), list(state), this.data.states[state].changed, this.columns[0]];
+  }
+
+  keep(state, found) {
+    const kinds = ["same", "added", "removed", "changed"];
+    const shown = found.map((it) => {
+      const c = it.at >= 0 ? this.module(state)[it.at] : this.module(state - 1)[it.before];
+      if (!it.rows) return c;
+      const rows = Array.from(it.rows, (number, n) => {
+        if (it.kinds[n] === 0) return this.row(number);
+        return { ...this.row(number), kind: kinds[it.kinds[n]], was: it.was[n] < 0 ? undefined : this.row(it.was[n]) };
+      });
+      return { ...c, kind: it.kind, rows };
+    });
+    if (this.compared.size >= Model.KEPT) this.compared.delete(this.compared.keys().next().value);
+    this.compared.set(state, shown);
     return shown;
-  }
-
-  home(computation, shown, homes) {
-    const votes = (c) => c.rows.filter((row) => homes.get(row.instruction) === computation.name).length;
-    const best = shown.map((c) => [votes(c), c]).sort(([a], [b]) => b - a)[0];
-    if (best && best[0] > 0) return best[1];
-    return shown.find((c) => c.name === computation.name || (c.isEntry && computation.isEntry));
-  }
-
-  insert(home, computation, gone) {
-    const lost = new Set(gone.map((row) => row.instruction));
-    const here = new Set(home.rows.map((row) => row.instruction));
-    const after = new Map([[null, []]]);
-    let previous = null;
-    for (const row of computation.rows) {
-      if (lost.has(row.instruction)) after.get(previous).push({ ...row, kind: "removed" });
-      else if (here.has(row.instruction)) after.set((previous = row.instruction), []);
-    }
-    home.rows = [...after.get(null), ...home.rows.flatMap((row) => [row, ...(after.get(row.instruction) ?? [])])];
   }
 
   instructionCount(state) {

@@ -6,9 +6,10 @@
   const LIT = ".lit:is([data-place], [data-places])";
   const STEPS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 
-  // Scroll a part, and nothing around it, as far as it takes to see a thing in it.
+  // Scroll a part, or the window in it where the thing is, and nothing around it, as far as it takes to see a thing in it.
   const bring = (thing, part) => {
     if (!thing) return;
+    part = thing.closest(".window") ?? part;
     const [inner, outer] = [thing.getBoundingClientRect(), part.getBoundingClientRect()];
     if (inner.top >= outer.top + 24 && inner.bottom <= outer.bottom) return;
     part.scrollTop += inner.top - outer.top - Math.max(24, (outer.height - inner.height) / 3);
@@ -82,12 +83,12 @@
       return model.last >= 0;
     }
 
-    // The number of a pass that may be named: the first of that name, or of one with it in its name.
+    // The number of a pass that may be named: the first of that name, or with it in its name; `fusion` is what fuses most.
     readPass(pass) {
       if (!this.hasStates(this.model)) return 0;
       const { states } = this.model.data;
       const named = (isMeant) => states.findIndex((it) => it.pass && isMeant(it.pass));
-      const found = [named((it) => it === pass), named((it) => it.includes(pass)), 0].find((at) => at >= 0);
+      const found = [named((it) => it === pass), pass === "fusion" ? this.findFusion() : named((it) => it.includes(pass)), 0].find((at) => at >= 0);
       const number = Number.isNaN(Number(pass)) ? found : Number(pass) || 0;
       return Math.min(Math.max(number, 0), this.model.last);
     }

@@ -6,7 +6,7 @@
   class Status {
     constructor(explorer) {
       this.explorer = explorer;
-      this.root = element("p", { class: "status", role: "status" });
+      this.root = element("p", { class: "status", role: "status", tabindex: 0 });
     }
 
     say(text) {

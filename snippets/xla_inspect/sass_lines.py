@@ -1,0 +1,120 @@
+"""Which line of PTX each line of a GPU's machine code comes from, by the line table that the assembler writes."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib.metadata
+import json
+import re
+import subprocess
+import tempfile
+import zlib
+from contextlib import suppress
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect import folders, store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ARCHITECTURE = re.compile(r"^\.target (sm_\w+)", re.MULTILINE)
+MARK = re.compile(r'\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+INSTRUCTION = re.compile(r"\s*/\*[0-9a-f]{4,}\*/")
+HEADER = "// ptxas: "
+TOOLS = {"ptxas": "nvidia-cuda-nvcc", "nvdisasm": "nvidia-cuda-nvdisasm"}
+SECONDS = 60
+KEPT = 256
+FORMAT = 1
+
+
+@lru_cache(maxsize=KEPT)
+def trace_sass(ptx: str, sass: str) -> tuple[int, ...]:
+    """Return the line of PTX of each line of SASS, from 1 on, and 0 for a line that has none.
+
+    The code is assembled a second time, now with a line table, which changes no instruction: what comes out is held
+    against the SASS that is known, line by line. Where there is a cache, the lines are kept in it.
+
+    Args:
+        ptx: A kernel's PTX.
+        sass: Its SASS as `nvdisasm` prints it, with what `ptxas` says of it as comments above.
+
+    Returns:
+        As many numbers as the SASS has lines; none where a tool is not installed, fails or makes other code.
+    """
+    found = ARCHITECTURE.search(ptx)
+    tools = {name: _find(name, package) for name, package in TOOLS.items()}
+    if found is None or None in tools.values():
+        return ()
+    kept = _locate(ptx, sass)
+    known = store.read(kept) if kept else None
+    lines = _load(known) if known else None
+    if lines is None:
+        lines = _trace(ptx, sass, found[1], tools)
+        if kept:
+            with suppress(OSError):  # a cache that cannot be written costs time alone
+                store.write(kept, gzip.compress(json.dumps(lines).encode(), mtime=0))
+    return lines
+
+
+def _trace(ptx: str, sass: str, architecture: str, tools: Mapping[str, Path | None]) -> tuple[int, ...]:
+    with tempfile.TemporaryDirectory(prefix="xla_inspect_") as folder:
+        source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
+        source.write_text(ptx, encoding="utf-8")
+        options = ("--generate-line-info", f"--gpu-name={architecture}", f"--output-file={binary}")
+        if _run(tools["ptxas"], *options, str(source)) is None:
+            return ()
+        marked = _run(tools["nvdisasm"], "--print-code", "--print-line-info-ptx", str(binary))
+    return read_marks(marked or "", sass)
+
+
+def read_marks(marked: str, sass: str) -> tuple[int, ...]:
+    """Return the line of PTX of each line of SASS from the same SASS with marks; none where the two differ."""
+    shown = sass.splitlines()
+    head = next((at for at, line in enumerate(shown) if not line.startswith(HEADER)), len(shown))
+    texts, lines, current = [], [0] * head, 0
+    for text in marked.splitlines():
+        if mark := MARK.match(text):
+            current = int(mark[1])
+            continue
+        texts.append(text)
+        lines.append(current if INSTRUCTION.match(text) else 0)
+    return tuple(lines) if texts == shown[head:] and any(lines) else ()
+
+
+def _locate(ptx: str, sass: str) -> Path | None:
+    """Return where the lines of a kernel are kept, by all that they depend on, or None without a cache."""
+    folder = folders.find_cache()
+    versions = [importlib.metadata.version(package) for package in TOOLS.values()]
+    key = hashlib.sha256(json.dumps([FORMAT, ptx, sass, versions]).encode()).hexdigest()
+    return folder / f"{key[:32]}.gz" if folder else None
+
+
+def _load(data: bytes) -> tuple[int, ...] | None:
+    """Return what was kept, or None where it is damaged."""
+    try:
+        return tuple(map(int, json.loads(gzip.decompress(data))))
+    except (OSError, EOFError, zlib.error, ValueError, TypeError):
+        return None
+
+
+@cache
+def _find(tool: str, package: str) -> Path | None:
+    try:
+        files = importlib.metadata.files(package) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())) for file in files if file.name == tool), None)
+
+
+def _run(tool: Path | None, *arguments: str) -> str | None:
+    """Return what a tool prints, or None where it does not run or fails."""
+    if tool is None:
+        return None
+    try:
+        done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False, timeout=SECONDS)  # noqa: S603 - a tool of our own requirements
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return None if done.returncode else done.stdout

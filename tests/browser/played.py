@@ -1,0 +1,43 @@
+"""A playground in a browser: the program that it is begun with, and how it is opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .waiting import wait_until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+    from measuring.playing import Playground
+
+PROGRAM = """import jax
+import jax.numpy as jnp
+
+
+def mixed(x, w):
+    h = jax.nn.relu(x @ w)
+    return jnp.sin(h).sum(axis=1)
+
+
+EXAMPLE = (jax.ShapeDtypeStruct((16, 32), jnp.float32), jax.ShapeDtypeStruct((32, 8), jnp.float32))
+"""
+PATIENCE = 60
+"""Seconds for an edit, where other work shares the machine."""
+SETTLED = """() => {
+  const play = globalThis.xlaExplorer?.playground
+  return Boolean(play?.run?.isDone && play.run.request.code === play.editor.text && play.explorer?.first?.model)
+}"""
+TEXT = "() => globalThis.xlaExplorer.playground.editor.text"
+
+
+def open_play(server: Playground, context: BrowserContext, link: str = "") -> Page:
+    """Open the playground and wait for its first result."""
+    page = context.new_page()
+    page.on("pageerror", lambda error: pytest.fail(f"the page failed: {error}"))
+    page.goto(f"{server.address}/{link}")
+    if not link:
+        wait_until(page, SETTLED, seconds=PATIENCE)
+    return page

@@ -1,0 +1,221 @@
+"""The playground: what is typed is compiled and shown, faults stand at their lines, and edits are compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .layered import PROGRAM, context, opcodes, page, server, settle, write
+from .played import PATIENCE, SETTLED, TEXT, open_play
+from .waiting import wait_until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+    from measuring.playing import Playground
+
+__all__ = ["context", "page", "server"]  # fixtures
+SHAPES = "() => xlaExplorer.playground.explorer.model.data.jaxpr[0][0]"
+BESIDE = "word => xlaExplorer.playground.explorer.second?.model?.data.jaxpr.some(([text]) => text.includes(word))"
+SHOWN = "() => xlaExplorer.playground.explorer.state"
+
+
+def test_what_is_typed_is_compiled_after_a_pause_and_shown(page: Page) -> None:
+    assert " tanh" in opcodes(page)
+    write(page, "jnp.tanh", "jnp.cos")
+    assert page.locator("#result.old").count() == 1, "what is shown is of older code, and says so"
+    assert page.get_by_text("the result is of older code").is_visible()
+    settle(page)
+    assert " cos" in opcodes(page)
+    assert page.locator("#result.old").count() == 0
+    assert page.locator(".times .done").inner_text().startswith("CPU")
+
+
+def test_the_last_result_stays_until_the_next_is_there(page: Page) -> None:
+    page.evaluate("() => xlaExplorer.playground.explorer.show({ view: 'kernels' })")
+    write(page, "return jnp.tanh(h)", "return jnp.tanh(h")
+    page.locator('#problems li[data-kind="syntax"]').wait_for(timeout=PATIENCE * 1000)
+    assert page.evaluate(SHOWN)["view"] == "kernels"
+    assert page.locator("#explorer .pane").inner_text()
+    write(page, "return jnp.tanh(h", "return jnp.cos(h)")
+    settle(page)
+    assert page.locator("#problems li").count() == 0
+    assert page.evaluate(SHOWN)["view"] == "kernels"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "line", "words"),
+    [
+        ("    return jnp.tanh(h)", "    return jnp.tanh(h))", "syntax", 9, "unmatched"),
+        ("EXAMPLE = (", "EXAMPLE = (no_such_name, ", "loading", 4, "no_such_name"),
+        ("return jnp.tanh(h)", "return h @ x", "tracing", 9, "contracting dimensions"),
+        ("return jnp.tanh(h)", "return int(h[0, 0])", "tracing", 9, "traced"),
+    ],
+)
+def test_a_fault_stands_at_its_line_in_the_margin_and_in_the_list(  # noqa: PLR0913, PLR0917 - a row of the table
+    page: Page, old: str, new: str, kind: str, line: int, words: str
+) -> None:
+    write(page, old, new)
+    fault = page.locator(f'#problems li[data-kind="{kind}"]')
+    fault.wait_for(timeout=PATIENCE * 1000)
+    assert words in fault.inner_text()
+    lines = page.locator(".cm-line")
+    wrong = lines.nth(line - 1)
+    wrong.locator(".cm-lintRange-error").first.wait_for()
+    mark, text = page.locator(".cm-lint-marker-error").bounding_box(), wrong.bounding_box()
+    assert mark is not None
+    assert text is not None
+    assert text["y"] <= mark["y"] + mark["height"] / 2 <= text["y"] + text["height"]
+    fault.get_by_role("button", name=f"line {line}").click()
+    assert page.evaluate("() => xlaExplorer.playground.editor.view.hasFocus")
+    write(page, new, old)
+    settle(page)
+    assert page.locator(".cm-lint-marker-error").count() == 0
+
+
+def test_the_gutter_has_the_explorers_colours_and_lines_and_results_light_each_other(page: Page) -> None:
+    page.evaluate("() => xlaExplorer.playground.explorer.show({ view: 'before' })")
+    bars = page.locator(".cm-places .place")
+    assert bars.count() == 2, "two lines became something"
+    rows = page.locator("#explorer button.line[data-place]")
+    rows.first.wait_for()
+    page.locator(".cm-line", has_text="jnp.tanh").click()
+    lit = page.locator("#explorer button.line.lit")
+    lit.first.wait_for()
+    assert "tanh" in lit.first.inner_text()
+    assert "jnp.tanh" in page.locator(".cm-line.lit").inner_text()
+    rows.filter(has_text="dot").first.click()
+    wait_until(page, "() => document.querySelector('.cm-line.lit')?.textContent.includes('x @ w')")
+    # An edit above moves the bars with their lines, before anything is compiled.
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("# a remark\n")
+    page.locator(".cm-line", has_text="jnp.tanh").click()
+    wait_until(page, "() => document.querySelector('.cm-line.lit')?.textContent.includes('jnp.tanh')")
+
+
+def test_sizes_are_edited_as_text_by_slider_and_by_keyboard(page: Page) -> None:
+    page.locator("summary", has_text="Arguments").click()
+    shapes = page.get_by_label("Shapes of the arguments")
+    assert shapes.input_value() == "x: f32[16,32], w: f32[32,8]"
+    shapes.fill("x: f32[64,32], w: f32[32,8]")
+    wait_until(page, f"() => ({SHAPES})().includes('f32[64,32]')", seconds=PATIENCE)
+    both = page.get_by_label("Power of two for x[1], w[0]")
+    both.focus()
+    page.keyboard.press("ArrowRight")
+    assert shapes.input_value() == "x: f32[64,64], w: f32[64,8]"
+    wait_until(page, f"() => ({SHAPES})().includes('f32[64,64]')", seconds=PATIENCE)
+    page.get_by_label("Size of w[1]").fill("12")
+    wait_until(page, "() => JSON.stringify(xlaExplorer.playground.explorer.model.data.jaxpr).includes('f32[64,12]')")
+    page.get_by_role("button", name="As the code says").click()
+    wait_until(page, f"() => ({SHAPES})().includes('f32[16,32]')", seconds=PATIENCE)
+
+
+def test_shapes_that_do_not_fit_are_told(page: Page) -> None:
+    page.locator("summary", has_text="Arguments").click()
+    page.get_by_label("Shapes of the arguments").fill("x: f32[16,32], w: f32[31,8]")
+    fault = page.locator("#problems li")
+    fault.wait_for(timeout=PATIENCE * 1000)
+    assert "32" in fault.inner_text()
+    assert "31" in fault.inner_text()
+
+
+def test_a_click_donates_maps_and_differentiates(page: Page) -> None:
+    sent: list[dict[str, object]] = []
+    page.on("request", lambda request: request.url.endswith("/compile") and sent.append(request.post_data_json))
+    page.locator("#folds").evaluate("it => it.querySelectorAll('.fold').forEach((each) => (each.open = true))")
+    write(page, "return jnp.tanh(h)", "return jnp.tanh(h).sum()")
+    settle(page)
+    page.get_by_label("grad, by the first argument").check()
+    wait_until(page, SETTLED, seconds=PATIENCE)
+    page.wait_for_timeout(600)
+    settle(page)
+    page.locator('input[name="donate x"]').check()
+    page.get_by_label("vmap over a batch of").check()
+    page.wait_for_timeout(600)
+    settle(page)
+    assert page.locator("#problems li").all_inner_texts() == []
+    options = sent[-1]["options"]
+    assert isinstance(options, dict)
+    assert (options["grad"], options["donate"], options["vmap"]) == (True, ["x"], 8)
+    assert "f32[8,16,32]" in page.evaluate(SHAPES)
+
+
+def test_an_edit_is_shown_beside_the_one_before_and_the_original_and_its_text_against_theirs(page: Page) -> None:
+    write(page, "jnp.tanh", "jnp.cos")
+    settle(page)
+    write(page, "jnp.cos", "jnp.exp")
+    settle(page)
+    wait_until(page, "() => xlaExplorer.playground.run.isDone")
+    for which, opcode in (("original", "tanh"), ("before", "cos")):
+        page.get_by_label("Result beside").select_option(which)
+        shown = (
+            f"() => xlaExplorer.playground.explorer.second?.model?.data.jaxpr.some(([it]) => it.includes(' {opcode}'))"
+        )
+        wait_until(page, shown, seconds=PATIENCE)
+        page.get_by_label("Source against").select_option(which)
+        assert f"jnp.{opcode}" in page.locator(".cm-deletedChunk").inner_text()
+    page.get_by_label("Result beside").select_option("")
+    page.get_by_label("Source against").select_option("")
+    wait_until(page, f"() => ({SHOWN})().pair === null")
+    assert page.locator(".cm-deletedChunk").count() == 0
+
+
+def test_a_starting_point_asks_its_question_and_leaves_the_edits_before_it_among_the_earlier_ones(page: Page) -> None:
+    write(page, "jnp.tanh", "jnp.sinh")
+    settle(page)
+    page.locator("summary", has_text="Start from").click()
+    page.get_by_role("button", name="Rows of a table").click()
+    settle(page)
+    assert "Why is there a matmul?" in page.locator("#question").inner_text()
+    assert "one_hot" in page.evaluate(TEXT)
+    page.locator("summary", has_text="Earlier edits").click()
+    page.locator(".menu .list button", has_text="def layer").first.click()
+    settle(page)
+    assert "jnp.sinh" in page.evaluate(TEXT)
+
+
+def test_edits_are_there_again_after_the_page_was_closed_and_the_files_text_is_a_click_away(
+    server: Playground, context: BrowserContext
+) -> None:
+    page = open_play(server, context)
+    write(page, "jnp.tanh", "jnp.cosh")
+    page.close()
+    page = open_play(server, context)
+    assert "jnp.cosh" in page.evaluate(TEXT)
+    page.get_by_role("button", name="Show the file's").click()
+    settle(page)
+    assert page.evaluate(TEXT) == PROGRAM
+
+
+def test_without_the_bundle_a_plain_editor_does_the_same_and_says_so(
+    server: Playground, context: BrowserContext
+) -> None:
+    context.route("**/codemirror.js", lambda route: route.fulfill(body="", content_type="text/javascript"))
+    page = open_play(server, context)
+    assert "plain editor" in page.locator("#editor .plain").inner_text()
+    area = page.get_by_label("Python", exact=True)
+    area.fill(PROGRAM.replace("jnp.tanh", "jnp.cos"))
+    settle(page)
+    assert " cos" in opcodes(page)
+    area.fill(PROGRAM.replace("jnp.tanh(h)", "h @ x"))
+    page.locator('#problems li[data-kind="tracing"]').get_by_role("button").click(timeout=PATIENCE * 1000)
+    assert area.evaluate("it => it.value.slice(it.selectionStart, it.selectionEnd)") == "    return h @ x"
+
+
+def test_a_run_is_stopped_and_what_was_there_stays(page: Page) -> None:
+    write(page, "def layer", "import time\n\ntime.sleep(8)\n\n\ndef layer")
+    page.locator(".times .waiting, .times .compiling").first.wait_for(timeout=PATIENCE * 1000)
+    page.get_by_role("button", name="Stop").click()
+    page.locator(".times .stopped").wait_for()
+    assert page.locator("#result.old").count() == 1
+    write(page, "time.sleep(8)", "time.sleep(0)")
+    settle(page)
+
+
+def test_the_page_asks_no_other_host(server: Playground, context: BrowserContext) -> None:
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    open_play(server, context)
+    assert [url for url in asked if not url.startswith((f"{server.address}/", "data:", "blob:"))] == []

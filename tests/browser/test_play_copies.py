@@ -1,0 +1,91 @@
+"""What leaves the playground, and comes back: links with the code in them, tests, issues, commands and files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .layered import context, opcodes, page, server, settle, write
+from .played import PATIENCE, TEXT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+__all__ = ["context", "page", "server"]  # fixtures
+
+
+@pytest.mark.parametrize("link", ["play=%%%", "play=AAAA", "play=", "play=" + "A" * 600_000])
+def test_a_link_that_holds_nothing_is_told_and_nothing_is_lost(page: Page, link: str) -> None:
+    write(page, "jnp.tanh", "jnp.cosh")
+    page.evaluate("link => { location.hash = link }", link)
+    page.locator(".notice.broken").wait_for()
+    assert "cannot be opened" in page.locator(".notice.broken").inner_text()
+    settle(page)
+    assert "jnp.cosh" in page.evaluate(TEXT)
+
+
+def test_a_link_brings_code_arguments_and_options_and_unpacks_no_more_than_is_allowed(page: Page) -> None:
+    trip = """async program => {
+      const link = `http://elsewhere/#${await xlaExplorer.packCode(program)}`
+      try { return await xlaExplorer.unpackCode(link) } catch (error) { return error.message }
+    }"""
+    program = {
+        "code": "x = 'é λ 🙂'\n",
+        "function": "f",
+        "arguments": "x: f32[8]",
+        "targets": ["cpu", "h100"],
+        "options": {"donate": ["x"], "grad": True, "vmap": 4, "mesh": "data=8", "flags": {"xla_a": "1"}},
+        "look": {"target": "h100", "view": "kernels"},
+    }
+    assert page.evaluate(trip, program) == program
+    wrong = {"code": "x", "options": {"donate": "x", "static": 3, "mesh": {}, "flags": {"no name": 1}}, "look": []}
+    found = page.evaluate(trip, wrong)
+    assert (found["options"], found["look"], found["targets"]) == ({"flags": {}}, {}, [])
+    assert "more than a playground opens" in page.evaluate(trip, {"code": "x" * 2_000_000})
+
+
+def test_a_link_is_copied_and_opened_by_pasting_it(page: Page) -> None:
+    write(page, "jnp.tanh", "jnp.sinh")
+    settle(page)
+    page.locator("summary", has_text="Share").click()
+    page.get_by_role("button", name="Copy a link").click()
+    page.get_by_text("The link is copied").wait_for()
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    write(page, "jnp.sinh", "jnp.cosh")
+    settle(page)
+    page.locator("summary", has_text="Share").click()
+    page.get_by_label("A link to code").fill(link)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Run it").click()
+    settle(page)
+    assert " sinh" in opcodes(page)
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ("Copy as test", "def test_"),
+        ("Copy as issue", "jaxlib"),
+        ("Copy the command", "xla-inspect "),
+    ],
+)
+def test_what_is_copied_is_of_the_code_in_the_editor(page: Page, item: str, words: str) -> None:
+    write(page, "jnp.tanh", "jnp.sinh")
+    settle(page)
+    page.locator("summary", has_text="Share").click()
+    page.get_by_role("button", name=item).click()
+    page.get_by_text("It is copied.").wait_for(timeout=PATIENCE * 1000)
+    text = page.evaluate("() => navigator.clipboard.readText()")
+    assert words in text
+    if item != "Copy the command":
+        assert "jnp.sinh" in text
+
+
+def test_the_file_is_downloaded_as_it_is_in_the_editor(page: Page) -> None:
+    write(page, "jnp.tanh", "jnp.sinh")
+    page.locator("summary", has_text="Share").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == "layer.py"
+    assert "jnp.sinh" in download.value.path().read_text(encoding="utf-8")

@@ -1,0 +1,112 @@
+"""Code that came by a link is shown, and runs when its reader says so; a link of anything breaks nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from measuring.playing import Playground, play
+
+from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
+from .visits import WIDE
+from .waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, BrowserContext
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
+    """A playground of a file of the reader's."""
+    folder = tmp_path_factory.mktemp("play")
+    (folder / "mixed.py").write_text(PROGRAM)
+    with play("mixed.py:mixed", folder=folder) as started:
+        yield started
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser that has kept nothing."""
+    opened = browser.new_context(
+        viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    yield opened
+    opened.close()
+
+
+def test_code_of_a_link_is_shown_and_runs_only_when_its_reader_says_so(
+    server: Playground, browser: Browser, context: BrowserContext
+) -> None:
+    page = open_play(server, context)
+    code = "print('ran')\n" + PROGRAM.replace("jnp.sin", "jnp.tan")
+    link = page.evaluate("code => xlaExplorer.packCode({ ...xlaExplorer.playground.request, code })", code)
+    receiver = browser.new_context()
+    other = receiver.new_page()
+    asked: list[str] = []
+    other.on("request", lambda request: asked.append(request.url))
+    other.goto(f"{server.address}/#{link}")
+    other.get_by_role("button", name="Run it").wait_for()
+    other.wait_for_timeout(1500)
+    assert other.evaluate(TEXT) == code
+    assert [url for url in asked if url.endswith("/compile")] == []
+    assert [url for url in asked if "play=" in url] == []
+    # Not even an edit, another target or a reload lets it run.
+    other.locator(".cm-content").focus()
+    other.keyboard.type("# ")
+    other.wait_for_timeout(1200)
+    other.keyboard.press("Control+Enter")
+    other.wait_for_timeout(600)
+    other.reload()
+    other.wait_for_selector(".cm-content")
+    other.wait_for_timeout(1500)
+    sent = [url for url in asked if url.endswith("/compile")]
+    assert "jnp.tan" not in other.evaluate(TEXT) or sent == []
+    other.goto(f"{server.address}/")
+    other.goto(f"{server.address}/#{link}")
+    other.get_by_role("button", name="Run it").click()
+    wait_until(other, SETTLED, seconds=PATIENCE)
+    assert other.get_by_text("What the code printed").is_visible()
+    receiver.close()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        {"code": "x", "targets": ["__proto__", "constructor", "no such"], "options": {"flags": {"__proto__": 1}}},
+        {"code": "x" * 500_000, "arguments": "y" * 100_000},
+        {"code": "x", "look": {"target": {"a": 1}, "view": ["b"]}},
+        {"code": "x", "options": {"vmap": "<img src=x onerror=hit=1>", "mesh": {"a": 1}, "donate": "x", "static": 3}},
+        {"code": "<script>hit=1</script>", "function": "<img src=x onerror=hit=1>", "arguments": "<b>x: f32[8]</b>"},
+        {"v": 99, "code": "x"},
+        {"code": 3},
+        [],
+        None,
+        "text",
+    ],
+    ids=lambda program: repr(program)[:40],
+)
+def test_a_link_of_anything_breaks_nothing(server: Playground, context: BrowserContext, program: object) -> None:
+    page = open_play(server, context)
+    pack = """async program => {
+      const text = JSON.stringify(program && typeof program === "object" && !Array.isArray(program)
+        ? { v: 1, ...program } : program)
+      const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"))
+      const bytes = new Uint8Array(await new Response(packed).arrayBuffer())
+      return btoa(Array.from(bytes, (it) => String.fromCharCode(it)).join("")).replaceAll("+", "-").replaceAll("/", "_")
+    }"""
+    link = page.evaluate(pack, program)
+    page.evaluate("link => { location.hash = `play=${link}` }", link)
+    page.locator("#notices .notice").first.wait_for()
+    run = page.get_by_role("button", name="Run it")
+    if run.count():
+        run.click()
+        page.wait_for_timeout(1000)
+    assert page.evaluate("globalThis.hit") is None
+    assert page.evaluate("({}).polluted") is None
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(PROGRAM)
+    assert page.evaluate(TEXT) == PROGRAM

@@ -1,0 +1,187 @@
+"""The playground is everyone's: by the keyboard alone, in each look, on a phone; and nothing of an edit is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from measuring.playing import Playground, play
+
+from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
+from .test_access import RULES, summary
+from .visits import PHONE, WIDE
+from .waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+# Everything that has the focus, through shadow roots.
+FOCUSED = """() => {
+  let at = document.activeElement
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
+  const label = at?.getAttribute("aria-label") ?? ""
+  return at ? [at.localName, at.className, label, at.textContent.slice(0, 60)].join("|") : ""
+}"""
+LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (WIDE, PHONE)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
+    """A playground of a file of the reader's."""
+    folder = tmp_path_factory.mktemp("play")
+    (folder / "mixed.py").write_text(PROGRAM)
+    with play("mixed.py:mixed", folder=folder) as started:
+        yield started
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser that has kept nothing."""
+    opened = browser.new_context(
+        viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    yield opened
+    opened.close()
+
+
+def tab_to(page: Page, wanted: str, key: str = "Tab") -> None:
+    """Go on by Tab to what has a word in its name."""
+    seen = []
+    for _ in range(150):
+        page.keyboard.press(key)
+        seen.append(page.evaluate(FOCUSED))
+        if wanted in seen[-1]:
+            return
+    pytest.fail(f"Tab does not come to {wanted!r}, but to {list(dict.fromkeys(seen))}")
+
+
+def test_the_keyboard_alone_edits_compiles_steps_compares_and_copies_a_link(
+    server: Playground, context: BrowserContext
+) -> None:
+    page = open_play(server, context)
+    tab_to(page, "cm-content")
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Control+f")
+    page.keyboard.type("jnp.sin")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    page.keyboard.type("jnp.cos")
+    assert "jnp.cos(h)" in page.evaluate(TEXT)
+    wait_until(page, SETTLED, seconds=PATIENCE)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert "cm-content" not in page.evaluate(FOCUSED)
+    assert page.evaluate(TEXT).count("jnp.cos") == 1
+
+    tab_to(page, "Result beside", "Shift+Tab")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.state.pair !== null", seconds=PATIENCE)
+    assert page.locator(".cm-deletedChunk, .cm-changedText").count() == 0
+    page.keyboard.press("Home")
+    wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.state.pair === null")
+
+    page.evaluate("() => globalThis.xlaExplorer.playground.explorer.show({ view: 'passes' })")
+    options = page.get_by_role("listbox")
+    options.wait_for()
+    page.locator("#result").evaluate("it => (it.tabIndex = -1, it.focus())")
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if options.evaluate("it => it.matches(':focus')"):
+            break
+    else:
+        pytest.fail("Tab does not come to the passes")
+    chosen = page.locator('[role="option"][aria-selected="true"]')
+    before = chosen.inner_text()
+    page.keyboard.press("ArrowDown")
+    assert chosen.inner_text() != before
+
+    page.locator("body").evaluate("() => document.activeElement.blur()")
+    tab_to(page, "summary|||Share")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Copy a link").wait_for()
+    tab_to(page, "Copy a link")
+    page.keyboard.press("Enter")
+    page.get_by_text("The link is copied").wait_for()
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    assert link.startswith(f"{server.address}/#")
+
+
+def judge(page: Page) -> list[str]:
+    """Return what axe finds, through shadow roots."""
+    page.evaluate(Axe().axe_script)
+    options = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
+    return [summary(each) for each in page.evaluate("async options => (await axe.run(options)).violations", options)]
+
+
+def widths(page: Page) -> tuple[int, int]:
+    """Return how wide what is on the page is, and the page."""
+    found: list[int] = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
+    server: Playground, browser: Browser, scheme: str, width: int
+) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page = open_play(server, context)
+    found = {}
+
+    def look(state: str) -> None:
+        wide, room = widths(page)
+        assert wide <= room, f"{state}: {wide} px in {room}"
+        found[state] = judge(page)
+
+    look("a result")
+    page.locator("#folds").evaluate("it => it.querySelectorAll('details').forEach((each) => (each.open = true))")
+    look("arguments and targets")
+    for name in ("Start from", "Earlier edits", "Share"):
+        page.locator("summary", has_text=name).first.click()
+        look(name)
+        page.keyboard.press("Escape")
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("print('a long line ' * 30)\n1 +\n")
+    page.locator("#problems li").first.wait_for(timeout=PATIENCE * 1000)
+    look("a fault of syntax")
+    page.keyboard.press("Backspace")
+    page.keyboard.type(" no_such_name_" + "x" * 120 + "\n")
+    wait_until(page, "() => document.querySelector('#problems li[data-kind=loading]')", seconds=PATIENCE)
+    look("a fault of the code")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(PROGRAM.replace("jnp.sin", "jnp.exp"))
+    wait_until(page, SETTLED, seconds=PATIENCE)
+    beside = page.get_by_label("Result beside")
+    beside.select_option(index=beside.locator("option:enabled").count() - 1)
+    wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.state.pair !== null", seconds=PATIENCE)
+    page.wait_for_timeout(500)
+    look("two panes")
+    context.close()
+    violations = [f"{state}: {each}" for state, listed in found.items() for each in listed]
+    assert violations == [], "\n".join(violations)
+
+
+def test_who_wants_less_motion_sees_none(server: Playground, browser: Browser) -> None:
+    context = browser.new_context(reduced_motion="reduce")
+    page = open_play(server, context)
+    page.locator(".cm-content").focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("# a remark\n")
+    moving = """() => {
+      const roots = [document, ...[...document.querySelectorAll("*")].map(it => it.shadowRoot).filter(it => it)]
+      return roots.flatMap(it => it.getAnimations()).filter(it => !it.effect?.target?.closest?.(".cm-cursorLayer"))
+        .filter(it => it.playState === "running" && it.effect.getComputedTiming().duration > 10).length
+    }"""
+    seen = []
+    for _ in range(20):
+        seen.append(page.evaluate(moving))
+        page.wait_for_timeout(50)
+    context.close()
+    assert max(seen) == 0

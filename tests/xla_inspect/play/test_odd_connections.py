@@ -1,0 +1,210 @@
+"""Bodies, lengths and connections as no page sends them: each is refused in words, and holds nobody up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from measuring.playing import Playground, play
+
+from .raw_requests import ASKED, CODE, PATHS, PATIENCE, head, post, refused, send, status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
+    """One server for all of them."""
+    home = tmp_path_factory.mktemp("odd")
+    with play(folder=home, environment={"HOME": str(home)}) as playground:
+        yield playground
+
+
+@pytest.fixture(autouse=True)
+def is_left_as_it_was(server: Playground) -> Iterator[None]:
+    """Whatever a test sent, the page is served after it, and a text is described."""
+    yield
+    assert server.process.poll() is None
+    assert server.ask("/", headers={}, patience=PATIENCE).status == 200
+    assert server.describe(CODE).status == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"3",
+        b'"text"',
+        b"{}",
+        b"\x00",
+        b"\xff\xfe{}",
+        b"NaN",
+        b'{"code": NaN}',
+        b'{"code": 1e999}',
+        b'{"code": null, "targets": null}',
+        b'{"code": {"a": 1}}',
+        b'{"code": "\\ud800", "function": "\\udfff"}',
+        b'{"code": "\\u0000", "function": "\\u0000"}',
+        b'{"code": "", "code": ["twice"]}',
+        b"[" * 200_000,
+        b'{"a":' * 100_000,
+        b'{"code": ' + b"9" * 5000 + b"}",
+        b'{"code": "", "targets": "cpu"}',
+        b'{"code": "", "function": ["f"], "arguments": 3, "targets": [{}], "options": []}',
+        b'{"code": "", "targets": ["cpu", "cpu", "../../etc", "\\u0000", "h100:99999999"]}',
+        b'{"code": "", "function": "f", "id": {"deep": []}, "client": []}',
+        b"code=def&function=f",
+        b"--x\r\nContent-Disposition: form-data\r\n\r\n{}\r\n--x--",
+    ],
+    ids=lambda body: repr(body[:40]),
+)
+@pytest.mark.parametrize("path", PATHS[1:])
+def test_what_is_no_request_is_answered_as_data(server: Playground, path: str, body: bytes) -> None:
+    answer = send(server, post(server, path, body))
+    assert server.token.encode() not in answer
+    assert b"Traceback" not in answer
+    assert status(answer) in {200, 400, 404, 413, 415, 422}
+
+
+def test_every_field_of_a_compile_may_be_of_a_wrong_kind(server: Playground) -> None:
+    for name in ASKED:
+        for value in (None, 3, -1.5, True, [], {}, "", "\0", "x" * 100_000, [[[]]], {"x": {}}):
+            answer = send(server, post(server, "/compile", json.dumps({**ASKED, name: value}).encode()))
+            assert status(answer) in {200, 400, 413, 422}, (name, value)
+            assert b"Traceback" not in answer, (name, value)
+
+
+def test_every_option_of_a_compile_may_be_of_a_wrong_kind(server: Playground) -> None:
+    for name in ("donate", "static", "grad", "vmap", "mesh", "flags", "unknown"):
+        for value in (3, "x", ["x", -1, 99, None], {"x": ["y"]}, "__import__('os')._exit(3)", "a=1000000000"):
+            body = json.dumps({**ASKED, "options": {name: value}}).encode()
+            answer = send(server, post(server, "/compile", body))
+            assert status(answer) in {200, 400, 413, 422}, (name, value)
+            assert b"Traceback" not in answer.partition(b'"output"')[0], (name, value)
+
+
+def test_a_body_of_more_than_a_megabyte_is_refused(server: Playground) -> None:
+    assert refused(server, send(server, post(server, "/describe", b'{"code": "' + b"x" * (1 << 20) + b'"}')))
+    assert refused(server, send(server, head(server, "POST /describe HTTP/1.1", Content_Length=str(1 << 40))))
+
+
+@pytest.mark.parametrize("length", [None, "", "-1", "1e3", "0x10", "+5", "9" * 400, "5, 5", " ", "٣"])
+def test_a_length_that_is_none_is_refused(server: Playground, length: str | None) -> None:
+    raw = head(server, "POST /describe HTTP/1.1", Content_Length=None)
+    if length is not None:
+        raw = raw.replace(b"\r\n\r\n", b"\r\nContent-Length: " + length.encode() + b"\r\n\r\n")
+    assert refused(server, send(server, raw + b'{"code": ""}', half_closed=True))
+
+
+def test_two_lengths_and_a_chunked_body_are_refused(server: Playground) -> None:
+    body = b'{"code": ""}'
+    for also in (b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n"):
+        raw = post(server, "/describe", body).replace(b"Content-Length", also + b"Content-Length", 1)
+        assert refused(server, send(server, raw))
+
+
+def test_one_request_hidden_in_another_is_not_answered(server: Playground) -> None:
+    """What is behind a body that was refused must not be read as a request of its own."""
+    hidden = head(server, "GET /start HTTP/1.1")
+    for outer in (
+        post(server, "/describe", hidden, X_Play_Token="x", Connection=None),  # noqa: S106 - a wrong one
+        post(server, "/nothing", hidden, Connection=None),
+        head(server, "GET /start HTTP/1.1", Host="evil.test", Content_Length=str(len(hidden)), Connection=None)
+        + hidden,
+    ):
+        assert send(server, outer).count(b"HTTP/1.") == 1
+
+
+def test_requests_one_behind_the_other_are_answered_in_turn_or_not_at_all(server: Playground) -> None:
+    one = head(server, "GET /start HTTP/1.1", Connection="keep-alive")
+    answer = send(server, one * 5 + head(server, "GET /start HTTP/1.1"))
+    assert 1 <= answer.count(b"HTTP/1.") <= 6
+    assert status(answer) == 200
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\r\n" * 1000,
+        b"\x00" * 1000,
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 200,
+        b"GET\r\n\r\n",
+        b"GET /\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 100_000 + b"\r\n",
+        b"GET / HTTP/1.1\r\nX: " + b"y" * 1_000_000 + b"\r\n\r\n",
+        b"GET /" + b"a" * 1_000_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n: nothing\r\n no colon\r\n\r\n",
+        b"GET / HTTP/1.1\nHost: evil.test\n\n",
+        b"\xff" * 100_000 + b"\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"",
+    ],
+    ids=lambda raw: repr(raw[:30]),
+)
+def test_what_is_not_http_is_outlived(server: Playground, raw: bytes) -> None:
+    assert server.token.encode() not in send(server, raw, half_closed=True)
+
+
+def test_a_connection_that_says_nothing_holds_nobody_up(server: Playground) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(200):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE))
+        start = time.monotonic()
+        assert server.describe(CODE).status == 200
+        assert time.monotonic() - start < PATIENCE
+
+
+def test_bodies_that_come_a_byte_at_a_time_hold_nobody_up(server: Playground) -> None:
+    body = json.dumps({"code": CODE}).encode()
+
+    def send_slowly() -> None:
+        with contextlib.suppress(OSError):
+            connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+            connection.sendall(post(server, "/describe", body)[: -len(body)])
+            for byte in body[:20]:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.1)
+            connection.close()  # and never sends the rest
+
+    slow = [threading.Thread(target=send_slowly, daemon=True) for _ in range(30)]
+    for thread in slow:
+        thread.start()
+    start = time.monotonic()
+    assert server.describe(CODE).status == 200
+    assert time.monotonic() - start < PATIENCE / 4
+    for thread in slow:
+        thread.join()
+
+
+def test_who_leaves_before_the_answer_leaves_nothing_running(server: Playground) -> None:
+    endless = json.dumps({**ASKED, "client": "gone", "code": "while True:\n    pass\n"}).encode()
+    assert server.compile(CODE, client="odd").status == 200
+    usual = len(server.processes())
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
+            connection.sendall(post(server, "/compile", endless))
+            time.sleep(0.2)
+    start = time.monotonic()
+    assert server.compile(CODE, client="odd").events[-1]["event"] == "done"
+    while len(server.processes()) > usual and time.monotonic() - start < PATIENCE:
+        time.sleep(0.1)
+    assert len(server.processes()) <= usual
+
+
+def test_half_an_answer_is_enough_for_who_reads_no_more(server: Playground) -> None:
+    """Somebody who sends a compile and reads nothing of it does not keep others from theirs."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        connection.sendall(post(server, "/compile", json.dumps({**ASKED, "client": "deaf"}).encode()))
+        assert server.compile(CODE, client="hears").events[-1]["event"] == "done"
