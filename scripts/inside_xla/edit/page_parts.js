@@ -66,13 +66,34 @@
     });
   };
 
+  // The theme puts each plain table of a page into a frame that scrolls; so do we with those of an edit.
+  const frameTables = (part) => {
+    const framed = make("div", {}, part);
+    for (const table of framed.querySelectorAll("table:not([class])")) {
+      const inner = make("div", { className: "md-typeset__table" });
+      const outer = make("div", { className: "md-typeset__scrollwrap" }, inner);
+      table.replaceWith(outer);
+      inner.append(table);
+    }
+    return framed.firstElementChild;
+  };
+
   class PageParts {
     constructor() {
-      this.own = findContent();
-      this.keys = this.own.map(keyOf);
+      this.parts = findContent();
+      this.keys = this.parts.map(keyOf);
+      this.root = this.parts[0]?.parentElement;
       this.swaps = [];
       this.changed = [];
       this.marked = [];
+    }
+
+    // The page's own parts, each with the frame that it came to stand in.
+    get own() {
+      return this.parts.map((part) => {
+        while (part.parentElement && part.parentElement !== this.root) part = part.parentElement;
+        return part;
+      });
     }
 
     get isChanged() {
@@ -85,10 +106,11 @@
       this.restore();
       const parsed = new DOMParser().parseFromString(`<body>${html}</body>`, "text/html");
       const fresh = [...parsed.body.children].map((part) => document.importNode(part, true));
-      const pairs = [...pairUp(this.keys, fresh.map(keyOf)), [this.own.length, fresh.length]];
+      const own = this.own;
+      const pairs = [...pairUp(this.keys, fresh.map(keyOf)), [own.length, fresh.length]];
       let [i, j] = [0, 0];
       for (const [nextOwn, nextFresh] of pairs) {
-        if (i < nextOwn || j < nextFresh) this.swap(this.own.slice(i, nextOwn), fresh.slice(j, nextFresh), this.own[i - 1], place);
+        if (i < nextOwn || j < nextFresh) this.swap(own.slice(i, nextOwn), fresh.slice(j, nextFresh), own[i - 1] ?? null, place);
         [i, j] = [nextOwn + 1, nextFresh + 1];
       }
       this.tell(failures);
@@ -100,12 +122,12 @@
     swap(own, fresh, before, place) {
       const kept = own.filter((part) => part.matches(PLACE));
       const gone = own.filter((part) => !kept.includes(part));
-      const added = fresh.filter((part) => !part.matches(PLACE));
+      const added = fresh.filter((part) => !part.matches(PLACE)).map(frameTables);
       if (!gone.length && !added.length) return;
       const mark = make("span", { hidden: true });
       if (own.length) own[0].before(mark);
       else if (before) before.after(mark);
-      else this.own[0].before(mark);
+      else this.root.prepend(mark);
       mark.after(...added);
       const host = gone.find((part) => part.contains(place));
       let moved = null;
@@ -131,7 +153,7 @@
 
     // Says at each part what it came to that did not go well, and which sentences no longer hold.
     tell(failures) {
-      const roots = this.own.filter((part) => part.isConnected).concat(this.changed);
+      const roots = this.parts.filter((part) => part.isConnected).concat(this.changed);
       const inOrder = (selector) => this.changed.flatMap((part) => [...(part.matches(selector) ? [part] : []), ...part.querySelectorAll(selector)]);
       const [values, blocks] = [inOrder("span.failed"), inOrder("p.failed")];
       for (const failure of failures) {

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PLACE = Path(".cache") / "edits"
-"""Where copies lie: on the disk of the project, so that what is kept can be linked, and where nobody looks for edits."""
+"""Where copies lie: on the disk of the project, so that what is kept can be linked, and where nobody looks for edits.
+"""
 
 _SKIPPED = CACHES - {"__pycache__"}
 
@@ -49,15 +50,19 @@ class ProjectCopy:
 
     def refresh(self) -> None:
         """Take over what changed in the project since; files that are edited in the copy stay as they are."""
-        there = {name: status for name, status in _walk(self._project)}
+        there = dict(_walk(self._project))
         here = dict(_walk(self.root))
         for name, status in there.items():
             known = here.get(name)
-            if name in self._edited or (known and (known.st_mtime_ns, known.st_size) == (status.st_mtime_ns, status.st_size)):
+            if name in self._edited or (
+                known and (known.st_mtime_ns, known.st_size) == (status.st_mtime_ns, status.st_size)
+            ):
                 continue
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
-                shutil.copy2(self._project / name, self.root / name)
+                if known:
+                    (self.root / name).unlink()
+                _copy(self._project / name, self.root / name)
         for name in here.keys() - there.keys() - self._edited.keys():
             if "__pycache__" not in name:
                 (self.root / name).unlink(missing_ok=True)
@@ -95,7 +100,7 @@ def _is_alive(process: int) -> bool:
 
 
 def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files of a project by name, without caches and what a link leads to outside."""
+    """Yield the files of a project and its links by name, without caches."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -105,8 +110,16 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in _SKIPPED:
                         waiting.append(f"{name}/")
-                elif entry.is_file(follow_symlinks=False):
+                else:
                     yield name, entry.stat(follow_symlinks=False)
+
+
+def _copy(path: Path, place: Path) -> None:
+    """Copy a file with its date, or a link as one."""
+    if path.is_symlink():
+        place.symlink_to(path.readlink())
+    else:
+        shutil.copy2(path, place)
 
 
 def _link(folder: Path, place: Path) -> None:

@@ -33,6 +33,7 @@ SCRIPTS = (
     "matching.js",
     "pair.js",
     "grips.js",
+    "picture.js",
     "takeaway.js",
     "keys.js",
     "status.js",

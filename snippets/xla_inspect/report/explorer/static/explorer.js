@@ -211,7 +211,10 @@
       if (this.second) await this.show({ pair: null }, "push");
       else {
         const { program, target } = this.offers.next(offer);
-        await this.show({ pair: { program, target, view: state.view, pass: target === state.target ? state.pass : "fusion" } }, "push");
+        const isOther = target !== state.target || program !== state.program;
+        // Where nothing happened yet there is nothing to compare.
+        const first = isOther && state.view === "passes" && !state.pass ? { pass: "fusion" } : {};
+        await this.show({ ...first, pair: { program, target, view: state.view, pass: isOther ? "fusion" : state.pass } }, "push");
       }
     }
 
