@@ -144,7 +144,7 @@
       light(this.part, place);
       for (const each of this.part.querySelectorAll(".chosen")) each.classList.remove("chosen");
       if (place < 0 && chosen === null) return;
-      for (const fold of this.part.querySelectorAll("details")) fold.reveal?.(place, chosen);
+      for (const fold of this.part.querySelectorAll(".reaches, details")) fold.reveal?.(place, chosen);
       if (chosen !== null)
         for (const each of this.part.querySelectorAll(`[data-instruction="${chosen}"], [data-holds~="${chosen}"]`)) each.classList.add("chosen");
       light(this.part, place);
