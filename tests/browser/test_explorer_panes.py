@@ -7,7 +7,7 @@ import itertools
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -226,7 +226,7 @@ def test_pictures_show_what_is_shown(show: Show, layer: Captures, width: int) ->
     opened = show(layer, "x=report&target=h100&view=after", viewport={"width": width, "height": 900})
     name, svg = take(opened, "SVG")
     assert name == "layer.h100.after.svg"
-    root = ElementTree.fromstring(svg)  # noqa: S314 - the explorer wrote it
+    root = ET.fromstring(svg)  # noqa: S314 - the explorer wrote it
     said = " ".join("".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text"))
     assert "fusion" in said
     assert "return" in said
