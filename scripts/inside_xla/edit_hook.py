@@ -37,8 +37,6 @@ def on_startup(command: str, *, dirty: bool) -> None:
     _services[:] = [EditService(read_asset)] if command == "serve" and not dirty else []
 
 
-
-
 @event_priority(-50)
 def on_page_content(content: str, page: Page, **_: object) -> str:
     """Note which programs a page names, and where its content begins and ends."""

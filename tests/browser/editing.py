@@ -29,7 +29,8 @@ def double(numbers: list[int]) -> list[int]:
 '''
 PLACE = (
     '<div class="program-edit" data-program="{0}" data-file="snippets/programs/{0}.py" data-function="double" '
-    'data-page="{1}.md" data-block="1"><details><summary>Edit this program</summary><p>By a command.</p></details></div>'
+    'data-page="{1}.md" data-block="1"><details><summary>Edit this program</summary><p>By a command.</p></details>'
+    "</div>"
 )
 PAGE = f"""# A page
 
@@ -55,7 +56,8 @@ print("```python title='toy.py'\\n" + inspect.getsource(toy) + "```")
 The sum is `= sum(numbers)`, and the `largest` is [the last](#results).
 
 ```python exec="on"
-print("| number | doubled |\\n|---|---|\\n" + "\\n".join(f"| {{at}} | {{number}} |" for at, number in enumerate(numbers)))
+rows = [f"| {{at}} | {{number}} |" for at, number in enumerate(numbers)]
+print("| number | doubled |\\n|---|---|\\n" + "\\n".join(rows))
 ```
 
 Every number is *even*, whatever it was.

@@ -58,7 +58,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(project, "root", folder)
-        places = {"program": "layer", "target": "h100", "pass": "priority-fusion"}
+        places: dict[str, Any] = {"program": "layer", "target": "h100", "pass": "priority-fusion"}
         html = PAGE.format(explorer=embed_programs(programs, "all", **places))
         (folder / "site").mkdir()
         explorer_files.publish([html], folder / "site")

@@ -49,7 +49,18 @@
 
   let open; // one program of a page is edited at a time
 
-  const edit = async (place, button) => {
+  // An edit outlives that the page is loaded again, as it is where something of the project was edited.
+  const draft = (place, ...text) => {
+    const key = `edit:${place.dataset.page}:${place.dataset.file}`;
+    try {
+      if (!text.length) return sessionStorage.getItem(key);
+      if (text[0] === null) sessionStorage.removeItem(key);
+      else sessionStorage.setItem(key, text[0]);
+    } catch {}
+    return null;
+  };
+
+  const edit = async (place, button, text = null) => {
     open?.close();
     const asked = { page: place.dataset.page, file: place.dataset.file };
     const said = make("span");
@@ -66,14 +77,17 @@
         parts,
         run: (text, tell) => post("run", { ...asked, text }).then((reply) => follow(reply, tell)).catch((error) => ({ event: "lost", error: `The server did not answer: ${error.message}` })),
         stop: () => void post("stop", {}).catch(() => {}),
+        keep: (typed) => draft(place, typed === given.text ? null : typed),
         close: () => {
+          draft(place, null);
           open = undefined;
           button.hidden = false;
           button.focus();
         },
       };
       open = new ProgramEditor(place, given.text, act);
-      open.focus();
+      if (text === null) open.focus();
+      else open.take(text);
     } catch (error) {
       said.textContent = ` It did not open: ${error.message}`;
     }
@@ -84,5 +98,7 @@
     button.setAttribute("aria-label", `Edit ${place.dataset.file.split("/").at(-1)} here`);
     button.addEventListener("click", () => edit(place, button));
     place.prepend(button);
+    const kept = draft(place);
+    if (kept !== null && !open) edit(place, button, kept);
   }
 }

@@ -8,7 +8,7 @@
   const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
   class ProgramEditor {
-    // `act` has `run(text, tell)`, which returns when the run ended, `stop()`, `restore()` and `close()`.
+    // `act` has `parts`, `run(text, tell)`, which returns when the run ended, `stop()`, `keep(text)` and `close()`.
     constructor(place, text, act) {
       Object.assign(this, { place, act, own: text, ran: text, runs: 0 });
       const file = place.dataset.file.split("/").at(-1);
@@ -45,8 +45,15 @@
       this.editor.focus();
     }
 
+    // An edit that was begun before takes the place of the page's own.
+    take(text) {
+      this.editor.replace(text);
+      this.run();
+    }
+
     wait() {
       clearTimeout(this.waits);
+      this.act.keep(this.editor.text);
       this.waits = setTimeout(() => this.run(), PAUSE);
     }
 
@@ -129,6 +136,7 @@
       this.ran = this.own;
       if (this.editor.text !== this.own) this.editor.replace(this.own);
       clearTimeout(this.waits);
+      this.act.keep(this.own);
       this.act.parts.restore(this.place);
       this.mark([]);
       this.panel.removeAttribute("aria-busy");

@@ -1,7 +1,8 @@
 """Run pages of a copy of a project with one of its files edited: the process of `livepage.edits.page_child`.
 
-A line of the standard input is a job as JSON: `page`, `file` and `text`, which is None where the page is only to be made
-ready. A line of the standard output is an event: `work`, then `page`, `failed`, `ready` or `stopped`, with the job's id.
+A line of the standard input is a job as JSON: `job`, its number, `page`, `file` and `text`, which is None where the
+page is only to be made ready. A line of the standard output is an event with that number: `work`, and at the end
+`page`, `failed`, `ready` or `stopped`.
 """
 
 from __future__ import annotations
@@ -61,8 +62,6 @@ class EditedPages:
         files.add_files_from_theme(self._config.theme.get_env(), self._config)
         self._files = self._config.plugins.on_files(files, config=self._config)
         get_navigation(self._files, self._config)
-        tool = project.adapter.packages
-        self._trails = lambda: ImportTrails(root / "snippets", tool)
         self._bases: dict[str, tuple[Source, list[Outcome]]] = {}
         self._edit: tuple[Path, str] | None = None
         self._count = 0
@@ -135,7 +134,7 @@ class EditedPages:
                 base = outcomes.recall(source) or self._run(source, {})
             self._bases[source.name] = source, base
             return base
-        uses = self._trails().find_uses(self._edit[0])
+        uses = ImportTrails(self._root / "snippets", project.adapter.packages).find_uses(self._edit[0])
         part = slice_page(source.pieces, base, uses) if base else None
         if part is None or base is None:
             self._count = len(source.pieces)
@@ -144,7 +143,8 @@ class EditedPages:
         rest = {at: outcome for at, outcome in enumerate(base) if at not in part.needed}
         ran = self._run(replace(source, pieces=part.pieces), rest)
         # What only had to run for others is as it was.
-        return [outcome if at in part.reached else base[at] for at, outcome in enumerate(ran)]
+        mixed = [outcome if at in part.reached else base[at] for at, outcome in enumerate(ran)]
+        return [*mixed[:-1], replace(mixed[-1], made=base[-1].made)]
 
     def _run(self, source: Source, known: dict[int, Outcome]) -> list[Outcome]:
         with fresh_modules():
@@ -163,7 +163,12 @@ class EditedPages:
             return errors.first
         if any(outcome.follows for outcome in ran):
             place = f"{blocks[0].origin.file}, line {blocks[0].origin.line}"
-            return {"kind": "page", "message": f"{blocks[0].error} (in the code of {place})", "line": None, "column": None}
+            return {
+                "kind": "page",
+                "message": f"{blocks[0].error} (in the code of {place})",
+                "line": None,
+                "column": None,
+            }
         return None
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
 
 _FREELY = ("import_module(", "__import__(", "runpy.", "exec(")
 """What imports a module by a name that is put together."""

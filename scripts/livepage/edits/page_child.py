@@ -146,7 +146,10 @@ class PageChild:
             return {"kind": "time", "message": f"It was ended after {limits.seconds:.0f} seconds."}
         if (held := _measure(process.pid)) > limits.memory:
             allowed = f"{limits.memory / 2**30:.1f} GiB"
-            return {"kind": "memory", "message": f"It was ended: it held {held / 2**30:.1f} GiB, and may hold {allowed}."}
+            return {
+                "kind": "memory",
+                "message": f"It was ended: it held {held / 2**30:.1f} GiB, and may hold {allowed}.",
+            }
         return None
 
     def _explain(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:

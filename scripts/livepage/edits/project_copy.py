@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PLACE = Path(".cache") / "edits"
-"""Where copies lie: on the disk of the project, so that what is kept can be linked, and where nobody looks for edits."""
+"""Where copies lie: on the disk of the project, so that what is kept can be linked, and where nobody looks for edits.
+"""
 
 _SKIPPED = CACHES - {"__pycache__"}
 
@@ -49,11 +50,13 @@ class ProjectCopy:
 
     def refresh(self) -> None:
         """Take over what changed in the project since; files that are edited in the copy stay as they are."""
-        there = {name: status for name, status in _walk(self._project)}
+        there = dict(_walk(self._project))
         here = dict(_walk(self.root))
         for name, status in there.items():
             known = here.get(name)
-            if name in self._edited or (known and (known.st_mtime_ns, known.st_size) == (status.st_mtime_ns, status.st_size)):
+            if name in self._edited or (
+                known and (known.st_mtime_ns, known.st_size) == (status.st_mtime_ns, status.st_size)
+            ):
                 continue
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):

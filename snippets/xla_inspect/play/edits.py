@@ -43,11 +43,13 @@ class Edit:
         request: What the page sent, checked.
         workshop: Where it is worked on.
         kept: Where captures are kept for what is asked for later, by target.
+        seen: What a test can say of the result, by target.
     """
 
     request: dict[str, Any]
     workshop: Workshop
     kept: dict[str, Path] = field(default_factory=dict)
+    seen: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin with nothing done."""
@@ -134,7 +136,7 @@ class Edit:
                 yield _fail(self._find_target(message.get("target")), _check_failure(message.get("failure")))
             elif kind == "end":
                 is_running = False
-            elif kind == "ended":
+            elif kind == "ended" and is_running:
                 is_running = False
                 yield from self._print(process)
                 yield _fail(None, self._explain_end(process))

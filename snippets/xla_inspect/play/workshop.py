@@ -163,6 +163,21 @@ class Workshop:
             edit.supersede()
         return edit is not None
 
+    def leave(self, client: str, identity: str) -> None:
+        """End an edit that its page does not wait for any more."""
+        with self._lock:
+            edit = self._current.get(client)
+        if edit and edit.id == identity:
+            edit.supersede()
+
+    def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was seen of the edit that a request would make again, by target."""
+        with self._lock:
+            for edit in reversed(self._edits.values()):
+                if all(edit.request[name] == request[name] for name in ("code", "function", "arguments", "options")):
+                    return dict(edit.seen)
+        return {}
+
     def describe(self, code: str, function: str) -> dict[str, Any]:
         """Return what code defines, see `code_outline.outline`, and what was learnt of its arguments."""
         told: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()

@@ -63,7 +63,7 @@ class Program:
     @property
     def answers(self) -> set[str]:
         """How it may be answered."""
-        (listed,) = re.findall(r"(?m)^\ufeff?#: ((?!arguments |flags |alone)\S.*?)\r?$", self.text)
+        (listed,) = re.findall(r"(?m)^\ufeff?#: ((?!given |flags |alone)\S.*?)\r?$", self.text)
         return set(re.split(r", ", listed))
 
     @property
@@ -172,7 +172,7 @@ class Lane:
         outcome = Outcome(token=self.server.token)
         code = program.code(self.server, self.folder / "guarded")
         flags = json.loads(program.said("flags") or "{}")
-        arguments = program.said("arguments") or "x: f32[8]"
+        arguments = program.said("given") or "x: f32[8]"
         if arguments == "MANY":
             arguments = ", ".join(f"x{number}: f32[2]" for number in range(2000))
         outcome.described = self.server.describe(code).status

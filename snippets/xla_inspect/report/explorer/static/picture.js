@@ -24,10 +24,10 @@
     const lines = [];
     let [start, top] = [0, null];
     const flush = (end) => {
+      const said = node.data.slice(start, end).trimEnd();
       range.setStart(node, start);
-      range.setEnd(node, end);
+      range.setEnd(node, start + said.length);
       const box = range.getBoundingClientRect();
-      const said = node.data.slice(start, end).replace(/\s+$/, "");
       if (said.trim() && box.width) lines.push([said, box]);
       start = end;
     };
@@ -55,6 +55,9 @@
       const style = getComputedStyle(node);
       const area = node.getBoundingClientRect();
       if (style.display === "none" || style.visibility === "hidden" || (area.width <= 1 && area.height <= 1 && node.classList.contains("hidden"))) return;
+      // What is there to be pressed is no part of the picture; of a menu what it stands at is.
+      if (node.matches(".steps, .grip, .words")) return;
+      if (node.matches("select")) return addMenu(node, style, area, clip);
       if (node.matches(SHAPES) && node.ownerSVGElement) return addShape(node, style, clip);
       if (style.overflow !== "visible" && node !== root) {
         if (isOut(area)) return;
@@ -85,21 +88,28 @@
       }
       addSign(node, area, clip);
     };
+    const addMenu = (node, style, area, clip) => {
+      const said = node.selectedOptions[0]?.textContent ?? "";
+      const at = { left: area.left, top: area.top + area.height / 2 + parseFloat(style.fontSize) * 0.34, width: 0, height: 0 };
+      if (!isOut(area) && area.top >= clip.top - 2) items.push({ kind: "text", text: said, ...box(at), font: fontOf(style), fill: style.color });
+    };
     // The sign in the gutter is no node: it stands where the first line of its row does.
     const addSign = (node, area, clip) => {
       const sign = getComputedStyle(node, "::before");
       const said = /^"(.+)"$/.exec(sign.content)?.[1]?.trim();
       if (!said || area.top < clip.top - 2) return;
       const style = getComputedStyle(node);
-      const left = area.left + parseFloat(style.borderLeftWidth) + parseFloat(style.paddingLeft) + parseFloat(style.textIndent || 0);
       const size = parseFloat(sign.fontSize);
-      items.push({ kind: "text", text: said, ...box({ left, top: area.top + parseFloat(style.paddingTop) + size * 1.1, width: 0, height: 0 }), font: fontOf(sign), fill: sign.color });
+      const column = style.display === "grid" ? parseFloat(style.gridTemplateColumns) : 0;
+      const indent = column ? column - said.length * size * 0.6 : parseFloat(style.textIndent || 0);
+      const left = area.left + parseFloat(style.borderLeftWidth) + parseFloat(style.paddingLeft) + indent;
+      const down = (column ? parseFloat(sign.paddingTop) : parseFloat(style.paddingTop)) + size * 1.1;
+      items.push({ kind: "text", text: said, ...box({ left, top: area.top + down, width: 0, height: 0 }), font: fontOf(sign), fill: sign.color });
     };
     const fontOf = (style) => `${style.fontStyle === "normal" ? "" : `${style.fontStyle} `}${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
     const addText = (node, clip) => {
       if (!node.data.trim() || !node.parentElement) return;
       const style = getComputedStyle(node.parentElement);
-      if (node.parentElement.ownerSVGElement) style.svg = true;
       const around = node.parentElement.getBoundingClientRect();
       if (isOut(around) && around.height) return;
       const fill = node.parentElement.ownerSVGElement ? style.fill : style.color;
@@ -133,7 +143,7 @@
     for (const it of items) {
       if (it.kind === "rect") svg.append(drawn("rect", { x: it.x, y: it.y, width: it.width, height: it.height, fill: it.fill }));
       else if (it.kind === "text")
-        svg.append(drawn("text", { x: it.x, y: it.y, fill: it.fill, style: `font: ${it.font}; white-space: pre`, ...(it.strike && { "text-decoration": "line-through" }), ...(it.width && { textLength: it.width.toFixed(1), lengthAdjust: "spacingAndGlyphs" }) }, it.text));
+        svg.append(drawn("text", { x: it.x, y: it.y, fill: it.fill, style: `font: ${it.font}; white-space: pre`, ...(it.strike && { "text-decoration": "line-through" }), ...(it.width > 0 && { textLength: it.width.toFixed(1), lengthAdjust: "spacingAndGlyphs" }) }, it.text));
       else
         svg.append(drawn("path", { d: it.d, transform: `matrix(${it.matrix.join(" ")})`, fill: it.fill, "fill-opacity": it.alpha, stroke: it.stroke, "stroke-width": it.width, ...(it.dash.length && { "stroke-dasharray": it.dash.join(" ") }) }));
     }
