@@ -236,9 +236,7 @@ def test_the_command_that_is_taken_away_names_both_targets(show: Show, layer: Ca
     side(opened, 1).locator(".line").first.wait_for()
     opened.page.get_by_text("Take away").click()
     opened.page.locator(".takeaway button", has_text="command").click()
-    opened.page.locator(
-        ".status", has_text="xla-inspect report FILE.py:FUNCTION --target h100 --target tpu-v5e"
-    ).wait_for()
+    opened.page.locator(".status", has_text="xla-inspect report FILE.py:FUNCTION --target h100 --target tpu-v5e").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -56,9 +56,7 @@ def outline(code: str, function: str = "") -> dict[str, Any]:
     known = [*names, *programs]
     public = [name for name in names if not name.startswith("_")]
     chosen = function if function in known else (public or names or programs or [""])[-1]
-    functions += [
-        {"name": name, "line": line, "parameters": []} for name, line in programs.items() if name not in names
-    ]
+    functions += [{"name": name, "line": line, "parameters": []} for name, line in programs.items() if name not in names]
     parameters = next((each["parameters"] for each in functions if each["name"] == chosen), [])
     arguments = _Reader(tree).read_example(parameters) if chosen in names else ""
     return _tell(functions, chosen, arguments, [])
@@ -127,11 +125,7 @@ class _Reader:
                 return repr(value)
             case ast.Dict(keys=keys, values=values):
                 pairs = zip(keys, values, strict=True)
-                return (
-                    "{"
-                    + ", ".join(f"{self.read_key(key)}: {self.show(value, depth + 1)}" for key, value in pairs)
-                    + "}"
-                )
+                return "{" + ", ".join(f"{self.read_key(key)}: {self.show(value, depth + 1)}" for key, value in pairs) + "}"
             case ast.List(elts=items):
                 return f"[{', '.join(self.show(item, depth + 1) for item in items)}]"
             case ast.Tuple(elts=items):

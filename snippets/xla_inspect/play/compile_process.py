@@ -91,9 +91,7 @@ class SentProgram:
 
         main = next(each for each in self._read.body if ir.StringAttr(each.attributes["sym_name"]).value == "main")
         kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-        shapes = [
-            tuple(tuple(ir.RankedTensorType(each).shape) for each in types) for types in (kind.inputs, kind.results)
-        ]
+        shapes = [tuple(tuple(ir.RankedTensorType(each).shape) for each in types) for types in (kind.inputs, kind.results)]
         return _lower_plain(shapes[0], shapes[1], PLATFORMS[target.kind])
 
 
@@ -219,3 +217,5 @@ def describe_lowered(program: SentProgram, target: Target) -> dict[str, Any]:
         "stablehlo": write(read_stablehlo_lines(program.stablehlo_locations)),
     }
     return {**told, "places": list(places)}
+
+

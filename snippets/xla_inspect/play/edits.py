@@ -89,9 +89,7 @@ class Edit:
         try:
             process = self._process = self.workshop.take()
         except OSError as error:
-            yield _fail(
-                None, make_failure("limit", f"no process can be started for the code: {error.strerror or error}")
-            )
+            yield _fail(None, make_failure("limit", f"no process can be started for the code: {error.strerror or error}"))
             return
         process.hear(lambda message: self._heard.put(("code", message)))
         asked = {**self.request, "seconds": limits.code, **self.workshop.place}
@@ -206,13 +204,7 @@ class Edit:
             self._keep(target).write_bytes(packed)
         except (OSError, binascii.Error, ValueError):
             self.kept.pop(target, None)
-        yield {
-            "event": "data",
-            "target": target,
-            "part": "whole",
-            "data": data,
-            "seconds": message.get("seconds") or {},
-        }
+        yield {"event": "data", "target": target, "part": "whole", "data": data, "seconds": message.get("seconds") or {}}
 
     def _explain_time(self, process: Offspring, limit: float) -> dict[str, Any]:
         line = self._find_stack(process)
@@ -263,3 +255,4 @@ def _check_failure(failure: object) -> dict[str, Any]:
         **numbers,
         hint=hint if isinstance(hint, str) else None,
     )
+

@@ -195,14 +195,7 @@ class Nursery:
             pipes = [os.pipe() for _ in range(5)]
             (requests, requested), (answered, answers), (printed, output), (control, controlled), (said, status) = pipes
             mark = secrets.token_hex(16)
-            told = {
-                **order,
-                "role": role,
-                "folder": str(folder),
-                "mark": mark,
-                "memory": self._memory,
-                "watched": watched,
-            }
+            told = {**order, "role": role, "folder": str(folder), "mark": mark, "memory": self._memory, "watched": watched}
             given = [requests, answers, output, control, status]
             try:
                 socket.send_fds(self._channel, [json.dumps(told).encode()], given)
