@@ -21,6 +21,8 @@ LONGEST = 60
 LARGE = 5000
 """Characters from which on the typist begins anew."""
 READ = "() => globalThis.codeMirror.EditorView.findFromDOM(document.querySelector('.cm-content')).state.doc.toString()"
+PLACE = """place => globalThis.codeMirror.EditorView.findFromDOM(document.querySelector('.cm-content'))
+  .dispatch({ selection: { anchor: place }, scrollIntoView: true })"""
 # Whether what stands there is no Python, so that it is not sent to be compiled.
 REFUSED = "() => document.querySelector('#problems li[data-kind=syntax]') !== null"
 WORDS = (
@@ -146,7 +148,9 @@ class Typist:
         found = self.read()
         same = found == expected if exact else "".join(found.split()) == "".join(expected.split())
         if not same:
-            self.lost.append(f"after {what} the editor holds {found!r}, and not {expected!r}")
+            at = next((at for at, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), 0)
+            near = slice(max(at - 30, 0), at + 30)
+            self.lost.append(f"after {what} the editor holds {found[near]!r} at {at}, and not {expected[near]!r}")
         self.text = found
 
     def act(self) -> None:
@@ -171,16 +175,11 @@ class Typist:
         act()
 
     def go(self) -> int:
-        """Move to a place by the keyboard, and return where it is in the text."""
-        lines = self.text.split("\n")
-        row = self.chance.randrange(len(lines))
-        column = self.chance.randint(0, len(lines[row]))
+        """Set the cursor somewhere, as a click does, and return where it is in the text."""
+        place = self.chance.randint(0, len(self.text))
         self.page.locator(".cm-content").focus()
-        self.press("Control+Home")
-        self.press("ArrowDown", row)
-        self.press("End")
-        self.press("ArrowLeft", len(lines[row]) - column)
-        return sum(len(line) + 1 for line in lines[:row]) + column
+        self.page.evaluate(PLACE, place)
+        return place
 
     def press(self, key: str, times: int = 1) -> None:
         """Press a key."""
@@ -297,7 +296,7 @@ class Typist:
                 break
             self.page.wait_for_timeout(50)
         else:
-            self.lost.append(f"a pause was not answered in {LONGEST} s, at {self.text!r}")
+            self.lost.append(f"a pause was not answered in {LONGEST} s, at {self.text[:200]!r}")
         self.waits.append(time.monotonic() - start)
         for request in [each for each, sent in self.sent.items() if sent.over and sent.code != self.text]:
             del self.sent[request]

@@ -158,13 +158,18 @@ def test_an_instruction_names_its_call_chain_or_what_it_is_known_through(show: S
     assert [frame for frame in chain if frame not in opened.status] == []
 
 
+def name(box: str) -> str:
+    """Return the name of an instruction from the text of its box, which begins with the letter of its kind."""
+    return box[1:]
+
+
 def test_the_boxes_of_the_graph_are_the_launches_and_open_to_what_they_hold(show: Show, block: Captures) -> None:
     found = block["h100"]
     opened = show(block, "x=report&target=h100&view=graph")
-    names = opened.page.locator(".box summary b").all_inner_texts()
+    names = [name(text) for text in opened.page.locator(".box summary b").all_inner_texts()]
     assert sorted(names) == sorted(kernel.name for kernel in list_kernels(found))
     first = opened.page.locator(".box").first
     first.locator("summary").click()
-    fusion = found.module.entry.by_name[first.locator("summary b").inner_text()]
+    fusion = found.module.entry.by_name[name(first.locator("summary b").inner_text())]
     held = [fusion, *(each for computation in found.module.called(fusion) for each in computation)]
     assert opened.texts(".box[open] .line")[: len(held)] == [printed(each) for each in held]

@@ -28,15 +28,15 @@ def attention(all_targets: None) -> Captures:  # noqa: ARG001 - it asks for them
 
 
 def open_listing(opened: Opened, kernel: str, title: str) -> str:
-    """Open a text of a kernel, and return it."""
+    """Choose a stage of a kernel, and return its text."""
     fold = opened.page.locator(".kernel").filter(has=opened.page.locator("summary b", has_text=kernel)).first
     if fold.get_attribute("open") is None:
         fold.locator("summary").first.click()
-    listing = fold.locator(".listing").filter(has=opened.page.locator("summary", has_text=title)).last
-    listing.locator("summary").click()
-    text = listing.locator("pre").filter(has_not_text="Loading …")
+    fold.get_by_role("radiogroup", name="Stage of").get_by_label(title, exact=True).check()
+    fold.get_by_role("radiogroup", name="Beside it").get_by_label("nothing").check()
+    text = fold.locator(".text pre")
     text.wait_for()
-    return text.inner_text()
+    return text.text_content() or ""  # what is not in sight is not laid out
 
 
 def test_a_gpus_kernel_shows_its_figures_and_its_sass(show: Show, attention: Captures) -> None:
@@ -58,6 +58,43 @@ def test_a_tpus_kernel_shows_its_bundles_on_the_readers_own_machine(show: Show, 
     assert opened.page.locator(".shares").first.is_visible()
 
 
+def test_ptx_and_sass_are_lit_together_by_the_assemblers_own_lines(show: Show, attention: Captures) -> None:
+    details = describe_details(attention["h100"], code=True)
+    code = describe_capture(attention["h100"], code=True)["code"]
+    kernel = code["kernels"][0]
+    position = next(at for _, _, at, language in kernel["pieces"] if language == "sass")
+    source = next(at for _, _, at, language in kernel["pieces"] if language == "ptx")
+    lines = details["lines"][position]
+    opened = show(attention, "x=report&target=h100&view=code")
+    opened.page.locator(".kernel > summary").first.click()
+    number, line = next((number, line) for number, line in enumerate(lines, 1) if line > 1)
+    opened.page.locator(f'.text pre.sass [data-line="{number}"]').click()
+    shown = opened.page.locator(".text pre.ptx .pinned")
+    assert shown.inner_text().split() == details["code"][source].splitlines()[line - 1].split()
+    assert shown.is_visible()
+    shown.click()
+    made = [each for each, of in enumerate(lines, 1) if of == line]
+    assert opened.page.locator(".text pre.sass .pinned").count() == len(made)
+    # By the keyboard: from a line to the one below it.
+    opened.page.locator(".text pre.ptx").press("ArrowDown")
+    assert opened.page.locator(".text pre.ptx .pinned").get_attribute("data-line") == str(line + 1)
+    # The kernel's lines of Python are marked meanwhile.
+    assert opened.page.locator(".source .akin").count() == len(kernel["places"])
+
+
+def test_hlo_of_a_kernel_stands_beside_its_code_and_belongs_to_python_line_by_line(
+    show: Show, attention: Captures
+) -> None:
+    opened = show(attention, "x=report&target=tpu-v5e&view=code")
+    fold = opened.page.locator(".kernel").first
+    fold.locator("summary").first.click()
+    fold.locator(".text pre.bundles").wait_for()
+    row = fold.locator(".text .hlo button.line[data-place]:not([data-place='-1'])").first
+    row.click()
+    assert opened.page.locator(".source .line.lit").count() == 1
+    assert fold.locator(".text.lit").count() == 2
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_instruction_leads_to_its_code_and_the_code_back_to_it(show: Show, attention: Captures, target: str) -> None:
     data = describe_capture(attention[target], code=True)
@@ -70,7 +107,7 @@ def test_an_instruction_leads_to_its_code_and_the_code_back_to_it(show: Show, at
     chosen = opened.page.locator(".kernel.chosen")
     assert chosen.locator("summary b").first.inner_text() == kernel["name"]
     assert chosen.get_attribute("open") is not None
-    assert chosen.locator(".line.chosen").inner_text() == text
+    assert chosen.locator(":scope > .code .line.chosen").inner_text() == text
     place = data["places"][kernel["places"][0]]
     assert opened.status.startswith(f"{data['sources'][place[0]][0]}:{place[1]}: ")
     opened.page.get_by_role("button", name="In the optimized HLO").click()
@@ -163,11 +200,10 @@ def test_details_that_do_not_come_are_said_and_asked_for_again(show: Show, atten
     opened.choose("code")
     fold = opened.page.locator(".kernel").first
     fold.locator("summary").first.click()
-    fold.locator(".listing summary").first.click()
-    fold.locator(".failed", has_text="did not load: no such file").wait_for()
+    fold.locator(".failed", has_text="did not load: no such file").first.wait_for()
     opened.page.evaluate("mend()")
-    fold.locator(".listing summary").first.click()
-    fold.locator(".listing pre").wait_for()
+    fold.get_by_role("button", name="Try again").first.click()
+    fold.locator(".text pre").first.wait_for()
 
 
 def test_html_in_code_and_reasons_is_shown_as_text(show: Show, attention: Captures) -> None:
@@ -179,12 +215,10 @@ def test_html_in_code_and_reasons_is_shown_as_text(show: Show, attention: Captur
     opened = show(Captures({"h100": odd}, {}, ("h100",)), "x=report&view=code")
     for number in range(opened.page.locator(".kernel").count()):
         opened.page.locator(".kernel > summary").nth(number).click()
-    for listing in opened.page.locator(".kernel .listing > summary").all():
-        listing.click()
-    opened.page.locator(".listing pre").last.wait_for()
+    opened.page.locator(".text pre").last.wait_for()
     opened.page.locator(".kernel button.line").first.click()
     opened.page.locator(".reasons li").first.wait_for()
     assert opened.page.locator("img").count() == 0
     assert opened.page.evaluate("window.hit") is None
-    assert "<img src=x" in opened.page.locator(".listing pre").last.inner_text()
+    assert [text for text in opened.page.locator(".text pre").all_text_contents() if "<img src=x" not in text] == []
     assert "<img src=x" in opened.page.locator(".reasons").inner_text()

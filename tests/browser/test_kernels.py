@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from .conftest import Show
+    from .conftest import Opened, Show
 
 TARGETS = ("cpu", "h100", "tpu-v5e")
 
@@ -31,6 +31,12 @@ def block() -> Captures:
     return capture_all(transformer_block.transformer_block, *transformer_block.EXAMPLE)
 
 
+def open_table(opened: Opened) -> None:
+    """Open the table with all figures."""
+    opened.page.locator(".all-figures summary").click()
+    opened.page.locator(".launches").wait_for()
+
+
 def evaluate(page: Page, body: str) -> object:
     """Evaluate JavaScript over `root`, the explorer's own tree."""
     return page.evaluate(f"() => {{ const root = document.querySelector('#explorer').shadowRoot; {body} }}")
@@ -39,7 +45,7 @@ def evaluate(page: Page, body: str) -> object:
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captures, target: str) -> None:
     opened = show(block, f"x=report&target={target}&view=kernels")
-    opened.page.locator(".launches").wait_for()
+    open_table(opened)
     lines = "(row) => [...row.querySelectorAll('.place')].map((button) => Number(button.textContent))"
     names = "(row) => row.querySelector('th').firstChild.textContent"
     rows = "[...root.querySelectorAll('.launches tbody tr')]"
@@ -78,6 +84,7 @@ def test_a_dot_is_reached_and_pressed_with_the_keyboard_and_says_what_it_is(
 
 def test_a_line_chosen_in_the_table_is_chosen_in_the_python_and_in_other_views(show: Show, block: Captures) -> None:
     opened = show(block, "x=report&target=h100&view=kernels")
+    open_table(opened)
     button = opened.page.locator(".launches .place").first
     button.click()
     line = model_launches(block["h100"])[0].lines[0]
@@ -95,6 +102,7 @@ def test_the_model_says_that_it_is_one_and_the_cpu_why_it_has_none(show: Show, b
     opened.choose("cpu")
     opened.page.locator(".roofline").wait_for(state="detached")
     assert "no roofline" in opened.page.locator(".model").inner_text()
+    open_table(opened)
     headings = opened.page.locator(".launches thead th").all_inner_texts()
     assert not {"At least", "Measured"} & set(headings)
 
@@ -112,7 +120,7 @@ def test_what_was_measured_stands_beside_the_model(show: Show, block: Captures, 
     times = tmp_path / "times.json"
     times.write_text(json.dumps({"h100": record}), encoding="utf-8")
     opened = show(block, "x=report&target=h100&view=kernels", times=times)
-    opened.page.locator(".launches").wait_for()
+    open_table(opened)
     assert "Measured" in opened.page.locator(".launches thead th").all_inner_texts()
     shown = [text.replace("\u00a0", " ") for text in opened.page.locator('[data-name="Measured"]').all_inner_texts()]
     assert sorted({*shown}) == ["12.5 µs", "–"]  # noqa: RUF001 - as it is shown
@@ -132,7 +140,8 @@ def test_it_fits_and_is_accessible(show: Show, block: Captures, width: int, sche
     opened = show(
         block, "x=report&target=h100&view=kernels", viewport={"width": width, "height": 844}, color_scheme=scheme
     )
-    opened.page.locator(".launches").wait_for()
+    open_table(opened)
+    opened.page.locator(".ask").click()
     wider = "const { scrollWidth, clientWidth } = root.querySelector('.pane'); return scrollWidth > clientWidth"
     assert evaluate(opened.page, wider) is False
     assert opened.page.evaluate("document.documentElement.scrollWidth > innerWidth") is False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserType, Page
 
 SCRIPT = Path(__file__).with_name("hostile_page.js").read_text(encoding="utf-8")
-ATTEMPTS = [line.split(":")[0].strip() for line in SCRIPT.splitlines() if line.startswith("  ") and line[2:3].isalpha()]
+ATTEMPTS = re.findall(r"(?m)^  (\w+): (?:async )?\(", SCRIPT.partition("const attempts = {")[2])
 # A name that leads to this machine, as after a change of its address; and no protection but the playground's own.
 UNGUARDED = (
     "--host-resolver-rules=MAP evil.test 127.0.0.1",

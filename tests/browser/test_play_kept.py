@@ -57,7 +57,7 @@ def test_closing_and_opening_again_loses_nothing(server: Playground, context: Br
         else:
             if how == "crash":
                 with contextlib.suppress(Error):  # a page that crashes answers nothing
-                    context.new_cdp_session(page).send("Page.crash")
+                    page.goto("chrome://crash", timeout=2000)
             page.close()
             page = context.new_page()
             page.goto(server.address)

@@ -79,7 +79,7 @@ TASKS = [
     ),
     Task(
         "What does each pass do to a program?",
-        ("#explorer-", "explorer/#explorer-attention", "pipeline/#explorer-"),
+        ("#explorer-", "explorer/#explorer-gallery", "pipeline/#explorer-"),
         (
             (Click("Step through the passes"),),
             (Click("Explorer"),),
@@ -128,7 +128,7 @@ TASKS = [
     ),
     Task(
         "What becomes of attention on an H100, pass by pass?",
-        ("explorer/#explorer-attention", "gallery/#explorer-attention"),
+        ("explorer/#explorer-gallery", "gallery/#explorer-attention"),
         ((Click("Explorer"),), (Click("Gallery"), Click("Attention|[Aa]ttention"), Click("Open the explorer"))),
         needs="[data-explorer='attention'] [role=listbox], [data-explorer] [role=listbox]:has-text('priority-fusion')",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -79,3 +80,18 @@ def test_what_no_page_names_any_longer_goes_from_the_site(tmp_path: Path, monkey
     assert [path.name for path in folder.glob("*.json")] == [NAME]
     explorer_files.publish(["<p>No explorer.</p>"], tmp_path / "site")
     assert not folder.exists()
+
+
+def test_the_data_that_an_index_names_is_published_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = tmp_path / explorer_files.STAGED
+    staged.mkdir(parents=True)
+    index, details = "00aa.json", "00bb.json"
+    captures = [{"src": NAME, "details": details}, {"src": NAME, "details": ""}]
+    (staged / index).write_text(json.dumps({"programs": [], "captures": captures}), encoding="utf-8")
+    for name in (NAME, details):
+        (staged / name).write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(project, "root", tmp_path)
+    explorer_files.publish([f'<div data-index="{index}"></div>'], tmp_path / "site")
+    folder = tmp_path / "site" / "assets" / "explorer"
+    assert {path.name for path in folder.glob("*.json")} == {index, details, NAME}
+    assert (folder / "recorded_compiler.js").is_file()

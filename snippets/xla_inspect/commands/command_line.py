@@ -31,6 +31,7 @@ OTHERS: Mapping[str, str] = {
     "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
+    "play": "serve a page on this machine on which you edit a function and see what the compilers make of it",
     "targets": "list the targets, and what those that cannot be compiled for lack",
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""

@@ -10,6 +10,7 @@ from xla_inspect.captured import Captures
 from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import USUAL, explain_no_assembly
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.subject import Request, read_saved
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="default: FUNCTION.html")
     for name, what in KEPT.items():
         how.add_argument(f"--no-{name}", action="store_true", help=f"leave out {what}, which takes one more compile")
+    how.add_argument(
+        "--beside",
+        metavar="SAVED.json",
+        action="append",
+        default=[],
+        help="a saved capture to stand beside it, as of another release or from before an edit; may repeat",
+    )
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
 
@@ -44,6 +52,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     from xla_inspect.report.explorer import write_report
 
     request = question.read_request(options)
+    beside = read_beside(options.beside)
     if options.output:
         question.check_output(options.output, force=options.force)
     subject = question.read_subject(request, options.load_limit)
@@ -58,10 +67,23 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if reason := explain_no_assembly():
         left_out += [f"{name} has no assembly: {reason}" for name in captures if find(name).kind == "cpu"]
     donated = capture_all(subject, tuple(captures), {})[0] if request.donate else None
-    question.write_file(path, write_report(captures, donated))
+    question.write_file(path, write_report(captures, donated, beside=beside))
     out.writelines(f"{line}\n" for line in (*missing, *left_out))
     out.write(f"{path}: {path.stat().st_size:,} bytes; open it in a browser\n")
     return command_line.MISSING if missing else 0
+
+
+def read_beside(paths: Sequence[str]) -> dict[str, Capture]:
+    """Return the captures that are to stand beside the program, by how a reader names them: program and file.
+
+    Raises:
+        InspectError: A file cannot be read, or holds no capture.
+    """
+    found: dict[str, Capture] = {}
+    for path in paths:
+        for saved in (read_saved(Request(words=(path,))).saved or {}).values():
+            found[f"{saved.program} ({Path(path).name})"] = saved
+    return found
 
 
 def capture_all(

@@ -1,10 +1,11 @@
 """What one asks about: a function of the reader's code, what a script compiles, or a capture that was saved."""
 
-from xla_inspect.subject.loading import FORMS, load_file
+from xla_inspect.subject.loading import FORMS, find_named, load_file, put_on_path
 from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.script import read_script
-from xla_inspect.subject.subject import Call, Subject, read_function
+from xla_inspect.subject.shapes import read_shapes
+from xla_inspect.subject.subject import Call, Subject, read_function, read_member
 from xla_inspect.subject.trials import EFFECTS, KINDS, Trial, list_trials
 
 __all__ = [
@@ -15,13 +16,17 @@ __all__ = [
     "Request",
     "Subject",
     "Trial",
+    "find_named",
     "is_saved",
     "list_trials",
     "load_file",
+    "put_on_path",
     "read_flags",
     "read_function",
+    "read_member",
     "read_mesh",
     "read_saved",
     "read_script",
+    "read_shapes",
     "split_list",
 ]

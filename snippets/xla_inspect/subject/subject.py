@@ -179,13 +179,34 @@ def read_function(request: Request) -> Subject:
         InspectError: The file, the function or its arguments are missing, or do not go together.
     """
     place, name = loading.split_name(request.words[0])
-    module = loading.load_place(place)
+    return read_member(request, loading.load_place(place), place, name)
+
+
+def read_member(
+    request: Request,
+    module: ModuleType,
+    place: str,
+    name: str,
+    given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
+) -> Subject:
+    """Return the subject that a function of a module is.
+
+    Args:
+        request: How it is called.
+        module: The module.
+        place: What errors call the module.
+        name: The function's name there, or one of its PROGRAMS.
+        given: Positional and keyword arguments in the place of those that the request or the module tells.
+
+    Raises:
+        InspectError: As `read_function`.
+    """
     _hide_frames()
-    given = request.args or request.args_from or hasattr(module, "EXAMPLE")
-    if call := _find_program(module, name if given else _find_entry(module, name)):
+    if call := _find_program(module, name):
+        call = replace(call, args=given[0], kwargs=given[1]) if given else call
         return Subject(name, _apply(request, call), options=request.xla)
     found = loading.find_named(module, name, place)
-    args, kwargs = _find_arguments(request, module, place)
+    args, kwargs = given or _find_arguments(request, module, place)
     call = _apply(request, _make_call(module, place, name, Call(found, args, kwargs)))
     call = replace(call, file=Path(module.__file__).absolute() if module.__file__ else None)
     return Subject(name, call, options=request.xla)

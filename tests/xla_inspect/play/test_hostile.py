@@ -53,7 +53,7 @@ class Program:
     @cached_property
     def text(self) -> str:
         """The file as it is, with every line's own end."""
-        return (HOSTILE / f"{self.name}.py").read_bytes().decode()
+        return (HOSTILE / f"{self.name}.txt").read_bytes().decode()
 
     def said(self, word: str) -> str | None:
         """Return what the file says after `#: WORD`, if it does."""
@@ -63,7 +63,7 @@ class Program:
     @property
     def answers(self) -> set[str]:
         """How it may be answered."""
-        (listed,) = re.findall(r"(?m)^\ufeff?#: ((?!arguments |flags |alone)\S.*?)\r?$", self.text)
+        (listed,) = re.findall(r"(?m)^\ufeff?#: ((?!given |flags |alone)\S.*?)\r?$", self.text)
         return set(re.split(r", ", listed))
 
     @property
@@ -172,7 +172,7 @@ class Lane:
         outcome = Outcome(token=self.server.token)
         code = program.code(self.server, self.folder / "guarded")
         flags = json.loads(program.said("flags") or "{}")
-        arguments = program.said("arguments") or "x: f32[8]"
+        arguments = program.said("given") or "x: f32[8]"
         if arguments == "MANY":
             arguments = ", ".join(f"x{number}: f32[2]" for number in range(2000))
         outcome.described = self.server.describe(code).status
@@ -254,7 +254,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
         yield Trials(tmp_path_factory.mktemp("play"), stack, order)
 
 
-NAMES = sorted(path.stem for path in HOSTILE.glob("*.py"))
+NAMES = sorted(path.stem for path in HOSTILE.glob("*.txt"))
 
 
 @pytest.mark.parametrize("name", NAMES)

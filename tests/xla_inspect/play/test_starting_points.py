@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from xla_inspect import capture
-from xla_inspect.analysis import list_collectives
-from xla_inspect.play.starting_points import list_starters
-from xla_inspect.practice.marking.puzzles import BESIDE, KERNELS, MOVED, WORK
+from xla_inspect.analysis import Count, list_collectives, list_kernels, list_launches, measure_traffic
+from xla_inspect.play import list_starters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,16 +27,35 @@ def count_sent(found: Capture) -> int:
     return sum(int(each.sent_bytes) for each in list_collectives(found.module))
 
 
+def count_kernels(found: Capture) -> int:
+    return len(list_kernels(found))
+
+
+def count_moved(found: Capture) -> int:
+    launches = list_launches(found)
+    return sum(measure_traffic(found.module, each.instruction).total * (each.runs or 1) for each in launches)
+
+
+def count_beside(found: Capture) -> int:
+    memory = found.memory
+    # The CPU's peak leaves its temporaries out.
+    return max(memory.temporaries, memory.peak - memory.arguments - memory.outputs + memory.aliased)
+
+
+def count_work(found: Capture) -> int:
+    return Count(found.module).computation(found.module.entry).flops
+
+
 MEASURES: dict[str, Callable[[Capture], int]] = {
-    "softmax_rows": KERNELS.take,
-    "recurrence_history": MOVED.take,
-    "normed_rows": MOVED.take,
-    "narrow_layers": MOVED.take,
-    "one_row": MOVED.take,
-    "attention_scores": BESIDE.take,
-    "kept_layers": BESIDE.take,
-    "looked_up_rows": WORK.take,
-    "same_product": WORK.take,
+    "softmax_rows": count_kernels,
+    "recurrence_history": count_moved,
+    "normed_rows": count_moved,
+    "narrow_layers": count_moved,
+    "one_row": count_moved,
+    "attention_scores": count_beside,
+    "kept_layers": count_beside,
+    "looked_up_rows": count_work,
+    "same_product": count_work,
     "sharded_layers": count_sent,
 }
 """What each question is about; less is an answer."""
@@ -88,5 +106,5 @@ def test_the_answer_takes_less_of_what_the_question_is_about(name: str) -> None:
 @pytest.mark.usefixtures("all_targets")
 def test_the_first_is_three_kernels_on_the_h100_as_it_says_and_one_after_the_answer() -> None:
     starter = STARTERS["softmax_rows"]
-    counted = [KERNELS.take(compile_code(starter, code, "h100")) for code in (starter["code"], answer(starter))]
+    counted = [count_kernels(compile_code(starter, code, "h100")) for code in (starter["code"], answer(starter))]
     assert counted == [3, 1]

@@ -2,7 +2,7 @@
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const SHAPE = /(?:([A-Za-z_]\w*)\s*:\s*)?[A-Za-z_]\w*\s*\[([\d\s,]*)\]/g;
+  const SHAPE = /(?:\b([A-Za-z_]\w*)\s*:\s*)?\b[A-Za-z_]\w*\s*\[([\d\s,]*)\]/g;
   const [LEAST, MOST] = [0, 16]; // powers of two that a slider reaches
 
   // The sizes in a text of shapes, equal ones together: `{ size, places, where }`, `places` being `[from, to]`.

@@ -2,7 +2,7 @@
 "use strict";
 {
   const [NAME, VERSION] = ["play", 1];
-  const [LONG, LARGE] = [1 << 19, 1 << 20]; // characters of a link, and bytes of what it holds
+  const [LONG, LARGE, SHORT] = [1 << 19, 1 << 20, 10_000]; // characters of a link, bytes of what it holds, characters of a field
 
   const toText = (bytes) => {
     let text = "";
@@ -39,7 +39,8 @@
   const isTexts = (it) => Array.isArray(it) && it.every(isText);
   const isPlain = (it) => it !== null && typeof it === "object" && !Array.isArray(it);
   const isFlag = ([name, value]) => /^[A-Za-z]\w*$/.test(name) && ["string", "number", "boolean"].includes(typeof value);
-  const CHECKS = { code: isText, function: isText, arguments: isText, targets: isTexts };
+  const isShort = (it) => isText(it) && it.length <= SHORT;
+  const CHECKS = { code: isText, function: isShort, arguments: isShort, targets: isTexts };
   const OPTIONS = { donate: isTexts, static: isTexts, grad: (it) => typeof it === "boolean", vmap: Number.isInteger, mesh: isText };
   const LOOK = { target: isText, view: isText };
 

@@ -81,7 +81,7 @@ if (globalThis.codeMirror) {
         search({ top: true }),
         keymap.of([...searchKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap, indentWithTab]),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": "Python", "aria-describedby": "leaving" }),
+        EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Python", "aria-describedby": "leaving" }),
         places,
         lit,
         EditorView.decorations.from(lit),

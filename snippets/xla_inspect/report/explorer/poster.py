@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from xla_inspect.analysis import PassState
     from xla_inspect.captured import Capture
 
-WIDTH, HEIGHT = 400, 150
+WIDTH, HEIGHT = 350, 146
 """Of each half, in CSS pixels: they stand beside each other, or on a phone one above the other."""
 
 ROWS = 7
 """How many rows of a diff or kernels are shown."""
 
-LONGEST = 64
+LONGEST = 56
 """Characters of a row."""
 
 FUSING = ("priority-fusion", "tpu_fusion", "fusion")
@@ -58,7 +58,7 @@ def draw_poster(capture: Capture, view: str = "passes", chosen: str | int = "") 
     """
     states = [*_read(capture)]
     at = _choose(states, chosen)
-    second = _draw_pass(states[at])
+    second = _draw_pass(states[max(at, 0)])
     if view == "buffers" and capture.live_ranges:
         second = _draw_memory(capture)
     elif view in {"graph", "kernels", "code", "after"}:
@@ -106,9 +106,10 @@ def _list_rows(state: PassState) -> Iterator[tuple[str, str]]:
 
 
 def _choose(states: Sequence[_Seen], chosen: str | int) -> int:
+    """Return the number of the chosen state, or -1 where none is."""
     if isinstance(chosen, int) or chosen.isdecimal():
         return min(int(chosen), len(states) - 1)
-    return next((at for at, state in enumerate(states) if chosen and state.name == chosen), 0)
+    return next((at for at, state in enumerate(states) if chosen and state.name == chosen), -1)
 
 
 def _draw_passes(capture: Capture, states: Sequence[_Seen], at: int) -> str:
@@ -124,15 +125,16 @@ def _draw_passes(capture: Capture, states: Sequence[_Seen], at: int) -> str:
     )
     middle = (at + 0.5) * step
     anchor = "start" if middle < WIDTH / 4 else "end" if middle > WIDTH * 3 / 4 else "middle"
-    name = states[at].name or "as imported"
+    name = (states[at].name or "as imported") if at >= 0 else ""
     ends = (f"{states[0].instructions} instructions", f"{states[-1].instructions} after the last pass")
     said = (
         _write(0, 12, f"{capture.program} on {title(capture.target)}", "title")
-        + _write(round(middle, 1), _TOP - 4, name, "chosen", anchor)
+        + (_write(round(middle, 1), _TOP - 4, name, "chosen", anchor) if name else "")
         + _write(0, _BOTTOM + 14, ends[0])
         + _write(WIDTH, _BOTTOM + 14, ends[1], anchor="end")
     )
-    label = f"{describe_poster(capture)}. Bars of the instructions after each pass; one is marked: {name}."
+    marked = f"; one is marked: {name}" if name else ""
+    label = f"{describe_poster(capture)}. Bars of the instructions after each pass{marked}."
     return svg(bars + said, label, (WIDTH, HEIGHT), kind="strip")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import html
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xla_inspect import store
@@ -15,7 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from xla_inspect.captured import Captures
+    from xla_inspect.captured import Capture, Captures
+
+
+_INPUTS = re.compile(r"\{ lambda [^;]*;(.*?)\. let", re.DOTALL)
+_INPUT = re.compile(r"\w+:([a-z]\w*\[[\d,]*\])")
 
 
 class Recorded(NamedTuple):
@@ -66,10 +72,26 @@ def describe_index(programs: Mapping[str, Recorded], times: str = "", *, bundles
             continue
         one = next(iter(compiled.values()))
         written = {"name": name, "title": said, "code": one.source, "function": one.program, "file": one.source_file}
-        described.append(written)
+        described.append({**written, "arguments": write_arguments(one)})
         offered = embed.list_offers(compiled, None, times, code=code, bundles=bundles)
         captures += [{"program": name, **each} for each in offered]
     return {"programs": described, "captures": captures}
+
+
+def write_arguments(capture: Capture) -> str:
+    """Return the arguments of a program as a playground takes them: `x: f32[64,128], b: f32[128]`.
+
+    They have names where the function has a parameter for each array.
+    """
+    found = _INPUTS.search(capture.jaxpr)
+    shapes = _INPUT.findall(found[1]) if found else []
+    functions = (each for each in ast.walk(ast.parse(capture.source)) if isinstance(each, ast.FunctionDef))
+    own = next((each for each in functions if each.name == capture.program), None)
+    names = [each.arg for each in own.args.args] if own else []
+    named = len(names) == len(shapes)
+    return (
+        ", ".join(f"{name}: {shape}" for name, shape in zip(names, shapes, strict=True)) if named else ", ".join(shapes)
+    )
 
 
 def stage_index(index: Mapping[str, Any], folder: Path) -> str:

@@ -14,6 +14,7 @@ from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE, read_asset
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from xla_inspect.captured import Capture, Captures
@@ -31,18 +32,27 @@ const unpack = async (text) => {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 };
 const read = (it) => (it.dataset.packed ? unpack(it.textContent) : JSON.parse(it.textContent));
-const captures = [...document.querySelectorAll("script[data-target]")].map((it) => ({
+const offers = [...document.querySelectorAll("script[data-target]")].map((it) => ({
+  program: it.dataset.program, programTitle: it.dataset.programTitle,
   target: it.dataset.target, title: it.dataset.title,
   load: async () => read(it),
   loadDetails: async () => read(it.nextElementSibling),
 }));
 const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
 const root = document.getElementById("explorer");
-if (captures.length) new globalThis.xlaExplorer.Explorer(root, "report", captures, style).start();
+const beside = offers.find((it) => it.program !== offers[0].program);
+const pair = beside ? { program: beside.program, target: beside.target, view: "passes", pass: "fusion" } : null;
+const { Explorer } = globalThis.xlaExplorer;
+if (offers.length) new Explorer(root, "report", offers, style).start({ pass: "fusion", pair });
 """
 
 
-def write_report(captures: Captures, donated: Captures | None = None, times: Path | None = None) -> str:
+def write_report(
+    captures: Captures,
+    donated: Captures | None = None,
+    times: Path | None = None,
+    beside: Mapping[str, Capture] | None = None,
+) -> str:
     """Return the explorer of one program on its targets as a whole HTML page.
 
     Args:
@@ -50,6 +60,8 @@ def write_report(captures: Captures, donated: Captures | None = None, times: Pat
             shown as far as they hold it, the text of a TPU's bundles too: the page is its reader's own.
         donated: The same program compiled with arguments donated: its memory plan can then be switched on.
         times: A file of `scripts/measure`, whose times of kernels are shown where they are of the same program.
+        beside: What to compare it with, by what it is called: captures of another release, or from before an edit. The
+            page opens with the first of them beside the program.
     """
     compiled, record = list(captures.values()), read_times(times)
     donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in compiled}
@@ -63,7 +75,10 @@ def write_report(captures: Captures, donated: Captures | None = None, times: Pat
         made=html.escape(made + missing),
         plain="\n".join(_show(capture) for capture in compiled),
         data="\n".join(
-            _embed(capture, donated_captures[capture.target], find_measured(record, capture)) for capture in compiled
+            [
+                *(_embed(it, donated_captures[it.target], find_measured(record, it)) for it in compiled),
+                *(_embed(it, None, find_measured(record, it), name) for name, it in (beside or {}).items()),
+            ]
         ),
         script="\n".join((*map(read_asset, SCRIPTS), _START)),
     )
@@ -79,11 +94,13 @@ def _show(capture: Capture) -> str:
     return "\n".join((*sections, draw_entry(capture), draw_timeline(capture)))
 
 
-def _embed(capture: Capture, donated: Capture | None, measured: Measured | None) -> str:
+def _embed(capture: Capture, donated: Capture | None, measured: Measured | None, beside: str = "") -> str:
     data = describe_capture(capture, donated, measured, code=True, bundles=True)
     target, name = html.escape(data["target"]), html.escape(data["title"])
+    program, shown = html.escape(beside), html.escape(beside or capture.program)
+    named = f'data-program="{program}" data-program-title="{shown}" data-target="{target}" data-title="{name}"'
     details = describe_details(capture, code=True, bundles=True)
-    return _write(data, f'data-target="{target}" data-title="{name}"', LARGE) + _write(details, "data-details", SOME)
+    return _write(data, named, LARGE) + _write(details, "data-details", SOME)
 
 
 def _write(data: dict[str, Any], named: str, large: int) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from importlib import resources
 
 SCRIPTS = (
+    "diff.js",
+    "worker.js",
     "model.js",
     "dom.js",
     "kinds.js",
     "help.js",
     "zoom.js",
+    "syntax.js",
+    "virtual_rows.js",
     "rows.js",
     "passes.js",
     "code_colours.js",
@@ -29,6 +33,7 @@ SCRIPTS = (
     "matching.js",
     "pair.js",
     "grips.js",
+    "picture.js",
     "takeaway.js",
     "keys.js",
     "status.js",

@@ -17,7 +17,7 @@ from xla_inspect.analysis.bundles import read_below
 from xla_inspect.captured import Code
 from xla_inspect.report import describe_kernels, write_bundles
 from xla_inspect.report.explorer import embed
-from xla_inspect.report.explorer.code_data import BUNDLES, list_pieces
+from xla_inspect.report.explorer.code_data import BUNDLES, list_pieces, trace_pieces
 from xla_inspect.report.explorer.data import describe_capture, describe_details
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def test_a_cpus_kernel_shows_its_vectors_and_loops(below: Captures) -> None:
     (known,) = describe_kernels(below["cpu"])
     assert figures(kernel)["vectors"] == f"{known.width} bits"
     assert [line for line in kernel["lines"] if line.startswith("innermost loop")] != []
-    assert [title for title, _, _ in kernel["pieces"]] == ["LLVM IR before LLVM's own passes", "LLVM IR", "Assembly"]
+    assert [title for title, *_ in kernel["pieces"]] == ["LLVM IR before LLVM's own passes", "LLVM IR", "Assembly"]
 
 
 def test_a_tpus_kernel_shows_bundles_cycles_units_and_the_steps_that_changed_it(below: Captures) -> None:
@@ -93,8 +93,38 @@ def test_each_piece_names_the_text_that_is_fetched_later(below: Captures, target
     code = describe(below[target])
     texts = describe_details(below[target], code=True, bundles=True)["code"]
     pieces = [piece for kernel in code["kernels"] for piece in kernel["pieces"]] + code["pieces"]
-    assert sorted(at for _, _, at in pieces) == list(range(len(texts)))
-    assert all(len(texts[at].splitlines()) == lines for _, lines, at in pieces)
+    assert sorted(at for _, _, at, _ in pieces) == list(range(len(texts)))
+    assert all(len(texts[at].splitlines()) == lines for _, lines, at, _ in pieces)
+
+
+def test_machine_code_names_the_lines_of_ptx_it_comes_from(below: Captures) -> None:
+    found = below["h100"]
+    pieces = list_pieces(found, bundles=False)
+    lines = describe_details(found, code=True)["lines"]
+    assert lines == trace_pieces(pieces)
+    assert sorted(lines) == [at for at, piece in enumerate(pieces) if piece.language == "sass"]
+    for position, each in lines.items():
+        source = next(
+            piece.text for piece in pieces if (piece.kernel, piece.language) == (pieces[position].kernel, "ptx")
+        ).splitlines()
+        stored = [
+            source[line - 1]
+            for line, text in zip(each, pieces[position].text.splitlines(), strict=True)
+            if "STG" in text
+        ]
+        assert stored
+        assert [text for text in stored if "st.global" not in text] == []
+    assert [describe_details(below[target], code=True)["lines"] for target in ("cpu", "tpu-v5e")] == [{}, {}]
+    assert describe_details(found)["lines"] == {}
+
+
+def test_a_kernel_has_the_kind_that_its_box_in_the_graph_has(below: Captures) -> None:
+    for target, found in below.items():
+        data = describe_capture(found, code=True)
+        kinds = {node["name"]: node["kind"] for node in data["graph"]["nodes"]}
+        assert {each["name"]: each["sort"] for each in data["kernels"]["launches"]} == kinds
+        sorts = {kernel["sort"] for kernel in data["code"]["kernels"] if kernel["instructions"]}
+        assert sorts <= set(kinds.values()), target
 
 
 def test_the_text_of_bundles_is_in_no_data_unless_it_is_asked_for(below: Captures, tmp_path: Path) -> None:
@@ -155,4 +185,4 @@ def test_code_that_no_launch_runs_is_shown_without_a_link(below: Captures) -> No
     odd = found.retold(code=(*found.code, Code("<b>nobody", "ptx", "// <script>")))
     kernel = next(each for each in describe(odd)["kernels"] if each["name"] == "_b_nobody")
     assert (kernel["instructions"], kernel["holds"], kernel["places"]) == ([], [], [])
-    assert [title for title, _, _ in kernel["pieces"]] == ["PTX"]
+    assert [title for title, *_ in kernel["pieces"]] == ["PTX"]

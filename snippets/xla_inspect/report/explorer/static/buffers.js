@@ -17,7 +17,22 @@
     `${plan.sequence[value.end] ? ` (${plan.sequence[value.end]})` : ", the end"}` +
     (value.place >= 0 ? `; ${model.place(value.place)}` : "");
 
-  const box = (model, plan, allocation, value, scale, state) => {
+  // The part of a box, from its left, that no box drawn after it covers: values may share their memory.
+  const clearOf = (values, at) => {
+    const value = values[at];
+    const over = values.slice(at + 1).filter((it) => it.start <= value.end && it.end >= value.start && it.offset < value.offset + value.size && it.offset + it.size > value.offset);
+    const end = Math.min(value.end + 1, ...over.map((it) => Math.max(it.start, value.start)));
+    return (end - value.start) / (value.end - value.start + 1);
+  };
+
+  const label = (name, height, part) => {
+    const isLow = height < 32;
+    const shown = element("span", { class: isLow ? "one" : "" }, ...(isLow ? [name] : breakable(name)));
+    return element("i", { class: "label", style: `width: ${(100 * part).toFixed(1)}%` }, shown);
+  };
+
+  const box = (model, plan, allocation, at, scale, state) => {
+    const value = allocation.values[at];
     const across = plan.end + 1;
     const said = describe(model, plan, allocation, value);
     const height = Math.max(value.size * scale, 4);
@@ -41,7 +56,7 @@
         "data-place": value.place,
         "data-said": said,
       },
-      height < 14 ? "" : element("span", { class: height < 32 ? "one" : "" }, ...(height < 32 ? [value.name] : breakable(value.name))),
+      height < 14 ? "" : label(value.name, height, clearOf(allocation.values, at)),
     );
   };
 
@@ -74,7 +89,7 @@
           return element(
             "div",
             { class: `allocation ${each.kind}`, style: `height: ${height.toFixed(1)}px` },
-            ...each.values.map((value) => box(model, plan, each, value, height / Math.max(each.size, 1), state)),
+            ...each.values.map((_, n) => box(model, plan, each, n, height / Math.max(each.size, 1), state)),
           );
         }),
       );

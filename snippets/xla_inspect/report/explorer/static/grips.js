@@ -113,10 +113,12 @@
     const measure = () => {
       const isFull = document.fullscreenElement === explorer.root;
       all.classList.toggle("full", isFull);
-      if (!all.matches(".whole, .full")) return void explorer.sides.style.removeProperty("--x-tall");
       all.style.setProperty("--x-above", `${Math.max(Math.round(explorer.root.getBoundingClientRect().top + scrollY), 0) + 8}px`);
+      // Where the height of panes is not limited it is the window's; else they are stacked, and as high as is usual.
       const { part } = explorer.first;
-      if (part.clientHeight) explorer.sides.style.setProperty("--x-tall", `${part.clientHeight}px`);
+      const isFree = all.matches(".whole, .full") && getComputedStyle(part).maxHeight === "none";
+      if (isFree && part.clientHeight) explorer.sides.style.setProperty("--x-tall", `${part.clientHeight}px`);
+      else if (!isFree) explorer.sides.style.removeProperty("--x-tall");
     };
     new ResizeObserver(measure).observe(explorer.sides);
     addEventListener("resize", measure);

@@ -4,10 +4,10 @@
   const { element } = globalThis.xlaExplorer;
   let made = 0;
 
-  // `{ button, words }`: place the words under the row that the button stands in.
+  // `{ button, words }`: place the words under the row that the button stands in. A paragraph is a text or a `p`.
   const help = (subject, ...paragraphs) => {
     const id = `help-${(made += 1)}`;
-    const words = element("div", { class: "help", id, hidden: true }, ...paragraphs.filter(Boolean).map((it) => element("p", {}, ...[it].flat())));
+    const words = element("div", { class: "help", id, hidden: true }, ...paragraphs.filter(Boolean).map((it) => (it.localName === "p" ? it : element("p", {}, it))));
     const button = element("button", { type: "button", class: "ask", "aria-expanded": "false", "aria-controls": id, "aria-label": `What ${subject} shows` }, "?");
     const turn = (isOpen) => {
       words.hidden = !isOpen;

@@ -2,6 +2,7 @@
 "use strict";
 {
   const { element, size, whole, count, views, badge, breakable, help, legend, roofline, short, amount, bytes, time, bytesOf, intensityOf, placesOf, say } = globalThis.xlaExplorer;
+  let isTableOpen = false; // as the reader left it
   const ALIASES = { kCustomKernel: "kernel" };
 
   const runs = (it) => (it.runs === 1 ? "" : it.runs === undefined ? "as often as it takes" : `${whole(it.runs)} times`);
@@ -120,17 +121,17 @@
     const explained = help(
       "this view",
       drawing && "Each dot is a launch: to the right, the more it computes for each byte of main memory; up, the more operations a second it could reach at most. Below the slope memory is what limits it, below a level line a unit of the hardware.",
-      source,
-      kernels.measured && recorded(kernels.measured),
+      element("p", { class: "model" }, ...source),
+      kernels.measured && element("p", { class: "model" }, recorded(kernels.measured)),
     );
-    explained.words.lastChild.classList.add("model");
     const isNothing = kernels.hardware && !drawing;
     const fold = element("details", { class: "all-figures" }, element("summary", {}, `All figures of ${count(kernels.launches.length, "launch", "launches")}, as a table`));
+    const fill = () => fold.open && fold.children.length === 1 && (fold.append(table(model, state, kernels)), true);
+    fold.open = isTableOpen;
+    fill();
     fold.addEventListener("toggle", () => {
-      if (fold.open && fold.children.length === 1) {
-        fold.append(table(model, state, kernels));
-        show({});
-      }
+      isTableOpen = fold.open;
+      if (fill()) show({});
     });
     return [
       element(

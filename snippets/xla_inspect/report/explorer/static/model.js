@@ -1,11 +1,15 @@
 // What the explorer knows of one capture: the data of report/explorer/data.py, and questions about it. No page here.
 "use strict";
 (globalThis.xlaExplorer ??= {}).Model = class Model {
+  static MANY = 4000; // rows that are compared at once
+  static KEPT = 8; // differences that are kept
+
   // `loadDetails` gives a promise of what is needed only when it is asked for: texts of code, and reasons.
   constructor(data, loadDetails) {
     Object.assign(this, { data, loadDetails });
     this.modules = new Map();
     this.made = new Map();
+    this.compared = new Map();
     this.last = (data.states?.length ?? 0) - 1;
   }
 
@@ -163,52 +167,50 @@
   }
 
   // The difference of a state against the one before, by computation: rows with `kind` same, added, removed, changed
-  // (with `was`, the row before). Only the numbers of instructions count, so a new name is no difference.
+  // (with `was`, the row before). See `diff.js`.
   diff(state) {
-    const after = this.module(state);
-    if (state === 0) return after.map((c) => ({ ...c, kind: "same", rows: c.rows.map((row) => ({ ...row, kind: "same" })) }));
-    const before = this.module(state - 1);
-    const changed = new Set(this.data.states[state].changed);
-    const old = new Map(before.flatMap((c) => c.rows.map((row) => [row.instruction, row])));
-    const now = new Set(after.flatMap((c) => c.rows.map((row) => row.instruction)));
-    const homes = new Map(before.flatMap((c) => c.rows.map((row) => [row.instruction, c.name])));
-    const shown = after.map((c) => ({
-      ...c,
-      kind: "same",
-      rows: c.rows.map((row) => {
-        const was = old.get(row.instruction);
-        return { ...row, kind: !was ? "added" : changed.has(row.instruction) ? "changed" : "same", was };
-      }),
-    }));
-    // What is gone stands where it stood: after the row before it, in the computation that its neighbours went to.
-    for (const computation of before) {
-      const gone = computation.rows.filter((row) => !now.has(row.instruction));
-      if (!gone.length) continue;
-      const home = this.home(computation, shown, homes);
-      if (home) this.insert(home, computation, gone);
-      else shown.push({ ...computation, kind: "removed", rows: gone.map((row) => ({ ...row, kind: "removed" })) });
-    }
-    for (const c of shown) if (c.kind === "same" && c.rows.length && c.rows.every((row) => row.kind === "added")) c.kind = "added";
+    if (state === 0) return this.module(0);
+    const { compareStates, finish } = globalThis.xlaExplorer;
+    return this.compared.get(state) ?? this.keep(state, finish(compareStates(...this.pairOf(state))));
+  }
+
+  // Whether finding it may take longer than a task should.
+  isSlow(state) {
+    if (state === 0 || this.compared.has(state)) return false;
+    const [old, now] = [new Set(this.numbers(state - 1)), this.numbers(state)];
+    return now.reduce((sum, number) => sum + (old.has(number) ? 0 : this.rowNumbers(number).length), 0) > Model.MANY;
+  }
+
+  // The same, found elsewhere; a promise.
+  async diffSoon(state) {
+    if (!this.isSlow(state)) return this.diff(state);
+    const found = await globalThis.xlaExplorer.comparer.compare(this.pairOf(state));
+    return this.compared.get(state) ?? this.keep(state, found);
+  }
+
+  pairOf(state) {
+    const list = (at) => this.numbers(at).map((number) => {
+      const [name, isEntry] = this.data.computations[number];
+      return { number, name, isEntry, rows: this.rowNumbers(number) };
+    });
+    this.row(0);
+    return [list(state - 1), list(state), this.data.states[state].changed, this.columns[0]];
+  }
+
+  keep(state, found) {
+    const kinds = ["same", "added", "removed", "changed"];
+    const shown = found.map((it) => {
+      const c = it.at >= 0 ? this.module(state)[it.at] : this.module(state - 1)[it.before];
+      if (!it.rows) return c;
+      const rows = Array.from(it.rows, (number, n) => {
+        if (it.kinds[n] === 0) return this.row(number);
+        return { ...this.row(number), kind: kinds[it.kinds[n]], was: it.was[n] < 0 ? undefined : this.row(it.was[n]) };
+      });
+      return { ...c, kind: it.kind, rows };
+    });
+    if (this.compared.size >= Model.KEPT) this.compared.delete(this.compared.keys().next().value);
+    this.compared.set(state, shown);
     return shown;
-  }
-
-  home(computation, shown, homes) {
-    const votes = (c) => c.rows.filter((row) => homes.get(row.instruction) === computation.name).length;
-    const best = shown.map((c) => [votes(c), c]).sort(([a], [b]) => b - a)[0];
-    if (best && best[0] > 0) return best[1];
-    return shown.find((c) => c.name === computation.name || (c.isEntry && computation.isEntry));
-  }
-
-  insert(home, computation, gone) {
-    const lost = new Set(gone.map((row) => row.instruction));
-    const here = new Set(home.rows.map((row) => row.instruction));
-    const after = new Map([[null, []]]);
-    let previous = null;
-    for (const row of computation.rows) {
-      if (lost.has(row.instruction)) after.get(previous).push({ ...row, kind: "removed" });
-      else if (here.has(row.instruction)) after.set((previous = row.instruction), []);
-    }
-    home.rows = [...after.get(null), ...home.rows.flatMap((row) => [row, ...(after.get(row.instruction) ?? [])])];
   }
 
   instructionCount(state) {

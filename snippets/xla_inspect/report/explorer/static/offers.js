@@ -19,11 +19,13 @@
       });
     }
 
-    // The offer that is most like what is wanted: the program on the target, else the program, else the target.
+    // The offer that is most like what is wanted: the program on the target, on one of the same kind with another number
+    // of devices, on any; else the target.
     find({ program, target } = {}) {
       const same = this.list.filter((it) => it.program === program);
       const isMeant = (it) => it.target === target;
-      return same.find(isMeant) ?? same[0] ?? this.list.find(isMeant) ?? this.list[0];
+      const isAlike = (it) => it.target.split(":")[0] === target?.split(":")[0];
+      return same.find(isMeant) ?? same.find(isAlike) ?? same[0] ?? this.list.find(isMeant) ?? this.list[0];
     }
 
     // Lists of `[value, title]`, as menus take them.

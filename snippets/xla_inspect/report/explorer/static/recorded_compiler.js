@@ -22,9 +22,10 @@
       const titles = new Map(this.index.captures.map(({ target, title }) => [target.split(":")[0], title]));
       return {
         ...first,
-        targets: [],
+        targets: [titles.keys().next().value],
         options: {},
-        starters: this.index.programs,
+        flags: {},
+        starters: this.index.programs.map((it) => ({ question: "", options: {}, ...it })),
         available: [...titles].map(([target, title]) => ({ target, title, obstacle: null })),
         limits: {},
         versions: {},

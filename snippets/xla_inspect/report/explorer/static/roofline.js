@@ -16,7 +16,10 @@
   };
   const tight = (text) => text.replaceAll(" ", "\u00a0"); // a number and its unit stay on one line
   const bytes = (number) => tight(size(number));
-  const time = (seconds) => (seconds >= 1e-3 ? tight(`${short(seconds * 1e3)} ms`) : tight(`${short(seconds * 1e6)} µs`));
+  const time = (seconds) => {
+    if (seconds >= 1e-3) return tight(`${short(seconds * 1e3)} ms`);
+    return tight(seconds && seconds < 1e-8 ? "<0.01 µs" : `${short(seconds * 1e6)} µs`);
+  };
 
   const bytesOf = (it) => (it.read ?? 0) + (it.written ?? 0);
   const intensityOf = (it) => (it.flops && bytesOf(it) ? it.flops / bytesOf(it) : null);

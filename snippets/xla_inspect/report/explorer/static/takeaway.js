@@ -1,29 +1,135 @@
-// What a reader takes away: a link to exactly this view.
+// What a reader takes away: a link to exactly this view, its text, the command that makes it, and a picture of it.
 "use strict";
 {
-  const { element } = globalThis.xlaExplorer;
+  const { element, views, drawSvg, drawPng } = globalThis.xlaExplorer;
+  const STAGES = { jaxpr: "jaxpr", stablehlo: "stablehlo", before: "before", after: "after", code: "code", buffers: "buffers", kernels: "kernels" };
+
+  // Text in a file's name: letters, digits, points and dashes.
+  const slug = (text) => text.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "");
+  // A word as a shell takes it.
+  const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+  const save = (blob, name) => {
+    const href = URL.createObjectURL(blob);
+    element("a", { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  };
 
   class TakeAway {
     constructor(explorer) {
       this.explorer = explorer;
-      this.root = element("button", { type: "button", on: { click: () => this.copyLink() } }, "Copy link");
+      const entry = (text, what, click) => element("button", { type: "button", on: { click: () => this.take(click) } }, text, element("small", {}, what));
+      this.told = element("small");
+      this.texts = entry("Download this text", "", () => this.download());
+      this.texts.lastChild.replaceWith(this.told);
+      this.root = element(
+        "details",
+        { class: "takeaway" },
+        element("summary", {}, "Take away"),
+        element(
+          "div",
+          {},
+          entry("Copy link", "to exactly this view", () => this.copyLink()),
+          this.texts,
+          entry("Copy command", "that makes this view of your own function", () => this.copy(this.command(), "The command is copied: ")),
+          entry("Picture, SVG", "of what is in sight", () => this.saveSvg()),
+          entry("Picture, PNG", "of what is in sight", () => this.savePng()),
+        ),
+      );
+      // It closes when something else is meant.
+      this.root.addEventListener("keydown", (event) => event.key === "Escape" && this.close(true));
+      explorer.shadow.addEventListener("click", (event) => this.root.contains(event.target) || this.close(false));
     }
 
-    update() {}
+    close(isBack) {
+      if (isBack && this.root.open) this.root.querySelector("summary").focus();
+      this.root.open = false;
+    }
+
+    async take(click) {
+      this.close(true);
+      try {
+        await click();
+      } catch (error) {
+        this.explorer.status.say(`It did not work: ${error.message}.`);
+      }
+    }
+
+    get pane() {
+      return this.explorer.acting.model ? this.explorer.acting : this.explorer.first;
+    }
+
+    update() {
+      const { pane } = this;
+      const { title } = pane.offer;
+      this.told.textContent = `${this.fileName("txt")}, of ${title}`;
+    }
+
+    // What the view is a file of: its text, or the module that it is a picture of.
+    fileName(end) {
+      const { model, state } = this.pane;
+      const pass = state.view === "passes" ? `${String(state.pass).padStart(3, "0")}-${model.data.states[state.pass].pass || "as-imported"}` : "";
+      return `${[model.data.program, state.target, state.view === "passes" ? pass : state.view].map(slug).join(".")}.${end}`;
+    }
+
+    // The text of the shown state: a stage as it is, else the whole module, which XLA can read again.
+    text() {
+      const { pane } = this;
+      const { model, state } = pane;
+      const lines = { jaxpr: model.data.jaxpr, stablehlo: model.data.stablehlo }[state.view];
+      if (lines) return `${lines.map(([text]) => text).join("\n")}\n`;
+      if (model.last < 0) throw new Error("there is no module yet");
+      const how = { layouts: true, configuration: true, metadata: false };
+      const row = (it) => `  ${model.print(it, how).trim()}`;
+      const written = (it) => `${it.isEntry ? "ENTRY " : ""}%${it.name} {\n${it.rows.map(row).join("\n")}\n}`;
+      // What is called stands before what calls it.
+      const computations = [...model.module(pane.at())].reverse();
+      return `HloModule ${slug(model.data.program).replace(/[.-]/g, "_")}\n\n${computations.map(written).join("\n\n")}\n`;
+    }
+
+    download() {
+      save(new Blob([this.text()], { type: "text/plain" }), this.fileName("txt"));
+      this.explorer.status.say(`${this.fileName("txt")} is saved.`);
+    }
+
+    // The command for one's own function; where the explorer knows what it is called, of that.
+    command() {
+      const { explorer, pane } = this;
+      const subject = pane.offer.subject ?? explorer.options.subject ?? "FILE.py:FUNCTION";
+      const targets = [...new Set(explorer.panes.map((it) => it.state.target))];
+      const stage = explorer.second ? undefined : STAGES[pane.state.view];
+      const words = stage ? ["show", subject, "--stage", stage] : ["report", subject];
+      return ["xla-inspect", ...words, ...targets.flatMap((target) => ["--target", target])].map(quote).join(" ");
+    }
 
     async copyLink() {
-      const { explorer } = this;
-      const address = `${location.href.split("#")[0]}#${explorer.link()}`;
+      const address = `${location.href.split("#")[0]}#${this.explorer.link()}`;
       await this.copy(address, "The link is copied.");
     }
 
+    // Where the clipboard is not to be had the text is said, to be copied from there.
     async copy(text, said) {
       try {
         await navigator.clipboard.writeText(text);
-        this.explorer.status.say(said);
+        this.explorer.status.say(said.endsWith(": ") ? said + text : said);
       } catch {
         this.explorer.status.say(text);
       }
+    }
+
+    saveSvg() {
+      save(new Blob([drawSvg(this.explorer.sides)], { type: "image/svg+xml" }), this.fileName("svg"));
+      this.sayPicture("svg");
+    }
+
+    async savePng() {
+      save(await drawPng(this.explorer.sides), this.fileName("png"));
+      this.sayPicture("png");
+    }
+
+    sayPicture(end) {
+      const { title } = views[this.pane.state.view];
+      this.explorer.status.say(`${this.fileName(end)}, a picture of ${title}, is saved.`);
     }
   }
 

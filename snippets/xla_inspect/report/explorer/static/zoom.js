@@ -3,6 +3,7 @@
 {
   const { element } = globalThis.xlaExplorer;
   const [LEAST, MOST, STEP] = [0.2, 4, 1.25];
+  const SCALES = [1.6, 1.45, 1.3, 1.15, 1, 0.95, 0.9]; // at which it is well to read, the largest that shows all of it first
   const KEYS = { "+": STEP, "=": STEP, "-": 1 / STEP, _: 1 / STEP };
 
   class Zoom {
@@ -51,8 +52,8 @@
       const [width, height] = this.room;
       if (!width || !height) return;
       this.isOwn = false;
-      // Where it leaves room below, it is laid out in less width, and shown larger.
-      const scale = [1.6, 1.45, 1.3, 1.15].find((tried) => this.layOut(width / tried, 0)[1] * tried <= height) ?? 1;
+      // Where it leaves room below, it is laid out in less width, and shown larger; a little smaller shows all of more.
+      const scale = SCALES.find((tried) => this.layOut(width / tried, 0)[1] * tried <= height) ?? 1;
       this.across = width / scale;
       this.size = this.layOut(this.across, height / scale);
       this.put(scale);

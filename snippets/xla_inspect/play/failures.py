@@ -1,0 +1,94 @@
+"""What went wrong with an edit, as the page is told: of which kind, in which words, and at which line."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.errors import InspectError, TargetUnavailableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONGEST = 8000
+"""Characters of a message that are kept."""
+
+CHAIN = 50
+"""How many causes of an error are looked at."""
+
+_HINTS = {
+    "TracerBoolConversionError": "branch with jax.lax.cond or jnp.where, or make the argument static",
+    "ConcretizationTypeError": "the value is not known when the function is traced: make the argument static",
+    "TracerIntegerConversionError": "the value is not known when the function is traced: make the argument static",
+    "TracerArrayConversionError": "use jax.numpy in the place of numpy there: a tracer has no values",
+    "NonConcreteBooleanIndexError": "use jnp.where(mask, x, 0), whose shape does not depend on values",
+    "UnexpectedTracerError": "a value of one trace is kept beyond it: return it instead",
+    "ModuleNotFoundError": "install it in the environment that runs xla-inspect play",
+}
+
+
+def make_failure(
+    kind: str,
+    message: str,
+    line: int | None = None,
+    *,
+    column: int | None = None,
+    end_line: int | None = None,
+    hint: str | None = None,
+) -> dict[str, Any]:
+    """Return a failure in the form of the page's protocol; a long message is cut."""
+    text = message.strip() or kind
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} … ({len(text) - LONGEST:,} more characters)"
+    return {"kind": kind, "message": text, "line": line, "column": column, "end_line": end_line, "hint": hint}
+
+
+def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, Any]:
+    """Return what is told of an error that a reader's code raised, or what was done with it.
+
+    Args:
+        error: The error.
+        kind: What kind of failure it is, unless it says so itself.
+        file: The file that holds the reader's code.
+    """
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        column = error.offset if error.offset and error.offset > 0 else None
+        return make_failure(
+            "syntax", f"{type(error).__name__}: {error.msg}", error.lineno, column=column, end_line=error.end_lineno
+        )
+    line = find_line(error, file)
+    if isinstance(error, MemoryError):
+        return make_failure("memory", f"MemoryError: {_print(error) or 'there is no more memory for this code'}", line)
+    if isinstance(error, SystemExit):
+        hint = "take out what ends Python"
+        return make_failure(kind, f"SystemExit: the code ends Python with {_print(error)[:200]!r}", line, hint=hint)
+    if isinstance(error, TargetUnavailableError):
+        return make_failure("limit", _print(error), line)
+    if isinstance(error, InspectError):
+        return make_failure(kind, _print(error), line)
+    hint = next((_HINTS[each.__name__] for each in type(error).__mro__ if each.__name__ in _HINTS), None)
+    return make_failure(kind, f"{type(error).__name__}: {_print(error)}", line, hint=hint)
+
+
+def find_line(error: BaseException, file: Path) -> int | None:
+    """Return the innermost line of a file that an error, or what caused it, came through."""
+    name, seen = str(file), []
+    current: BaseException | None = error
+    while current is not None and len(seen) < CHAIN and not any(current is each for each in seen):
+        seen.append(current)
+        current = current.__cause__ or current.__context__
+    for each in seen:
+        if isinstance(each, SyntaxError) and each.filename == name:
+            return each.lineno
+        lines = [line for frame, line in traceback.walk_tb(each.__traceback__) if frame.f_code.co_filename == name]
+        if lines:
+            return lines[-1]
+    return None
+
+
+def _print(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an error of the reader's, which cannot even say what it is
+        return ""
+    return text if type(text) is str else ""

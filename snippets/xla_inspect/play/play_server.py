@@ -1,0 +1,296 @@
+"""The server of the playground: it listens on this machine's own address, and speaks with its own page alone."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import secrets
+import socket
+import sys
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from xla_inspect.errors import InspectError
+from xla_inspect.play import request_checks
+from xla_inspect.play.copied_texts import write_copy
+from xla_inspect.play.play_page import read_static, write_page
+from xla_inspect.play.request_checks import RefusedError
+from xla_inspect.targets import TARGETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from xla_inspect.play.workshop import Workshop
+
+ADDRESS = "127.0.0.1"
+PORT, PORTS = 8484, 50
+"""Where it listens unless the reader says, and how many of those after it are tried where it is taken."""
+
+PATIENCE = 20.0
+"""Seconds that a connection may take to send a request."""
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data: blob:; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+JSON = "application/json; charset=utf-8"
+
+
+class PlayServer(http.server.ThreadingHTTPServer):
+    """The server.
+
+    Args:
+        port: Where it listens; 0 for any port that is free.
+        workshop: What answers edits.
+        start: What the page begins with.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+    # Another program that listens on the port must not be taken for this one, nor this one for it.
+    allow_reuse_address = False
+
+    def __init__(self, port: int, workshop: Workshop, start: Mapping[str, Any]) -> None:
+        """Listen, and answer nothing yet.
+
+        Raises:
+            OSError: The port is taken.
+        """
+        super().__init__((ADDRESS, port), PlayHandler)
+        self.workshop, self.start = workshop, dict(start)
+        self.token = secrets.token_urlsafe(32)
+
+    @property
+    def address(self) -> str:
+        """The page's address."""
+        return f"http://{ADDRESS}:{self.server_port}/"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of connections that break; what else fails is told in a line."""
+        del request, client_address
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            print(f"xla-inspect play: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - a command prints
+
+
+def listen(port: int | None, workshop: Workshop, start: Mapping[str, Any]) -> PlayServer:
+    """Return a server on a port, or on the next that is free.
+
+    Args:
+        port: The first that is tried; 0 for any.
+        workshop: What answers edits.
+        start: What the page begins with.
+
+    Raises:
+        InspectError: None of the ports is free.
+    """
+    first = PORT if port is None else port
+    tried = range(first, min(first + PORTS, 1 << 16)) if first else (0,)
+    for each in tried:
+        with contextlib.suppress(OSError):
+            return PlayServer(each, workshop, start)
+    message = f"the ports from {first} to {tried[-1]} are taken; name another, as in --port 0 for any that is free"
+    raise InspectError(message)
+
+
+class PlayHandler(http.server.BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: PlayServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "xla-inspect", ""
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:  # noqa: N802 - as the class above has it
+        """Answer with the page, a file of it, or what it begins with."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:  # noqa: N802 - likewise
+        """Answer what the page asks."""
+        self._answer(self._post)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - likewise
+        """Log nothing."""
+
+    def version_string(self) -> str:
+        """Return what the server calls itself."""
+        return self.server_version
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse a request that cannot be read, or has a method that there is none of."""
+        del explain
+        self.close_connection = True
+        self._send(code, JSON, _print({"error": (message or "the request cannot be read")[:200]}))
+
+    def _answer(self, answer: Callable[[], None]) -> None:
+        try:
+            answer()
+        except RefusedError as error:
+            # What else it sent is not read.
+            self.close_connection = True
+            self._send(error.status, JSON, _print({"error": str(error)}))
+        except InspectError as error:
+            self._send(409, JSON, _print({"error": str(error)}))
+        except OSError:
+            self.close_connection = True
+
+    def _get(self) -> None:
+        path = self._find_path()
+        is_page = path == "/" or path.startswith("/static/")
+        self._check(is_page=is_page)
+        if path == "/":
+            self._send(200, "text/html; charset=utf-8", write_page(self.server.token).encode())
+        elif path == "/start":
+            self._send(200, JSON, _print(self.server.start))
+        elif is_page and (found := read_static(path.removeprefix("/static/"))):
+            self._send(200, found[1], found[0])
+        else:
+            self._refuse_path(path)
+
+    def _post(self) -> None:
+        path = self._find_path()
+        self._check(is_page=False)
+        answers: dict[str, Callable[[dict[str, Any]], None]] = {
+            "/describe": self._describe,
+            "/compile": self._compile,
+            "/details": self._tell_details,
+            "/stop": self._stop,
+            "/copy": self._copy,
+        }
+        if path not in answers:
+            self._refuse_path(path)
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RefusedError(415, "a request is of the type application/json")
+        length = request_checks.find_length(self.headers)
+        content = self.rfile.read(length)
+        if len(content) < length:
+            raise RefusedError(400, "the body is shorter than it says")
+        answers[path](request_checks.read_body(content))
+
+    def _find_path(self) -> str:
+        try:
+            return urlsplit(self.path).path if self.path.startswith("/") and "//" not in self.path else ""
+        except ValueError:
+            return ""
+
+    def _refuse_path(self, path: str) -> None:
+        raise RefusedError(404, f"there is nothing at {path[:100]!r}")
+
+    def _check(self, *, is_page: bool) -> None:
+        request_checks.check_sender(self.headers, self.server.server_port, self.server.token, is_page=is_page)
+
+    def _describe(self, body: dict[str, Any]) -> None:
+        code, function = request_checks.take_text(body, "code"), request_checks.take_text(body, "function", "")
+        self._send(200, JSON, _print(self.server.workshop.describe(code, function)))
+
+    def _tell_details(self, body: dict[str, Any]) -> None:
+        names = (request_checks.take_text(body, name) for name in ("id", "target"))
+        self._send(200, JSON, _print(self.server.workshop.details(*names)))
+
+    def _stop(self, body: dict[str, Any]) -> None:
+        stopped = self.server.workshop.stop(request_checks.take_text(body, "client"))
+        self._send(200, JSON, _print({"stopped": stopped}))
+
+    def _copy(self, body: dict[str, Any]) -> None:
+        edit = request_checks.read_edit(body, {*TARGETS})
+        kind = request_checks.take_text(body, "kind")
+        told = self.server.workshop.describe(edit["code"], edit["function"])
+        chosen = {**edit, "function": edit["function"] or told["chosen"], "file": self.server.start["file"]}
+        text = write_copy(kind, chosen, self.server.workshop.recall(edit), told["arguments"])
+        if text is None:
+            raise RefusedError(400, "kind has to be test, issue or command")
+        self._send(200, JSON, _print({"text": text}))
+
+    def _compile(self, body: dict[str, Any]) -> None:
+        edit = request_checks.read_edit(body, {*TARGETS})
+        if not edit["targets"]:
+            raise RefusedError(400, "targets has to name at least one")
+        events = self.server.workshop.run(edit)
+        first = next(events)
+        self.send_response(200)
+        is_chunked = self.request_version != "HTTP/1.0"
+        headers = {"Content-Type": "application/x-ndjson", **_HEADERS}
+        if is_chunked:
+            headers["Transfer-Encoding"] = "chunked"
+        else:
+            self.close_connection = True
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        watch = threading.Thread(target=self._watch, args=(edit,), daemon=True)
+        watch.start()
+        try:
+            for event in _chain(first, events):
+                line = _print(event) + b"\n"
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line) if is_chunked else line)
+            if is_chunked:
+                self.wfile.write(b"0\r\n\r\n")
+        finally:
+            self._is_over = True
+            events.close()  # type: ignore[attr-defined]  # it is a generator
+            watch.join()
+
+    _is_over = False
+
+    def _watch(self, edit: dict[str, Any]) -> None:
+        """End an edit whose page has gone."""
+        while not self._is_over:
+            try:
+                self.connection.settimeout(PATIENCE)
+                gone = _is_closed(self.connection)
+            except OSError:
+                gone = True
+            if gone:
+                self.server.workshop.leave(edit["client"], edit["id"])
+                return
+
+    def _send(self, status: int, kind: str, content: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self.send_response(status)
+            for name, value in {"Content-Type": kind, "Content-Length": str(len(content)), **_HEADERS}.items():
+                self.send_header(name, value)
+            if self.close_connection:
+                self.send_header("Connection", "close")
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(content)
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Return whether the other side has closed a connection, after a moment."""
+    import select
+
+    ready, _, _ = select.select([connection], [], [], 0.2)
+    if not ready:
+        return False
+    if connection.recv(1, socket.MSG_PEEK):
+        # Another request, which waits for its turn.
+        import time
+
+        time.sleep(0.2)
+        return False
+    return True
+
+
+def _chain(first: dict[str, Any], others: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    yield first
+    yield from others
+
+
+def _print(content: object) -> bytes:
+    # ASCII alone: a text may hold halves of characters, which no encoding has.
+    return json.dumps(content, separators=(",", ":")).encode("ascii")

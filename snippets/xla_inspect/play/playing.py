@@ -1,0 +1,143 @@
+"""A playground from its start to its end: the file it begins with, its server, and the signals that end it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from xla_inspect.errors import InspectError
+from xla_inspect.play.code_outline import outline
+from xla_inspect.play.play_server import listen
+from xla_inspect.play.starting_points import list_starters
+from xla_inspect.play.workshop import Limits, Workshop
+from xla_inspect.targets import TARGETS, available, find, find_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+EDIT = "edit.py"
+"""What code is called that is of no file."""
+
+USUAL = ("cpu", "h100", "tpu-v5e")
+
+_FLAGS = {
+    "cpu": ("xla_cpu_enable_fast_math", "xla_cpu_prefer_vector_width", "xla_backend_optimization_level"),
+    "gpu": ("xla_gpu_enable_triton_gemm", "xla_gpu_enable_latency_hiding_scheduler", "xla_gpu_enable_command_buffer"),
+    "tpu": (),
+}
+_ALL = ("xla_disable_hlo_passes",)
+
+
+def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opened: bool) -> int:
+    """Serve the page until a signal ends it, and return the exit status.
+
+    Args:
+        named: The file with the function that it begins with, as `FILE.py:FUNCTION`, or an empty string.
+        limits: What an edit may take.
+        port: Where it listens, see `listen`.
+        out: Where its address goes.
+        is_opened: Whether the page is opened in the browser.
+
+    Raises:
+        InspectError: There is no such file or function, no port is free, or the system cannot do this.
+    """
+    if not hasattr(os, "fork"):
+        message = f"the playground needs a system that can fork, such as Linux or macOS, and this is {platform.system()}"
+        raise InspectError(message)
+    begun = read_file(named) if named else begin_with_starter()
+    start = {**begun, **describe_machine(limits)}
+    ended = threading.Event()
+    before = {number: signal.signal(number, lambda *_: ended.set()) for number in _list_signals()}
+    workshop = Workshop(limits, find_place(named, begun["file"]), sorted({find(each).kind for each in start["targets"]}))
+    try:
+        server = listen(port, workshop, start)
+        with server:
+            threading.Thread(target=server.serve_forever, name="play-server", daemon=True).start()
+            print(f"{begun['file']} is on {server.address} for you alone; Ctrl-C ends it", file=out, flush=True)
+            if is_opened:
+                threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
+            ended.wait()
+            server.shutdown()
+    finally:
+        workshop.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def _list_signals() -> Iterable[signal.Signals]:
+    return [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def read_file(named: str) -> dict[str, Any]:
+    """Return what the page begins with: `file`, `code`, `function`, `arguments` and `options`.
+
+    Raises:
+        InspectError: There is no such file, or it has no such function.
+    """
+    place, _, function = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
+    path = Path(place)
+    if not place.endswith(".py"):
+        message = f"{named!r} is not FILE.py:FUNCTION"
+        raise InspectError(message)
+    if not path.is_file():
+        message = f"no file {place}"
+        raise InspectError(message)
+    try:
+        code = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{place} cannot be read: {error}"
+        raise InspectError(message) from error
+    told = outline(code, function)
+    names = [each["name"] for each in told["functions"]]
+    if function and not told["errors"] and told["chosen"] != function:
+        message = f"{place} has no function {function!r}; it has {', '.join(names) or 'none'}"
+        raise InspectError(message)
+    return {
+        "file": path.name,
+        "code": code,
+        "function": function or told["chosen"],
+        "arguments": "",
+        "options": {},
+    }
+
+
+def begin_with_starter() -> dict[str, Any]:
+    """Return what the page begins with where no file is named: the first starting point."""
+    first = list_starters()[0]
+    return {"file": EDIT, **{name: first[name] for name in ("code", "function", "arguments", "options")}}
+
+
+def find_place(named: str, file: str) -> dict[str, Any]:
+    """Return what the edited file is called, of which package it is a part, and where else it imports from."""
+    if not named:
+        return {"file": file, "package": "", "paths": []}
+    path = Path(named if named.endswith(".py") else named.rpartition(":")[0]).absolute()
+    root, inside = path.parent, list[str]()
+    while (root / "__init__.py").is_file():
+        inside.insert(0, root.name)
+        root = root.parent
+    return {"file": file, "package": ".".join(inside), "paths": [str(root)]}
+
+
+def describe_machine(limits: Limits) -> dict[str, Any]:
+    """Return what the page is told of this machine: targets, limits, versions, and what there is to begin with."""
+    obstacles = available()
+    usual = [name for name in USUAL if not obstacles[name]] or [name for name in TARGETS if not obstacles[name]][:1]
+    packages = ("xla-inspect", "jax", "jaxlib", "jax-cuda13-plugin", "libtpu")
+    versions = {name: version for name in packages if (version := find_version(name))}
+    return {
+        "targets": usual,
+        "starters": list_starters(),
+        "available": [{"target": name, "title": find(name).title, "obstacle": obstacles[name] or None} for name in TARGETS],
+        "flags": {name: [*_FLAGS[find(name).kind], *_ALL] for name in TARGETS if not obstacles[name]},
+        "limits": {"code": limits.code, "compile": limits.compile, "memory": limits.memory},
+        "versions": {**versions, "python": platform.python_version()},
+        "command": "xla-inspect play" if sys.argv else "",
+    }

@@ -1,0 +1,148 @@
+"""What a request has to be before anything is done for it: of this page, of this machine, and of the right form."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+BODY = 1 << 20
+"""Bytes that a request may have."""
+
+TARGETS = 16
+"""Targets that an edit may be compiled for."""
+
+_OPTIONS = {"donate": list, "static": list, "grad": bool, "vmap": int, "mesh": str, "flags": dict}
+
+
+class RefusedError(Exception):
+    """A request that is refused.
+
+    Args:
+        status: The HTTP status.
+        message: Why, in a sentence.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        """Keep both."""
+        super().__init__(message)
+        self.status = status
+
+
+def check_sender(headers: Message, port: int, token: str, *, is_page: bool) -> None:
+    """Do nothing where a request is of the page that this server served.
+
+    Args:
+        headers: The request's headers.
+        port: Where the server listens.
+        token: What the page has, and sends.
+        is_page: Whether the page itself is asked for, or a file of it, which need no token.
+
+    Raises:
+        RefusedError: It comes by another host name, from a page of another origin, or without the token.
+    """
+    hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+    if headers.get_all("Host", []) not in [[host] for host in hosts]:
+        raise RefusedError(403, f"this server answers to http://127.0.0.1:{port} alone")
+    if any(origin not in {f"http://{host}" for host in hosts} for origin in headers.get_all("Origin", [])):
+        raise RefusedError(403, "a page of another origin may ask nothing of this server")
+    if headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+        raise RefusedError(403, "a page of another site may ask nothing of this server")
+    given = headers.get_all("X-Play-Token", [])
+    if not is_page and not (len(given) == 1 and hmac.compare_digest(given[0].encode("utf-8", "replace"), token.encode())):
+        raise RefusedError(403, "the token is missing or not this server's; load the page again")
+
+
+def find_length(headers: Message) -> int:
+    """Return how many bytes the body of a request has.
+
+    Raises:
+        RefusedError: It does not say so, or they are too many.
+    """
+    lengths = headers.get_all("Content-Length", [])
+    if "Transfer-Encoding" in headers or len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
+        raise RefusedError(411, "say how long the body is, once, by Content-Length")
+    if len(lengths[0]) > len(str(BODY)) or int(lengths[0]) > BODY:
+        raise RefusedError(413, f"a request has {BODY:,} bytes at most")
+    return int(lengths[0])
+
+
+def read_body(content: bytes) -> dict[str, Any]:
+    """Return the JSON object that a body is.
+
+    Raises:
+        RefusedError: It is none.
+    """
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(400, f"the body is no JSON: {type(error).__name__}") from None
+    if not isinstance(body, dict):
+        raise RefusedError(400, "the body is no object of JSON")
+    return body
+
+
+def take_text(body: dict[str, Any], name: str, default: str | None = None) -> str:
+    """Return a text of a body.
+
+    Raises:
+        RefusedError: There is none, or something else in its place.
+    """
+    value = body.get(name, default)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str):
+        raise RefusedError(400, f"{name} has to be a text")
+    return value
+
+
+def read_edit(body: dict[str, Any], known: set[str]) -> dict[str, Any]:
+    """Return what an edit is, with defaults in the place of what is left out.
+
+    Args:
+        body: What the page sent.
+        known: The targets that there are.
+
+    Raises:
+        RefusedError: Something in it is of another form.
+    """
+    targets = body.get("targets", [])
+    if not isinstance(targets, list) or not all(isinstance(each, str) for each in targets) or len(targets) > TARGETS:
+        raise RefusedError(400, f"targets has to be a list of at most {TARGETS} names")
+    if unknown := [each for each in targets if each.partition(":")[0] not in known or len(each) > len("tpu-v5p:16x16x16")]:
+        raise RefusedError(400, f"there is no target {unknown[0][:40]!r}; there are {', '.join(sorted(known))}")
+    identity, client = (take_text(body, name, "")[:200] for name in ("id", "client"))
+    return {
+        "id": identity,
+        "client": client,
+        "code": take_text(body, "code"),
+        "function": take_text(body, "function", ""),
+        "arguments": take_text(body, "arguments", ""),
+        "targets": list(dict.fromkeys(targets)),
+        "options": _read_options(body.get("options")),
+    }
+
+
+def _read_options(given: object) -> dict[str, Any]:
+    options = {} if given is None else given
+    if not isinstance(options, dict):
+        raise RefusedError(400, "options has to be an object")
+    read: dict[str, Any] = {}
+    for name, kind in _OPTIONS.items():
+        value = options.get(name)
+        if value is None or value is False:
+            continue
+        if kind is int and isinstance(value, bool):
+            value = 8
+        if not isinstance(value, kind):
+            raise RefusedError(400, f"options: {name} is of another form")
+        read[name] = value
+    lists = (*read.get("donate", ()), *read.get("static", ()))
+    if not all(isinstance(each, str | int) for each in lists):
+        raise RefusedError(400, "options: donate and static hold names or numbers")
+    if not all(isinstance(value, str | int | float | bool) for value in read.get("flags", {}).values()):
+        raise RefusedError(400, "options: the value of a flag is a text or a number")
+    return read

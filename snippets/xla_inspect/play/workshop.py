@@ -1,0 +1,225 @@
+"""Where edits are worked on: the processes that wait for them, what they may take, and what is kept of them."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import queue
+import shutil
+import tempfile
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.errors import InspectError
+from xla_inspect.play.compilers import Compiler, Job
+from xla_inspect.play.edits import Edit
+from xla_inspect.play.offspring import Nursery, Offspring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+KEPT = 12
+"""Of how many edits what was captured is kept, for what is asked for later."""
+
+AT_ONCE = 8
+"""How many edits are worked on at once, each of another page."""
+
+OUTLINE = 5.0
+"""Seconds that reading code without running it may take."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an edit may take.
+
+    Attributes:
+        code: Seconds for the reader's own code.
+        compile: Seconds for a compile.
+        memory: Bytes for each process.
+    """
+
+    code: float = 10.0
+    compile: float = 60.0
+    memory: int = 8 << 30
+
+
+class Workshop:
+    """All that the server needs to answer edits.
+
+    Args:
+        limits: What each may take.
+        place: What the reader's file is called and where it imports from: `file`, `package` and `paths`.
+        kinds: The kinds of targets whose compilers are started at once.
+    """
+
+    def __init__(self, limits: Limits, place: Mapping[str, Any], kinds: Sequence[str] = ()) -> None:
+        """Start the processes."""
+        self.limits, self.place = limits, dict(place)
+        self.folder = Path(tempfile.mkdtemp(prefix="xla_inspect_play_"))
+        (self.folder / "kept").mkdir()
+        self._nursery = Nursery(self.folder, limits.memory)
+        self._lock = threading.RLock()
+        self._spares: list[Offspring] = []
+        self._numbers = itertools.count(1)
+        self._edits: OrderedDict[str, Edit] = OrderedDict()
+        self._current: dict[str, Edit] = {}
+        self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._outliner = Compiler(self._nursery, "outline")
+        self._compilers: dict[str, Compiler] = {}
+        self._refill()
+        for kind in kinds:
+            self.compiler(kind)
+
+    def close(self) -> None:
+        """End every process, and remove the folder."""
+        with self._lock:
+            compilers = [*self._compilers.values(), self._outliner]
+            edits, spares = [*self._current.values()], self._spares[:]
+        for edit in edits:
+            edit.supersede()
+        for each in (*compilers, *spares):
+            each.end() if isinstance(each, Offspring) else each.close()
+        self._nursery.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def compiler(self, kind: str) -> Compiler:
+        """Return the compiler for a kind of target."""
+        with self._lock:
+            if kind not in self._compilers:
+                self._compilers[kind] = Compiler(self._nursery, "compile", kind)
+            return self._compilers[kind]
+
+    def take(self) -> Offspring:
+        """Return a process that waits for an edit, and let another take its place.
+
+        Raises:
+            OSError: None can be started.
+        """
+        with self._lock:
+            while self._spares:
+                spare = self._spares.pop()
+                if spare.report is None:
+                    break
+            else:
+                spare = self._nursery.fork("edit")
+        threading.Timer(0.2, self._refill).start()
+        return spare
+
+    def _refill(self) -> None:
+        with self._lock, contextlib.suppress(OSError):
+            if not self._spares:
+                self._spares.append(self._nursery.fork("edit"))
+
+    def name_kept(self) -> Path:
+        """Return where something can be kept."""
+        return self.folder / "kept" / f"{next(self._numbers)}.gz"
+
+    def learn(self, request: Mapping[str, Any], arguments: object) -> None:
+        """Note with which arguments a function was compiled where the page named none."""
+        if isinstance(arguments, str) and len(arguments) < 100_000 and not request["arguments"].strip():
+            with self._lock:
+                self._known[request["code"], request["function"]] = arguments
+                while len(self._known) > KEPT:
+                    self._known.popitem(last=False)
+
+    def run(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the events of an edit, which takes the place of the one before of the same page.
+
+        Raises:
+            InspectError: Too many pages have edits that are worked on.
+        """
+        client = request["client"]
+        edit = Edit({**request, "file": self.place["file"]}, self)
+        with self._lock:
+            if before := self._current.pop(client, None):
+                before.supersede()
+            if len(self._current) >= AT_ONCE:
+                message = f"{AT_ONCE} edits of other pages are compiled now; wait for them, or close those pages"
+                raise InspectError(message)
+            self._current[client] = edit
+            self._edits[edit.id] = edit
+            dropped = []
+            while len(self._edits) > KEPT:
+                dropped.append(self._edits.popitem(last=False)[1])
+        for each in dropped:
+            for path in each.kept.values():
+                path.unlink(missing_ok=True)
+        try:
+            yield from edit.run()
+        finally:
+            with self._lock:
+                if self._current.get(client) is edit:
+                    del self._current[client]
+
+    def stop(self, client: str) -> bool:
+        """End the edit of a page, and return whether there was one."""
+        with self._lock:
+            edit = self._current.pop(client, None)
+        if edit:
+            edit.supersede()
+        return edit is not None
+
+    def leave(self, client: str, identity: str) -> None:
+        """End an edit that its page does not wait for any more."""
+        with self._lock:
+            edit = self._current.get(client)
+        if edit and edit.id == identity:
+            edit.supersede()
+
+    def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was seen of the edit that a request would make again, by target."""
+        with self._lock:
+            for edit in reversed(self._edits.values()):
+                if all(edit.request[name] == request[name] for name in ("code", "function", "arguments", "options")):
+                    return dict(edit.seen)
+        return {}
+
+    def describe(self, code: str, function: str) -> dict[str, Any]:
+        """Return what code defines, see `code_outline.outline`, and what was learnt of its arguments."""
+        told: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._outliner.submit(Job({"code": code, "function": function}, told.put, OUTLINE))
+        message = told.get()
+        if message["kind"] != "outline":
+            text = "Python's parser ends on this code" if message["kind"] == "failed" else "it was not read"
+            error = {"message": text, "line": 1, "column": None, "end_line": None}
+            return {"functions": [], "chosen": "", "arguments": "", "errors": [error]}
+        data: dict[str, Any] = message["data"]
+        with self._lock:
+            known = self._known.get((code, data["chosen"]), "")
+        return {**data, "arguments": known or data["arguments"]}
+
+    def details(self, identity: str, target: str) -> dict[str, Any]:
+        """Return what the explorer asks for later.
+
+        Raises:
+            InspectError: Nothing is kept of such an edit.
+        """
+        with self._lock:
+            edit = self._edits.get(identity)
+            path = edit.kept.get(target) if edit else None
+        if path is None or not path.is_file():
+            message = "nothing is kept of this edit any more; change a character to compile it again"
+            raise InspectError(message)
+        from xla_inspect.targets import find
+
+        told: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.compiler(find(target).kind).submit(Job({"kept": str(path)}, told.put, self.limits.compile))
+        message = told.get()
+        if message["kind"] != "details":
+            text = message.get("failure", {}).get("message", "it cannot be read")
+            raise InspectError(text)
+        data: dict[str, Any] = message["data"]
+        return data
+
+
+def choose_memory() -> int:
+    """Return how many bytes a process may take where nobody says: half of what the machine has, at most 8 GiB."""
+    try:
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return 8 << 30
+    return min(whole // 2, 8 << 30)

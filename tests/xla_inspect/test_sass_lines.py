@@ -1,0 +1,83 @@
+"""Lines of machine code are traced to lines of PTX by the assembler's table or not at all, and kept by content."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from programs import softmax
+from xla_inspect import capture, sass_lines
+from xla_inspect.sass_lines import read_marks, trace_sass
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+MARKED = """\t.target\tsm_90a
+\t//## File ".nv_debug_ptx_txt", line 16
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   EXIT ;
+"""
+PLAIN = """// ptxas: Used 16 registers
+\t.target\tsm_90a
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   EXIT ;
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel(all_targets: None) -> tuple[str, str]:  # noqa: ARG001 - it asks for them
+    """PTX and SASS of one kernel."""
+    found = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", machine=True)
+    texts = {code.language: code.text for code in found.code}
+    return texts["ptx"], texts["sass"]
+
+
+def test_a_mark_holds_until_the_next_one_and_for_instructions_alone() -> None:
+    assert read_marks(MARKED, PLAIN) == (0, 0, 16, 0, 16)
+
+
+def test_other_code_than_that_which_is_known_is_not_traced() -> None:
+    assert read_marks(MARKED.replace("EXIT", "NOP"), PLAIN) == ()
+    assert read_marks("", "") == ()
+
+
+def test_each_instruction_comes_from_a_line_of_the_ptx(kernel: tuple[str, str]) -> None:
+    ptx, sass = kernel
+    lines = trace_sass(ptx, sass)
+    assert len(lines) == len(sass.splitlines())
+    assert max(lines) <= len(ptx.splitlines())
+    assert [text for line, text in zip(lines, sass.splitlines(), strict=True) if line and "/*" not in text] == []
+
+
+def test_ptx_that_is_none_or_that_the_assembler_refuses_is_not_traced(kernel: tuple[str, str]) -> None:
+    assert trace_sass("no code", kernel[1]) == ()
+    assert trace_sass(kernel[0].replace("mov", "moo"), kernel[1]) == ()
+
+
+def test_what_is_kept_is_read_again_and_made_anew_where_it_is_damaged(
+    kernel: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path))
+    trace_sass.cache_clear()
+    lines = trace_sass(*kernel)
+    (kept,) = tmp_path.glob("*.gz")
+    kept.write_bytes(gzip.compress(b"[1, 2]"))
+    trace_sass.cache_clear()
+    assert trace_sass(*kernel) == (1, 2)
+    kept.write_bytes(b"damaged")
+    trace_sass.cache_clear()
+    assert trace_sass(*kernel) == lines
+    trace_sass.cache_clear()
+
+
+def test_without_the_tools_nothing_is_traced(kernel: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sass_lines, "TOOLS", {"ptxas": "no-such-package", "nvdisasm": "no-such-package"})
+    trace_sass.cache_clear()
+    assert trace_sass(*kernel) == ()
+    trace_sass.cache_clear()
