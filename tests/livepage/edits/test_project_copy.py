@@ -1,4 +1,4 @@
-"""A copy of a project holds what the project does but for what is edited, and nothing that is done to it reaches that."""
+"""A copy of a project holds what that does but for what is edited, and what is done to it never reaches that."""
 
 from __future__ import annotations
 
