@@ -152,6 +152,14 @@
       return this.pieces[at].nodes[this.pieces[at].items.findIndex(isMeant)];
     }
 
+    findItem(isMeant) {
+      for (const it of this.pieces) {
+        const found = it.items.find(isMeant);
+        if (found) return found;
+      }
+      return null;
+    }
+
     // The first or the last item, for who goes there with a key.
     ensureEnd(isLast) {
       this.draw(this.pieces.at(isLast ? -1 : 0));
