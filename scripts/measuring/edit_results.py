@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common import ROOT, say
-from measuring.playing import play
+from measuring.trial_server import play
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

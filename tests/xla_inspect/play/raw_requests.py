@@ -7,7 +7,7 @@ import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from measuring.playing import Playground
+    from measuring.trial_server import Playground
 
 CODE = "def f(x):\n    return x * 2\n"
 ASKED = {
