@@ -54,6 +54,8 @@ def run(order: dict[str, Any], requests: int, sender: Sender) -> None:
         return
     folder = Path(order["folder"])
     tempfile.tempdir = str(folder)
+    # What libraries read that are not Python, such as assemblers, of which each writes where it is told.
+    os.environ.update({"TMPDIR": str(folder), "TPU_LOG_DIR": str(folder)})
     confinement.confine(folder, order["memory"])
     _Edit(request, folder, sender).run()
 
@@ -90,7 +92,7 @@ class _Edit:
 
     def run(self) -> None:
         """Run it, and send what came of it, whatever that is."""
-        os._exit = self._leave
+        os._exit = self._leave  # type: ignore[assignment]  # it ends Python all the same
         with Path(STACKS).open("w", encoding="utf-8") as stacks:
             faulthandler.enable(stacks)
             seconds = max(self.request["seconds"] - WARNING, WARNING)
@@ -233,7 +235,7 @@ class _Edit:
             "equations": [asdict(each) for each in lowered.traced.equations],
             "constants": [asdict(each) for each in lowered.traced.constants],
             "seconds": [lowered.traced.seconds, lowered.seconds],
-            "module": base64.b64encode(_write_module(lowered.stage)).decode("ascii"),
+            "module": base64.b64encode(write_module(lowered.stage)).decode("ascii"),
         }
         self.sender.send({"kind": "lowered", **told, "record": record})
 
@@ -245,6 +247,7 @@ class _Edit:
 
     def _compile(self, program: Program, target: Target, options: dict[str, Any], asked: str) -> None:
         """Compile here what no other process can: a program that is spread over devices of this one."""
+        from xla_inspect.analysis import list_launches
         from xla_inspect.captured import pack
         from xla_inspect.compilation import capture_program, dumps
         from xla_inspect.report.explorer import describe_capture
@@ -264,12 +267,13 @@ class _Edit:
                 "target": target.name,
                 "seconds": {"trace": times.tracing, "lower": times.lowering, "compile": times.compiling},
                 "data": describe_capture(capture, code=True),
+                "seen": {"kernels": len(list_launches(capture)), "opcodes": dict(capture.module.opcode_counts())},
                 "packed": base64.b64encode(pack(capture)).decode("ascii"),
             }
         )
 
 
-def _write_module(stage: Any) -> bytes:  # noqa: ANN401 - JAX's own, as above
+def write_module(stage: Any) -> bytes:  # noqa: ANN401 - JAX's own, as above
     """Return a lowered program as MLIR's bytecode, with its locations."""
     out = io.BytesIO()
     write: Callable[[io.BytesIO], None] = stage.compiler_ir("stablehlo").operation.write_bytecode
