@@ -161,8 +161,7 @@ def _describe(
         "words": describe_words(
             {
                 "opcode": {opcode for state in states for opcode in state["counts"]},
-                "pass": {name for step in capture.runs for name in (step.name, step.pipeline)}
-                | {name for step in states for name in (step["pass"], step["pipeline"])},
+                "pass": {name for step in states for name in (step["pass"], step["pipeline"])},
                 "attribute": writer.attributes,
             }
         ),
