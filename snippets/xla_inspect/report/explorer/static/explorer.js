@@ -86,7 +86,7 @@
       this.compare = button("Compare", () => this.togglePair(), "Another target, pass or program beside this one");
       this.compare.setAttribute("aria-pressed", "false");
       this.full = button("Full screen", full);
-      const tools = [this.compare, this.takeAway.root, document.fullscreenEnabled ? this.full : "", button("?", () => this.keys.open(), "Keys")];
+      const tools = [button("Find", () => this.acting.find.open(), "Find in the text: Ctrl F, or ⌘ F"), this.compare, this.takeAway.root, document.fullscreenEnabled ? this.full : "", button("?", () => this.keys.open(), "Keys")];
       this.bar = new Bar(this, tools);
       this.status = new Status(this);
       this.reasons = new Reasons((change, history) => this.act(this.acting, change, history));
