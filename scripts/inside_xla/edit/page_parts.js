@@ -25,7 +25,11 @@
     return [];
   };
 
-  const keyOf = (part) => (part.matches(PLACE) ? `${PLACE} ${part.dataset.file}` : part.outerHTML);
+  // What a script of the page brought to life stays: the place that is edited in, and an explorer of what was recorded.
+  const keyOf = (part) => {
+    if (part.matches(PLACE)) return `${PLACE} ${part.dataset.file}`;
+    return part.matches("[data-explorer]") ? `explorer ${part.dataset.explorer}` : part.outerHTML;
+  };
 
   // The longest list of what two lists have in common, in order, as pairs of places.
   const pairUp = (one, other) => {
