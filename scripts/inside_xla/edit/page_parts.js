@@ -211,7 +211,7 @@
     // What is edited stays where it is in the window, and who types goes on.
     keepPlace(place, top, focus) {
       const moved = place.getBoundingClientRect().top - top;
-      if (Math.abs(moved) > 1) scrollBy({ top: moved, behavior: "instant" });
+      if (Math.abs(moved) > 1) scrollBy(0, moved);
       if (place.contains(focus) && document.activeElement !== focus) focus.focus({ preventScroll: true });
     }
   }
