@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 INSTRUCTIONS, STATES = 20_000, 6
 OPENED = 1.0  # of the time that the same text takes as it is
 DRAWN = 300  # rows in the page at a time
-SCROLLED = 0.1  # the longest task of scrolling, of the same time
+SCROLLED = 0.25  # the longest task of scrolling, of the same time
 
 SCROLL = """async () => {
   const inside = document.querySelector("#explorer").shadowRoot, pane = inside.querySelector(".pane")
