@@ -45,6 +45,6 @@ def test_what_comes_out_otherwise_is_refused_and_not_written(monkeypatch: pytest
     monkeypatch.setattr(editor_bundle, "install", lambda: tmp_path)
     monkeypatch.setattr(editor_bundle, "bundle", lambda _: (b"other", []))
     assert digest(b"other") != read_record()[BUNDLE.name]
-    with pytest.raises(BundleError, match="came out otherwise than codemirror.toml says; it is not used"):
+    with pytest.raises(BundleError, match=r"came out otherwise than codemirror\.toml says; it is not used"):
         make()
     assert list(tmp_path.iterdir()) == []

@@ -143,7 +143,7 @@
       const told = await this.compiler.describe(code, this.chosen ?? "");
       if (code !== this.editor.text) return false;
       const isOther = this.described !== undefined && this.described !== told.chosen;
-      this.menus.list(told.functions, told.chosen);
+      if (told.functions.length) this.menus.list(told.functions, told.chosen);
       const own = told.functions.find((it) => it.name === told.chosen);
       if (own) {
         this.args.describe(own.parameters, told.arguments ?? "", isOther);
