@@ -54,7 +54,17 @@ def test_a_command_that_runs_one_module_has_its_name() -> None:
         if len(set(runs)) == 1 and command.name != "peers":
             named[command.name.replace("-", "_")] = runs[0]
     assert named == {name: name for name in named}
-    assert {"bench", "measure", "new_chapter", "update", "affirm", "pin", "newest", "portable", "editor_bundle"} == named.keys()
+    assert {
+        "bench",
+        "measure",
+        "new_chapter",
+        "update",
+        "affirm",
+        "pin",
+        "newest",
+        "portable",
+        "editor_bundle",
+    } == named.keys()
 
 
 def test_no_two_modules_have_one_name() -> None:

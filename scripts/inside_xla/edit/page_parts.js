@@ -174,6 +174,7 @@
       if (fold) {
         fold.dataset.told = "true";
         fold.classList.add("edit-note");
+        fold.open = true;
         fold.querySelector("summary").textContent = `${isFalse ? "Not so for your edit" : "Not checked for your edit"}: ${title}`;
         fold.querySelector("summary").after(make("p", {}, ...(code ? [make("code", {}, code), " "] : []), said ? (isFalse ? `Now: ${said}` : said) : ""));
       }

@@ -39,7 +39,8 @@
       const end = at + text.data.length;
       const [start, stop] = [Math.max(from, at), Math.min(to, end)];
       at = end;
-      if (start >= stop) continue;
+      // A value is made anew, and is right by itself.
+      if (start >= stop || text.parentElement.closest(".value, .edit-was")) continue;
       const inner = text.splitText(start - (end - text.data.length));
       inner.splitText(stop - start);
       const mark = document.createElement(name);

@@ -143,7 +143,8 @@ class EditedPages:
         rest = {at: outcome for at, outcome in enumerate(base) if at not in part.needed}
         ran = self._run(replace(source, pieces=part.pieces), rest)
         # What only had to run for others is as it was.
-        return [outcome if at in part.reached else base[at] for at, outcome in enumerate(ran)]
+        mixed = [outcome if at in part.reached else base[at] for at, outcome in enumerate(ran)]
+        return [*mixed[:-1], replace(mixed[-1], made=base[-1].made)]
 
     def _run(self, source: Source, known: dict[int, Outcome]) -> list[Outcome]:
         with fresh_modules():

@@ -34,7 +34,7 @@
     // A target has come to another phase; `took` are its seconds, as measured by the compiler, where it is done.
     tell(target, phase, took) {
       const it = this.targets.get(target);
-      if (!it || it.phase === "failed") return;
+      if (!it || (it.phase === "failed" && phase !== "done")) return;
       Object.assign(it, { phase, seconds: took ?? (performance.now() - this.began) / 1000 });
       this.draw();
     }

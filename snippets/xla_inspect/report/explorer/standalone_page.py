@@ -33,15 +33,17 @@ const unpack = async (text) => {
 };
 const read = (it) => (it.dataset.packed ? unpack(it.textContent) : JSON.parse(it.textContent));
 const offers = [...document.querySelectorAll("script[data-target]")].map((it) => ({
-  program: it.dataset.program, programTitle: it.dataset.programTitle, target: it.dataset.target, title: it.dataset.title,
+  program: it.dataset.program, programTitle: it.dataset.programTitle,
+  target: it.dataset.target, title: it.dataset.title,
   load: async () => read(it),
   loadDetails: async () => read(it.nextElementSibling),
 }));
 const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
 const root = document.getElementById("explorer");
 const beside = offers.find((it) => it.program !== offers[0].program);
-const pair = beside && { program: beside.program, target: beside.target, view: "passes", pass: "fusion" };
-if (offers.length) new globalThis.xlaExplorer.Explorer(root, "report", offers, style).start({ pass: "fusion", pair: pair ?? null });
+const pair = beside ? { program: beside.program, target: beside.target, view: "passes", pass: "fusion" } : null;
+const { Explorer } = globalThis.xlaExplorer;
+if (offers.length) new Explorer(root, "report", offers, style).start({ pass: "fusion", pair });
 """
 
 

@@ -12,6 +12,8 @@ SCRIPTS = (
     "kinds.js",
     "help.js",
     "zoom.js",
+    "syntax.js",
+    "virtual_rows.js",
     "rows.js",
     "passes.js",
     "code_colours.js",

@@ -154,10 +154,10 @@ def test_a_page_shows_the_code_of_those_captures_that_hold_machine_code(
 ) -> None:
     monkeypatch.setattr(embed, "STAGED", tmp_path)
     mixed = Captures({**below, "h100": capture(small.layer, *small.EXAMPLE, target="h100")}, {}, below.targets)
-    written = html.unescape(embed.embed_explorer(mixed, "layer", code=True))
-    found = re.search(r"data-captures='([^']*)'", written)
+    written = embed.embed_explorer(mixed, "layer", code=True)
+    found = re.search(r'data-captures="([^"]*)"', written)
     assert found is not None
-    offered = {each["target"]: each for each in json.loads(found[1])}
+    offered = {each["target"]: each for each in json.loads(html.unescape(found[1]))}
     assert {target: bool(each["details"]) for target, each in offered.items()} == {
         "cpu": True,
         "h100": False,

@@ -34,7 +34,7 @@
         "aria-pressed": place >= 0 && String(place === state.place),
       },
       label ? element("span", { class: "hidden" }, `${label}: `) : "",
-      text || " ",
+      ...(Array.isArray(text) && text.length ? text : [Array.isArray(text) || !text ? " " : text]),
     );
   };
 

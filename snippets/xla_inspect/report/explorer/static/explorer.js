@@ -16,7 +16,7 @@
       this.shadow = root.shadowRoot ?? root.attachShadow({ mode: "open" });
       const switches = Object.fromEntries(SWITCHES.map(([name, , on]) => [name, on]));
       const act = (pane, change, history) => this.act(pane, change, history);
-      this.makePane = (name) => new Pane(name, this.offers, act, { ...switches });
+      this.makePane = (name, label) => new Pane(name, this.offers, act, { ...switches }, label);
       this.first = this.acting = this.makePane(id);
       root.classList.toggle("no-source", Boolean(options.noSource));
       this.build(style);
@@ -226,7 +226,7 @@
       } else {
         const isNew = !this.second;
         if (isNew) {
-          this.second = this.makePane(`${this.id}-beside`);
+          this.second = this.makePane(`${this.id}-beside`, "Result beside");
           this.second.state.switches = { ...this.first.state.switches };
           this.second.state.all = this.first.state.all;
           this.listen(this.second);

@@ -42,7 +42,7 @@
 
   class Pane {
     // `act` is told of what a reader does here: the pane, a change of its state, and what becomes of the address.
-    constructor(id, offers, act, switches) {
+    constructor(id, offers, act, switches, label = "Result") {
       Object.assign(this, { id, offers, act, asked: 0, model: null, offer: null });
       this.state = { id, program: "", target: "", view: "passes", pass: 0, place: -1, chosen: null, donated: false, search: "", all: false, switches };
       this.part = element("div", { class: "pane", role: "group", "aria-label": "What the compiler made" });
@@ -53,7 +53,7 @@
       // Wherever the focus went, Tab comes back to.
       this.part.addEventListener("focusin", (event) => offerFocus(this.part, event.target.closest(STOPS)));
       this.stepper = new Stepper(this);
-      this.root = element("section", { class: "side", "aria-label": "Result" }, this.stepper.root, this.part);
+      this.root = element("section", { class: "side", "aria-label": label }, this.stepper.root, this.part);
     }
 
     // Change some of the state and draw what depends on it; what is loaded meanwhile, the old stays. Whether it did.
@@ -144,7 +144,7 @@
       light(this.part, place);
       for (const each of this.part.querySelectorAll(".chosen")) each.classList.remove("chosen");
       if (place < 0 && chosen === null) return;
-      for (const fold of this.part.querySelectorAll("details")) fold.reveal?.(place, chosen);
+      for (const fold of this.part.querySelectorAll(".reaches, details")) fold.reveal?.(place, chosen);
       if (chosen !== null)
         for (const each of this.part.querySelectorAll(`[data-instruction="${chosen}"], [data-holds~="${chosen}"]`)) each.classList.add("chosen");
       light(this.part, place);

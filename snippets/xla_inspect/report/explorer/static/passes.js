@@ -1,7 +1,7 @@
 // The passes that changed the module, by pipeline, and what each of them did.
 "use strict";
 {
-  const { element, drawn, computation, inModule, views } = globalThis.xlaExplorer;
+  const { element, drawn, computations, inModule, views } = globalThis.xlaExplorer;
   const [WIDTH, HEIGHT, EDGE] = [240, 40, 4];
 
   const passName = (state) => state.pass || "as imported";
@@ -65,11 +65,27 @@
     );
   };
 
+  const drawDifference = (model, state, found) => {
+    const differs = (c) => c.rows.some((each) => each.kind !== "same");
+    const shown = found.filter((c) => state.pass === 0 || state.all || differs(c));
+    if (!shown.length) return element("p", {}, "No instruction differs: only names, the order or the header do.");
+    return computations(model, shown, state, state.pass > 0 && !state.all);
+  };
+
+  // What a pass did to the module; of a large one it is found elsewhere, and comes when it is.
+  const difference = (model, state) => {
+    if (!model.isSlow(state.pass)) return [drawDifference(model, state, model.diff(state.pass))];
+    const [asked, coming] = [state.pass, element("p", { class: "coming" }, "Comparing …")];
+    model.diffSoon(asked).then((found) => {
+      if (!coming.isConnected || state.pass !== asked) return;
+      coming.replaceWith(drawDifference(model, state, found));
+    });
+    return [coming];
+  };
+
   const detail = (model, state) => {
     const it = model.data.states[state.pass];
     const delta = model.countDelta(state.pass).map(([opcode, n]) => `${n > 0 ? "+" : "−"}${Math.abs(n)} ${opcode}`);
-    const differs = (c) => c.rows.some((each) => each.kind !== "same");
-    const diff = model.diff(state.pass).filter((c) => state.pass === 0 || state.all || differs(c));
     const opcodes = delta.length ? delta.join(", ") : "as many of each opcode as before";
     return element(
       "div",
@@ -83,8 +99,7 @@
         it.summary || "the module that the compiler got",
       ),
       state.pass ? element("p", { class: "delta" }, opcodes) : "",
-      ...diff.map((c) => computation(model, c, state, state.pass > 0 && !state.all)),
-      diff.length ? "" : element("p", {}, "No instruction differs: only names, the order or the header do."),
+      ...difference(model, state),
     );
   };
 

@@ -1,26 +1,51 @@
 // Listings: the texts of the stages, and modules, whose computations fold.
 "use strict";
 {
-  const { element, line } = globalThis.xlaExplorer;
+  const X = globalThis.xlaExplorer;
+  const { element, line, tokenize, tokenizeLines, paint, VirtualRows } = X;
   const AROUND = 2; // unchanged rows shown beside a change
   const [AT_ONCE, PIECE, SLICE] = [80, 20, 12]; // rows drawn at once and in a piece, milliseconds of a task
+  const MANY = 400; // rows, or computations, of which only those in sight are drawn
+  const [LINE, EDGES, SUMMARY] = [18, 6, 30]; // pixels
 
-  const text = (lines, state) => [
-    element("ol", { class: "code" }, ...lines.map(([shown, place]) => element("li", {}, line(shown, place, state)))),
-  ];
+  const guessRow = (length, columns) => LINE * Math.max(Math.ceil((length + 2) / columns), 1) + EDGES;
+
+  // Words of two versions of a line that the other does not have, in order.
+  const words = (text) => tokenize(text, "hlo").flatMap(([name, piece]) => (name ? [[name, piece]] : piece.split(/(?<=[\s,(){}])|(?=[\s,(){}])/).map((it) => ["", it])));
+  const findDifferent = (before, after) => {
+    const [a, b] = [before, after].map((pieces) => pieces.map(([, it]) => it));
+    let [first, last] = [0, 0];
+    while (first < Math.min(a.length, b.length) && a[first] === b[first]) first++;
+    while (last < Math.min(a.length, b.length) - first && a.at(-1 - last) === b.at(-1 - last)) last++;
+    const [x, y] = [a.slice(first, a.length - last), b.slice(first, b.length - last)];
+    const only = (mine, other) => new Set(mine.map((it, at) => [it, at + first]).filter(([it]) => it.trim() && !other.includes(it)).map(([, at]) => at));
+    return [only(x, y), only(y, x)];
+  };
+
+  // A line of HLO in its colours: names of instructions lead somewhere, opcodes and attributes say what they are.
+  const hlo = (pieces, different = null) =>
+    paint(pieces, (name, piece, at) => {
+      const attributes = name ? { class: name } : null;
+      if (name === "nv") attributes["data-name"] = piece.slice(1);
+      else if (name === "nf" || name === "na") attributes["data-word"] = `${name === "nf" ? "opcode" : "attribute"}:${piece}`;
+      if (!different?.has(at)) return attributes;
+      return { ...attributes, class: [name, "word"].filter(Boolean).join(" ") };
+    });
 
   const row = (model, it, state) => {
-    const label = it.kind === "same" ? undefined : it.kind;
-    const now = line(model.print(it, state.switches), it.place, state, {
+    const kind = it.kind ?? "same";
+    const printed = model.print(it, state.switches);
+    const was = kind === "changed" && it.was ? model.print(it.was, state.switches) : null;
+    const [old, now] = was === null ? [null, tokenize(printed, "hlo")] : [words(was), words(printed)];
+    const [gone, come] = was === null ? [] : findDifferent(old, now);
+    const shown = line(hlo(now, come), it.place, state, {
       always: true,
       instruction: it.instruction,
-      kind: it.kind,
-      label,
+      kind: [kind, it.instruction === state.chosen ? "chosen" : ""].filter(Boolean).join(" "),
+      label: kind === "same" ? undefined : kind,
     });
-    if (it.kind !== "changed" || !it.was) return element("li", { class: it.kind ?? "same" }, now);
-    const was = model.print(it.was, state.switches);
-    const before = element("span", { class: "line was" }, element("span", { class: "hidden" }, "before: "), was);
-    return element("li", { class: it.kind }, before, now);
+    if (was === null) return element("li", { class: kind }, shown);
+    return element("li", { class: kind }, element("span", { class: "line was" }, element("span", { class: "hidden" }, "before: "), ...hlo(old, gone)), shown);
   };
 
   // Long listings are drawn in pieces, so that the first of them is seen at once: some rows in the task that asks for
@@ -50,36 +75,50 @@
     });
   };
 
-  // Rows in order; where only changes are wanted, runs of unchanged rows fold into a button that shows them.
+  // Rows in order; where only changes are wanted, runs of unchanged rows fold into a button that shows them. A list has
+  // `ensure`, which brings a row that is meant into the page where only rows in sight are, and opens the fold it is in.
   const rows = (model, it, state, onlyChanges) => {
     const list = element("ol", { class: "code" });
     const near = new Set();
-    it.rows.forEach((each, at) => {
-      if (each.kind !== "same") for (let n = at - AROUND; n <= at + AROUND; n++) near.add(n);
-    });
-    const fold = (folded) => () => {
-      const more = element("button", { type: "button", class: "more", tabindex: -1 }, `${folded.length} unchanged`);
-      const item = element("li", {}, more);
-      more.addEventListener("click", () => {
-        const shown = folded.map((each) => row(model, each, state));
-        item.replaceWith(...shown);
-        shown[0].querySelector("button")?.focus();
+    if (onlyChanges)
+      it.rows.forEach((each, at) => {
+        if (each.kind !== "same") for (let n = at - AROUND; n <= at + AROUND; n++) near.add(n);
       });
-      return item;
-    };
     const items = [];
-    let hidden = [];
-    const flush = () => {
-      if (hidden.length) items.push(fold(hidden));
-      hidden = [];
-    };
     it.rows.forEach((each, at) => {
-      if (onlyChanges && !near.has(at)) return void hidden.push(each);
-      flush();
-      items.push(() => row(model, each, state));
+      if (!onlyChanges || near.has(at)) items.push(each);
+      else if (items.at(-1)?.folded) items.at(-1).folded.push(each);
+      else items.push({ folded: [each] });
     });
-    flush();
-    drawInPieces(list, items);
+    const open = (fold) => {
+      if (virtual) return virtual.replace(fold, fold.folded);
+      const shown = fold.folded.map((each) => row(model, each, state));
+      fold.item.replaceWith(...shown);
+      return shown[0];
+    };
+    const make = (each) => {
+      if (!each.folded) return row(model, each, state);
+      const more = element("button", { type: "button", class: "more", tabindex: -1 }, `${each.folded.length} unchanged`);
+      more.addEventListener("click", () => open(each)?.querySelector("button")?.focus());
+      return (each.item = element("li", {}, more));
+    };
+    const total = items.reduce((sum, each) => sum + (each.folded?.length ?? 1), 0);
+    const length = (each) => model.data.texts[each.text].length;
+    const virtual =
+      total > MANY &&
+      new VirtualRows(list, items, make, {
+        guess: (each, columns) => (each.folded ? SUMMARY : guessRow(length(each), columns) + (each.was ? guessRow(length(each.was), columns) : 0)),
+      });
+    if (!virtual) drawInPieces(list, items.map((each) => () => make(each)));
+    list.ensure = (isMeant) => {
+      if (!virtual) return null;
+      const found = virtual.ensure(isMeant);
+      if (found) return found;
+      const fold = virtual.findItem((each) => each.folded?.some(isMeant));
+      if (!fold) return null;
+      virtual.replace(fold, fold.folded);
+      return virtual.ensure(isMeant);
+    };
     return list;
   };
 
@@ -88,19 +127,28 @@
     const name = `${it.isEntry ? "ENTRY " : ""}%${it.name}`;
     const fold = element(
       "details",
-      { class: `computation ${it.kind ?? ""}` },
+      { class: `computation ${it.kind ?? ""}`, "data-computation": it.name },
       element("summary", {}, name, element("small", {}, ` ${it.rows.length}`)),
     );
     const fill = () => {
       if (fold.children.length === 1) fold.append(rows(model, it, state, onlyChanges));
     };
     fold.addEventListener("toggle", () => fold.open && fill());
-    // What a chosen line lights must be seen: `explorer.js` asks this of each fold.
-    fold.reveal = (place, chosen) => {
-      const isMeant = (each) => (place >= 0 && each.place === place) || (chosen !== null && each.instruction === chosen);
-      if (fold.open || !it.rows.some(isMeant)) return;
+    fold.ensure = (isMeant) => {
       fill();
       fold.open = true;
+      return fold.lastChild.ensure(isMeant);
+    };
+    // What a chosen line lights must be seen: `pane.js` asks this of each fold.
+    fold.reveal = (place, chosen) => {
+      const isMeant = (each) => (chosen !== null ? each.instruction === chosen : place >= 0 && each.place === place);
+      const isLit = (each) => place >= 0 && each.place === place;
+      const found = it.rows.some(isMeant);
+      if (!found && !it.rows.some(isLit)) return;
+      fill();
+      fold.open = true;
+      const selector = chosen !== null ? `[data-instruction="${chosen}"]` : `[data-place="${place}"]`;
+      if (found && it.rows.length > MANY && !fold.querySelector(selector)) fold.ensure(isMeant);
     };
     if (it.isEntry || (onlyChanges && it.rows.some((each) => each.kind !== "same"))) {
       fill();
@@ -109,11 +157,75 @@
     return fold;
   };
 
-  const module = (model, number, state) =>
-    model.module(number).map((it) => {
-      const plain = { ...it, rows: it.rows.map((each) => ({ ...each, kind: "same" })) };
-      return computation(model, plain, state, false);
+  // A part of a view whose rows can be asked for though they are not in the page: `lines` gives what can be found in it,
+  // `[text, item]`, `go` brings an item into the page, and `reach` an instruction.
+  const reaching = (root, { lines, go, reach = () => null, reveal }) => {
+    root.classList.add("reaches");
+    return Object.assign(root, { lines, go, reach, reveal });
+  };
+
+  // Computations below each other.
+  const computations = (model, shown, state, onlyChanges) => {
+    const root = element("div", { class: "module" });
+    const make = (it) => (it.made ??= computation(model, it.computation, state, onlyChanges));
+    const items = shown.map((each) => ({ computation: each }));
+    const isOpen = ({ isEntry, rows: inside }) => isEntry || (onlyChanges && inside.some((each) => each.kind !== "same"));
+    const guess = ({ computation: each }) => SUMMARY + (isOpen(each) ? each.rows.length * (LINE + EDGES) : 0);
+    const relight = (nodes) => {
+      for (const each of nodes) {
+        each.reveal?.(state.place, state.chosen);
+        X.light?.(each, state.place);
+      }
+    };
+    const virtual = items.length > MANY && new VirtualRows(root, items, make, { guess, spacer: "div", piece: 10, onDraw: relight });
+    if (!virtual) root.append(...items.map(make));
+    const find = (isMeant) => items.find((it) => it.computation.rows.some(isMeant));
+    const go = (isMeant) => {
+      const item = find(isMeant);
+      if (!item) return null;
+      if (virtual) virtual.ensure((it) => it === item);
+      const found = make(item).ensure(isMeant);
+      return found ?? null;
+    };
+    const byInstruction = (number) => root.querySelector(`[data-instruction="${number}"]`);
+    return reaching(root, {
+      lines: () => shown.flatMap((c) => c.rows.map((each) => [model.print(each, state.switches), each])),
+      go: (each) => {
+        const node = go((it) => it === each);
+        return node?.querySelector(".line:not(.was)") ?? byInstruction(each.instruction);
+      },
+      reach: (number) => byInstruction(number) ?? go((each) => each.instruction === number)?.querySelector("[data-instruction]") ?? byInstruction(number),
+      reveal: (place, chosen) => {
+        if (!virtual || (place < 0 && chosen === null)) return;
+        const isMeant = (each) => (chosen !== null ? each.instruction === chosen : each.place === place);
+        const selector = chosen !== null ? `[data-instruction="${chosen}"]` : `[data-place="${place}"]`;
+        if (!root.querySelector(selector)) go(isMeant);
+      },
     });
+  };
+
+  const module = (model, number, state) => [computations(model, model.module(number), state, false)];
+
+  // Lines of a text, each with its place.
+  const text = (lines, state, language) => {
+    const list = element("ol", { class: "code" });
+    const tokens = lines.length > MANY ? null : tokenizeLines(lines.map(([shown]) => shown), language);
+    const items = lines.map(([shown, place], at) => ({ shown, place, at }));
+    const make = ({ shown, place, at }) => element("li", {}, line(paint(tokens ? tokens[at] : tokenize(shown, language)), place, state));
+    const guess = ({ shown }, columns) => guessRow(shown.length, columns);
+    const virtual = items.length > MANY && new VirtualRows(list, items, make, { guess });
+    if (!virtual) list.append(...items.map(make));
+    const go = (it) => (virtual ? virtual.ensure((each) => each === it) : list.children[it.at])?.firstElementChild;
+    const found = reaching(list, {
+      lines: () => items.map((it) => [it.shown, it]),
+      go,
+      reveal: (place) => {
+        if (!virtual || place < 0 || list.querySelector(`[data-place="${place}"]`)) return;
+        virtual.ensure((it) => it.place === place);
+      },
+    });
+    return [found];
+  };
 
   const places = (lines, place) => lines.filter(([, at]) => at === place).length;
   const inModule = (model, number, place) =>
@@ -124,15 +236,15 @@
   // `draw` returns nodes; elements with data-place, or numbers in data-places, light up with that place of Python.
   // `count` says how many things of a view belong to a place. `update` redraws for another pass. `printsRows` where
   // the switches for layouts, configuration and metadata matter.
-  Object.assign(globalThis.xlaExplorer.views, {
+  Object.assign(X.views, {
     jaxpr: {
       title: "jaxpr",
-      draw: (model, state) => text(model.data.jaxpr, state),
+      draw: (model, state) => text(model.data.jaxpr, state, "jaxpr"),
       count: (model, place) => places(model.data.jaxpr, place),
     },
     stablehlo: {
       title: "StableHLO",
-      draw: (model, state) => text(model.data.stablehlo, state),
+      draw: (model, state) => text(model.data.stablehlo, state, "stablehlo"),
       count: (model, place) => places(model.data.stablehlo, place),
     },
     before: {
@@ -150,5 +262,5 @@
     },
     code: null, // code.js
   });
-  Object.assign(globalThis.xlaExplorer, { row, computation, inModule, pending: () => queue.length });
+  Object.assign(X, { row, computation, computations, inModule, pending: () => queue.length });
 }

@@ -2,8 +2,8 @@
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const PIECE = 30; // items that come and go together
-  const AROUND = 400; // pixels beyond what is seen
+  const PIECE = 16; // items that come and go together
+  const AROUND = 240; // pixels beyond what is seen
   const [ROW, PAD] = [18, 6]; // pixels of a line of text, and of what is around it
   const PRINTED = 3000; // rows of a list that are printed
 
@@ -150,6 +150,14 @@
       if (at < 0) return null;
       for (const it of this.pieces.slice(Math.max(at - 1, 0), at + 2)) this.draw(it);
       return this.pieces[at].nodes[this.pieces[at].items.findIndex(isMeant)];
+    }
+
+    findItem(isMeant) {
+      for (const it of this.pieces) {
+        const found = it.items.find(isMeant);
+        if (found) return found;
+      }
+      return null;
     }
 
     // The first or the last item, for who goes there with a key.
