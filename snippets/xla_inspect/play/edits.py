@@ -149,8 +149,6 @@ class Edit:
 
     def _print(self, process: Offspring) -> Iterator[dict[str, Any]]:
         """Yield what the code printed since the last time."""
-        # What is in the pipe is read by another thread.
-        time.sleep(0.01)
         text = process.printed[self._output : SHOWN]
         self._output += len(text)
         if text:

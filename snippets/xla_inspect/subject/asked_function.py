@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from xla_inspect.subject import loading, modules, shapes
 from xla_inspect.subject.subject import Call, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
     from xla_inspect.subject.request import Request
