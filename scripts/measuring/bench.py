@@ -48,7 +48,8 @@ def main() -> None:
     parser.add_argument(
         "what",
         nargs="*",
-        help="first, cold, warm, edit, parser, page, reasons; all by default; or scale, play, typist, edits-to-result alone",
+        help="first, cold, warm, edit, parser, page, reasons; all by default; "
+        "or scale, play, typist, edits-to-result alone",
     )
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()

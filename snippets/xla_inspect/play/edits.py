@@ -115,6 +115,8 @@ class Edit:
                 self._waiting.discard(source)
             else:
                 yield from self._tell(source, message)
+        # What it printed last may still be in the pipe, which another thread reads.
+        time.sleep(0.01)
         yield from self._print(process)
 
     def _take_code(self, process: Offspring, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
