@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
 from xla_inspect.play.argument_text import read_arguments
-from xla_inspect.subject import Request, find_named, read_flags, read_member, read_mesh
+from xla_inspect.subject import Request, find_listed, find_named, read_flags, read_member, read_mesh
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
@@ -36,10 +36,11 @@ def find_subject(module: ModuleType, file: str, name: str, arguments: str, optio
         message = "there is no function to compile; write one, as in `def f(x): return x + 1`"
         raise InspectError(message)
     programs = getattr(module, "PROGRAMS", {})
-    listed = isinstance(programs, dict) and name in programs
+    entry = find_listed(module, name)
+    listed = isinstance(programs, dict) and entry in programs
     given = None
     if arguments.strip():
-        held = programs[name] if listed else None
+        held = programs[entry] if listed else None
         found = (held[0] if isinstance(held, tuple) else held.function) if held else find_named(module, name, file)
         given = read_arguments(arguments, found, vars(module))
     elif not listed and not (hasattr(module, "EXAMPLE") or hasattr(module, "EXAMPLE_KWARGS")):
