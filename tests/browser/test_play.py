@@ -156,15 +156,15 @@ def test_an_edit_is_shown_beside_the_one_before_and_the_original_and_its_text_ag
     settle(page)
     wait_until(page, "() => xlaExplorer.playground.run.isDone")
     for which, opcode in (("original", "tanh"), ("before", "cos")):
-        page.get_by_label("Result beside").select_option(which)
+        page.locator("#run").get_by_label("Result beside").select_option(which)
         shown = (
             f"() => xlaExplorer.playground.explorer.second?.model?.data.jaxpr.some(([it]) => it.includes(' {opcode}'))"
         )
         wait_until(page, shown, seconds=PATIENCE)
-        page.get_by_label("Source against").select_option(which)
+        page.locator("#run").get_by_label("Source against").select_option(which)
         assert f"jnp.{opcode}" in page.locator(".cm-deletedChunk").inner_text()
-    page.get_by_label("Result beside").select_option("")
-    page.get_by_label("Source against").select_option("")
+    page.locator("#run").get_by_label("Result beside").select_option("")
+    page.locator("#run").get_by_label("Source against").select_option("")
     wait_until(page, f"() => ({SHOWN})().pair === null")
     assert page.locator(".cm-deletedChunk").count() == 0
 
