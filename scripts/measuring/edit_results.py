@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common import ROOT, say
-from measuring.playing import play
+from measuring.trial_server import play
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +49,13 @@ WATCH = """target => {
     requestAnimationFrame(look)
   }
   look()
+}"""
+# Compiles for one target alone.
+CHOOSE = """target => {
+  for (const box of document.querySelectorAll(".targets input")) if (box.checked !== (box.name === target)) box.click()
+  const { playground } = globalThis.xlaExplorer
+  playground.run = null
+  return playground.compile()
 }"""
 TEXT = "() => globalThis.xlaExplorer.playground.editor.text"
 
@@ -119,13 +126,15 @@ def measure(context: BrowserContext, path: Path, function: str, target: str, run
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         place = path.relative_to(ROOT)
-        server = stack.enter_context(play(f"{place}:{function}", "--target", target, folder=ROOT))
+        server = stack.enter_context(play(f"{place}:{function}", folder=ROOT))
         bare = Bare(function, target)
         stack.callback(bare.end)
         page = stack.enter_context(context.new_page())
         page.goto(server.address)
         page.wait_for_function("() => globalThis.xlaExplorer?.playground?.run?.isDone", timeout=LONGEST * 1000)
         pause = page.evaluate("() => globalThis.xlaExplorer.PAUSE ?? 400") / 1000
+        page.evaluate(CHOOSE, target)
+        page.wait_for_function("() => globalThis.xlaExplorer.playground.run?.isDone", timeout=LONGEST * 1000)
         page.evaluate(WATCH, target)
         bare.compile(path)
         for turn in range(runs + 1):

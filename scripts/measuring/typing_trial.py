@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common import say
-from measuring.playing import Playground, play
+from measuring.trial_server import Playground, play
 from measuring.typist import Typist
 
 if TYPE_CHECKING:

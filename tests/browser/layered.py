@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from measuring.playing import Playground, play
+from measuring.trial_server import Playground, play
 
 from .played import PATIENCE, SETTLED, TEXT, open_play
 from .visits import WIDE

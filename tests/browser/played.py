@@ -11,7 +11,7 @@ from .waiting import wait_until
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
-    from measuring.playing import Playground
+    from measuring.trial_server import Playground
 
 PROGRAM = """import jax
 import jax.numpy as jnp

@@ -62,7 +62,7 @@ def test_a_line_of_python_lights_the_instructions_of_the_captures_own_map(
 def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_comparison(
     show: Show, layer: Captures, target: str
 ) -> None:
-    opened = show(layer, f"x=report&target={target}&view=passes")
+    opened = show(layer, f"x=report&target={target}&view=passes&pass=0")
     passes = opened.page.get_by_role("listbox")
     passes.focus()
     before = None

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 
 def test_a_link_leads_to_the_same_state_and_back_to_the_one_before(show: Show, block: Captures) -> None:
-    opened = show(block)
+    opened = show(block, "x=report&target=cpu&view=passes&pass=0")
     number = next(n for n, text in enumerate(block["cpu"].source.splitlines(), 1) if "softmax" in text)
     opened.choose("h100")
     opened.choose_line(f"{block['cpu'].source_file}:{number}")
@@ -171,7 +171,7 @@ def test_axe_finds_no_violation_in_any_view(show: Show, reasoned: Captures, sche
             opened.page.get_by_role("listbox").press("ArrowDown")
         if view == "code":
             opened.page.locator(".kernel:not([open]) > summary").first.click()
-            opened.page.locator(".kernel[open] .listing summary").first.click()
+            opened.page.locator(".kernel[open] .stages .text").first.wait_for()
         if view == "graph":
             opened.page.locator(".box summary").first.click()
         opened.settle()

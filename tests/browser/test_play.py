@@ -13,7 +13,7 @@ from .waiting import wait_until
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
-    from measuring.playing import Playground
+    from measuring.trial_server import Playground
 
 __all__ = ["context", "page", "server"]  # fixtures
 SHAPES = "() => xlaExplorer.playground.explorer.model.data.jaxpr[0][0]"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Error
 
-from measuring.playing import Playground, play
+from measuring.trial_server import Playground, play
 
 from .conftest import QUIET
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Error
 
-from measuring.playing import Playground, play
+from measuring.trial_server import Playground, play
 
 from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
 from .visits import WIDE

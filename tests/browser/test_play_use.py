@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from measuring.playing import Playground, play
+from measuring.trial_server import Playground, play
 
 from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
 from .test_access import RULES, summary

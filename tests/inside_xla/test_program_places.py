@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from inside_xla import program_places
 from livepage.read import Outcome, project
+from measuring.playing import play
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {
@@ -166,3 +168,20 @@ def _package_alone(folder: Path) -> dict[str, str]:
     beside.mkdir()
     (beside / "xla_inspect").symlink_to(ROOT / "snippets" / "xla_inspect")
     return {"PYTHONPATH": str(beside), "PYTHONSAFEPATH": "1", "PATH": "", "JAX_PLATFORMS": "cpu"}
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), [("attention", "attention"), ("fusible", "scale_softmax"), ("train_step", "train_step")]
+)
+def test_the_command_of_a_place_opens_the_playground_on_the_program(tmp_path: Path, name: str, function: str) -> None:
+    taken, data = program_places.bundle(name)
+    (tmp_path / taken).write_bytes(data)
+    if taken.endswith(".zip"):
+        zipfile.ZipFile(tmp_path / taken).extractall(tmp_path)
+    asked = program_places.write_command(name, function).split(maxsplit=2)[2]
+    with play(asked, folder=tmp_path, environment=_package_alone(tmp_path)) as playground:
+        told = json.loads(playground.ask("/start").content)
+        assert told["function"] == function
+        assert told["code"] == (ROOT / "snippets" / "programs" / f"{name}.py").read_text(encoding="utf-8")
+        answer = playground.compile(told["code"], function=function, arguments="")
+        assert [event["part"] for event in answer.events if event["event"] == "data"][-1] == "whole", answer.events[-2:]

@@ -1,6 +1,5 @@
 """Edit a program in its place on a served page, and see what the page would show and say of it."""
 
 from livepage.edits.edit_service import EditService
-from livepage.edits.page_child import Limits
 
-__all__ = ["EditService", "Limits"]
+__all__ = ["EditService"]

@@ -3,7 +3,7 @@
 from livepage.run import agreement, backing, supervisor
 from livepage.run.audit_events import listen
 from livepage.run.backing import CHECK, FREE, KINDS, OUTPUT, SOURCE, VALUES, Backing, Record
-from livepage.run.dependents import Slice, slice_page
+from livepage.run.dependents import slice_page
 from livepage.run.edit_plan import make_plan
 from livepage.run.held_run import HeldRun
 from livepage.run.page_session import is_whole, remember, run_held, run_page
@@ -18,7 +18,6 @@ __all__ = [
     "Backing",
     "HeldRun",
     "Record",
-    "Slice",
     "agreement",
     "backing",
     "is_whole",

@@ -55,7 +55,9 @@ def read_arguments(
     return _bind(function, given, named)
 
 
-def _bind(function: Callable[..., Any], given: list[Any], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _bind(
+    function: Callable[..., Any], given: list[Any], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return arguments in the function's order, those that can be given by position so."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -92,8 +94,7 @@ def _read(text: str, names: Mapping[str, Any], depth: int) -> Any:  # noqa: ANN4
                 return make(_read(each, names, depth + 1) for each in inside)
             pairs = (re.fullmatch(r"\s*(?:'([^']*)'|\"([^\"]*)\"|(\w+))\s*:(.*)", each, re.DOTALL) for each in inside)
             return {
-                (pair[1] or pair[2] or pair[3]): _read(pair[4], names, depth + 1)
-                for pair in map(_demand_pair, pairs)
+                (pair[1] or pair[2] or pair[3]): _read(pair[4], names, depth + 1) for pair in map(_demand_pair, pairs)
             }
     try:
         return ast.literal_eval(text)
@@ -159,7 +160,11 @@ SHORT = {
     "complex64": "c64",
     "complex128": "c128",
     **{f"float{bits}": f"f{bits}" for bits in (16, 32, 64)},
-    **{f"{kind}int{bits}": f"{short}{bits}" for kind, short in (("", "i"), ("u", "u")) for bits in (2, 4, 8, 16, 32, 64)},
+    **{
+        f"{kind}int{bits}": f"{short}{bits}"
+        for kind, short in (("", "i"), ("u", "u"))
+        for bits in (2, 4, 8, 16, 32, 64)
+    },
 }
 """NumPy's name of a type, and HLO's."""
 

@@ -50,14 +50,18 @@ def outline(code: str, function: str = "") -> dict[str, Any]:
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         message = f"Python cannot read this: {type(error).__name__}: {error}"
         return _tell([], "", "", [{"message": message[:2000], "line": 1, "column": None, "end_line": None}])
-    functions = [_describe(node) for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    names = [each["name"] for each in functions]
+    functions: list[dict[str, Any]] = [
+        _describe(node) for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    names: list[str] = [each["name"] for each in functions]
     programs = _list_programs(tree)
     known = [*names, *programs]
     public = [name for name in names if not name.startswith("_")]
-    chosen = function if function in known else (public or names or programs or [""])[-1]
-    functions += [{"name": name, "line": line, "parameters": []} for name, line in programs.items() if name not in names]
-    parameters = next((each["parameters"] for each in functions if each["name"] == chosen), [])
+    chosen = function if function in known else (public or names or [*programs] or [""])[-1]
+    functions += [
+        {"name": name, "line": line, "parameters": []} for name, line in programs.items() if name not in names
+    ]
+    parameters: list[str] = next((each["parameters"] for each in functions if each["name"] == chosen), [])
     arguments = _Reader(tree).read_example(parameters) if chosen in names else ""
     return _tell(functions, chosen, arguments, [])
 
@@ -125,7 +129,11 @@ class _Reader:
                 return repr(value)
             case ast.Dict(keys=keys, values=values):
                 pairs = zip(keys, values, strict=True)
-                return "{" + ", ".join(f"{self.read_key(key)}: {self.show(value, depth + 1)}" for key, value in pairs) + "}"
+                return (
+                    "{"
+                    + ", ".join(f"{self.read_key(key)}: {self.show(value, depth + 1)}" for key, value in pairs)
+                    + "}"
+                )
             case ast.List(elts=items):
                 return f"[{', '.join(self.show(item, depth + 1) for item in items)}]"
             case ast.Tuple(elts=items):

@@ -80,7 +80,8 @@ class SentProgram:
     def _read(self) -> Any:  # noqa: ANN401 - MLIR's own
         from jaxlib.mlir import ir
 
-        with _lower_plain((), ()).compiler_ir("stablehlo").context:
+        plain: Any = _lower_plain((), ()).compiler_ir("stablehlo")
+        with plain.context:
             return ir.Module.parse(self._module)
 
     def _stage(self, target: Target) -> jax.stages.Lowered:
@@ -91,7 +92,9 @@ class SentProgram:
 
         main = next(each for each in self._read.body if ir.StringAttr(each.attributes["sym_name"]).value == "main")
         kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-        shapes = [tuple(tuple(ir.RankedTensorType(each).shape) for each in types) for types in (kind.inputs, kind.results)]
+        shapes = [
+            tuple(tuple(ir.RankedTensorType(each).shape) for each in types) for types in (kind.inputs, kind.results)
+        ]
         return _lower_plain(shapes[0], shapes[1], PLATFORMS[target.kind])
 
 
@@ -105,7 +108,8 @@ def _lower_plain(
         return [jnp.zeros(shape, jnp.float32) for shape in given]
 
     shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in taken]
-    return jax.jit(program, keep_unused=True).trace(*shapes).lower(lowering_platforms=(platform,))
+    stage: jax.stages.Lowered = jax.jit(program, keep_unused=True).trace(*shapes).lower(lowering_platforms=(platform,))
+    return stage
 
 
 def run(order: dict[str, Any], requests: int, sender: Sender) -> None:
@@ -147,6 +151,8 @@ def _warm(kind: str) -> None:
     """Let the compiler load what it loads when it compiles first."""
     from xla_inspect.compilation import compiler_run, sass, sweep_dumps  # noqa: F401 - imported before it is needed
     from xla_inspect.compilation.dumps import PINNED
+    from xla_inspect.compilation.lowering import PLATFORMS
+    from xla_inspect.play.edit_process import write_module
     from xla_inspect.report.explorer import describe_capture
     from xla_inspect.targets import find
 
@@ -154,17 +160,17 @@ def _warm(kind: str) -> None:
     if target.obstacle:
         return
     shape = ((8, 8),)
-    record = {name: "" for name in ("jaxpr", "jaxpr_locations", "stablehlo", "stablehlo_locations", "source_file")}
-    from xla_inspect.play.edit_process import _write_module
-    from xla_inspect.compilation.lowering import PLATFORMS
-
-    module = _write_module(_lower_plain(shape, shape, PLATFORMS[kind]))
+    record: dict[str, Any] = dict.fromkeys(
+        ("jaxpr", "jaxpr_locations", "stablehlo", "stablehlo_locations", "source_file"), ""
+    )
+    module = write_module(_lower_plain(shape, shape, PLATFORMS[kind]))
     record |= {"program": "warm", "equations": [], "constants": [], "seconds": [0, 0]}
     sent = SentProgram({**record, "module": base64.b64encode(module)}, {})
     describe_capture(compiler_run.compile_lowered(sent, sent, target, PINNED[kind])(), code=True)  # type: ignore[arg-type]  # it has what is asked of both
 
 
 def _compile(work: dict[str, Any], answer: dict[str, Any], sender: Sender) -> None:
+    from xla_inspect.analysis import list_launches
     from xla_inspect.captured import pack
     from xla_inspect.compilation import PINNED, compiler_run
     from xla_inspect.report.explorer import describe_capture
@@ -180,7 +186,8 @@ def _compile(work: dict[str, Any], answer: dict[str, Any], sender: Sender) -> No
     started = perf_counter()
     data = describe_capture(capture, code=True)
     seconds |= {"compile": capture.times.compiling, "describe": perf_counter() - started}
-    sender.send({"kind": "whole", **answer, "data": data, "seconds": seconds})
+    seen = {"kernels": len(list_launches(capture)), "opcodes": dict(sorted(capture.module.opcode_counts().items()))}
+    sender.send({"kind": "whole", **answer, "data": data, "seconds": seconds, "seen": seen})
     Path(work["keep"]).write_bytes(pack(capture))
 
 
@@ -217,5 +224,3 @@ def describe_lowered(program: SentProgram, target: Target) -> dict[str, Any]:
         "stablehlo": write(read_stablehlo_lines(program.stablehlo_locations)),
     }
     return {**told, "places": list(places)}
-
-

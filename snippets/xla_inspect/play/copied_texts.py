@@ -19,7 +19,7 @@ def test_{function}_compiles_to_what_was_seen() -> None:
 {asserts}
 '''
 
-_ISSUE = '''# What I see: (say it here)
+_ISSUE = """# What I see: (say it here)
 # What I expected: (say it here)
 #
 {versions}
@@ -32,12 +32,10 @@ if __name__ == "__main__":
     for target, capture in seen.items():
         print(f"{{target}}: {{len(capture.module.entry)}} instructions in the entry computation")
         print(capture.after)
-'''
+"""
 
 
-def write_copy(
-    kind: str, edit: Mapping[str, Any], seen: Mapping[str, Mapping[str, Any]], arguments: str
-) -> str | None:
+def write_copy(kind: str, edit: Mapping[str, Any], seen: Mapping[str, Mapping[str, Any]], arguments: str) -> str | None:
     """Return a text to copy, or None where there is none of its kind.
 
     Args:

@@ -54,6 +54,8 @@ def run(order: dict[str, Any], requests: int, sender: Sender) -> None:
         return
     folder = Path(order["folder"])
     tempfile.tempdir = str(folder)
+    # What libraries read that are not Python, such as assemblers, of which each writes where it is told.
+    os.environ.update({"TMPDIR": str(folder), "TPU_LOG_DIR": str(folder)})
     confinement.confine(folder, order["memory"])
     _Edit(request, folder, sender).run()
 
@@ -90,7 +92,7 @@ class _Edit:
 
     def run(self) -> None:
         """Run it, and send what came of it, whatever that is."""
-        os._exit = self._leave
+        os._exit = self._leave  # type: ignore[assignment]  # it ends Python all the same
         with Path(STACKS).open("w", encoding="utf-8") as stacks:
             faulthandler.enable(stacks)
             seconds = max(self.request["seconds"] - WARNING, WARNING)
@@ -169,17 +171,18 @@ class _Edit:
 
     def _find_subject(self, module: ModuleType) -> Subject:
         from xla_inspect.play.argument_text import read_arguments
-        from xla_inspect.subject import Request, find_named, read_flags, read_member, read_mesh
+        from xla_inspect.subject import Request, find_listed, find_named, read_flags, read_member, read_mesh
 
         options, name, file = self.request["options"], self.request["function"], self.request["file"]
         if not name:
             message = "there is no function to compile; write one, as in `def f(x): return x + 1`"
             raise InspectError(message)
         programs = getattr(module, "PROGRAMS", {})
-        listed = isinstance(programs, dict) and name in programs
+        entry = find_listed(module, name)
+        listed = isinstance(programs, dict) and entry in programs
         given = None
         if text := self.request["arguments"].strip():
-            held = programs[name] if listed else None
+            held = programs[entry] if listed else None
             found = (held[0] if isinstance(held, tuple) else held.function) if held else find_named(module, name, file)
             given = read_arguments(text, found, vars(module))
         elif not listed and not (hasattr(module, "EXAMPLE") or hasattr(module, "EXAMPLE_KWARGS")):
@@ -232,7 +235,7 @@ class _Edit:
             "equations": [asdict(each) for each in lowered.traced.equations],
             "constants": [asdict(each) for each in lowered.traced.constants],
             "seconds": [lowered.traced.seconds, lowered.seconds],
-            "module": base64.b64encode(_write_module(lowered.stage)).decode("ascii"),
+            "module": base64.b64encode(write_module(lowered.stage)).decode("ascii"),
         }
         self.sender.send({"kind": "lowered", **told, "record": record})
 
@@ -244,6 +247,7 @@ class _Edit:
 
     def _compile(self, program: Program, target: Target, options: dict[str, Any], asked: str) -> None:
         """Compile here what no other process can: a program that is spread over devices of this one."""
+        from xla_inspect.analysis import list_launches
         from xla_inspect.captured import pack
         from xla_inspect.compilation import capture_program, dumps
         from xla_inspect.report.explorer import describe_capture
@@ -263,12 +267,13 @@ class _Edit:
                 "target": target.name,
                 "seconds": {"trace": times.tracing, "lower": times.lowering, "compile": times.compiling},
                 "data": describe_capture(capture, code=True),
+                "seen": {"kernels": len(list_launches(capture)), "opcodes": dict(capture.module.opcode_counts())},
                 "packed": base64.b64encode(pack(capture)).decode("ascii"),
             }
         )
 
 
-def _write_module(stage: Any) -> bytes:  # noqa: ANN401 - JAX's own, as above
+def write_module(stage: Any) -> bytes:  # noqa: ANN401 - JAX's own, as above
     """Return a lowered program as MLIR's bytecode, with its locations."""
     out = io.BytesIO()
     write: Callable[[io.BytesIO], None] = stage.compiler_ir("stablehlo").operation.write_bytecode

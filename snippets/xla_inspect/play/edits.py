@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.crashes import find_line
-from xla_inspect.play.compilers import Job, name_code
+from xla_inspect.play.compilers import START, Job, name_code
 from xla_inspect.play.failures import make_failure
 from xla_inspect.play.offspring import STACKS
 from xla_inspect.targets import find
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SHOWN = 20_000
 """Characters that are shown of what the code prints."""
 
-_CRASHES = {
+_CRASHES: dict[int, str] = {
     signal.SIGABRT: "XLA ends a process so when it meets what it cannot go on with",
     signal.SIGSEGV: "what crashed is not Python: a library that the code calls, or recursion without end",
     signal.SIGKILL: "the system ends a process so when memory runs out",
@@ -58,6 +58,7 @@ class Edit:
         self._process: Offspring | None = None
         self._output = 0
         self.is_superseded = False
+        self._is_running, self._waiting, self._until = True, set[str](), 0.0
 
     @property
     def id(self) -> str:
@@ -89,58 +90,62 @@ class Edit:
         try:
             process = self._process = self.workshop.take()
         except OSError as error:
-            yield _fail(None, make_failure("limit", f"no process can be started for the code: {error.strerror or error}"))
+            text = f"no process can be started for the code: {error.strerror or error}"
+            yield _fail(None, make_failure("limit", text))
             return
         process.hear(lambda message: self._heard.put(("code", message)))
-        asked = {**self.request, "seconds": limits.code, **self.workshop.place}
-        process.send(asked)
-        until = time.monotonic() + limits.code
         # Until it is ready it loads JAX, which is none of the code's time.
-        started, is_running, waiting = process.is_ready, True, set[str]()
-        if not started:
-            until += 60
-        while is_running or waiting:
+        self._until = time.monotonic() + limits.code + (0 if process.is_ready else START)
+        process.send({**self.request, "seconds": limits.code, **self.workshop.place})
+        while self._is_running or self._waiting:
             try:
-                source, message = self._heard.get(timeout=max(until - time.monotonic(), 0) if is_running else None)
+                left = max(self._until - time.monotonic(), 0) if self._is_running else None
+                source, message = self._heard.get(timeout=left)
             except queue.Empty:
                 process.end()
                 yield from self._print(process)
                 yield _fail(None, self._explain_time(process, limits.code))
                 return
-            kind = message.get("kind")
             if source == "superseded":
                 self.is_superseded = True
                 return
-            if source != "code":
-                if kind == "over":
-                    waiting.discard(source)
-                else:
-                    yield from self._tell(source, message)
-            elif kind == "ready":
-                until, started = time.monotonic() + limits.code, True
-            elif kind == "traced":
-                yield from self._print(process)
-                for target in self.request["targets"]:
-                    yield {"event": "traced", "target": target, "seconds": _number(message.get("seconds"))}
-                self.workshop.learn(self.request, message.get("arguments"))
-            elif kind == "lowered":
-                if job := self._hand_on(message):
-                    waiting.add(job)
-            elif kind == "compiling":
-                until = time.monotonic() + limits.compile
-            elif kind == "captured":
-                until = time.monotonic() + limits.code
-                yield from self._take(message)
-            elif kind == "failed":
-                yield from self._print(process)
-                yield _fail(self._find_target(message.get("target")), _check_failure(message.get("failure")))
-            elif kind == "end":
-                is_running = False
-            elif kind == "ended" and is_running:
-                is_running = False
-                yield from self._print(process)
-                yield _fail(None, self._explain_end(process))
+            if source == "code":
+                yield from self._take_code(process, message)
+            elif message["kind"] == "over":
+                self._waiting.discard(source)
+            else:
+                yield from self._tell(source, message)
         yield from self._print(process)
+
+    def _take_code(self, process: Offspring, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the events that a message of the code's process is."""
+        kind = message.get("kind")
+        if kind in {"ready", "captured"}:
+            self._until = time.monotonic() + self.workshop.limits.code
+        if kind == "compiling":
+            self._until = time.monotonic() + self.workshop.limits.compile
+        elif kind == "captured":
+            yield from self._take(message)
+        elif kind == "lowered":
+            self._hand_on(message)
+        elif kind in {"traced", "failed"}:
+            yield from self._print(process)
+            yield from self._tell_code(message)
+        elif kind == "end":
+            self._is_running = False
+        elif kind == "ended" and self._is_running:
+            self._is_running = False
+            yield from self._print(process)
+            yield _fail(None, self._explain_end(process))
+
+    def _tell_code(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the events of code that was traced or failed."""
+        if message["kind"] == "failed":
+            yield _fail(self._find_target(message.get("target")), _check_failure(message.get("failure")))
+            return
+        for target in self.request["targets"]:
+            yield {"event": "traced", "target": target, "seconds": _number(message.get("seconds"))}
+        self.workshop.learn(self.request, message.get("arguments"))
 
     def _print(self, process: Offspring) -> Iterator[dict[str, Any]]:
         """Yield what the code printed since the last time."""
@@ -155,11 +160,11 @@ class Edit:
     def _find_target(self, named: object) -> str | None:
         return str(named) if named in self.request["targets"] else None
 
-    def _hand_on(self, message: dict[str, Any]) -> str | None:
-        """Let a compiler have what the code was lowered to, and return the target."""
+    def _hand_on(self, message: dict[str, Any]) -> None:
+        """Let a compiler have what the code was lowered to."""
         asked, target = message.get("asked"), message.get("target")
         if asked not in self.request["targets"] or asked in self._jobs or not isinstance(target, str):
-            return None
+            return
         work = {
             "record": message.get("record"),
             "target": target,
@@ -170,8 +175,8 @@ class Edit:
         tell = partial(self._hear, str(asked))
         job = self._jobs[str(asked)] = Job(work, tell, self.workshop.limits.compile)
         compiler: Compiler = self.workshop.compiler(find(target).kind)
+        self._waiting.add(str(asked))
         compiler.submit(job)
-        return str(asked)
 
     def _hear(self, target: str, message: dict[str, Any]) -> None:
         self._heard.put((target, message))
@@ -183,14 +188,9 @@ class Edit:
     def _tell(self, target: str, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the event that a compiler's message is."""
         if message["kind"] in {"lowered", "whole"}:
-            data = message["data"]
-            yield {
-                "event": "data",
-                "target": target,
-                "part": message["kind"],
-                "data": data,
-                "seconds": message["seconds"],
-            }
+            told = {name: message[name] for name in ("data", "seconds")}
+            self.seen[target] = message.get("seen")
+            yield {"event": "data", "target": target, "part": message["kind"], **told}
         elif message["kind"] == "failed":
             yield _fail(target, message["failure"])
 
@@ -204,7 +204,9 @@ class Edit:
             self._keep(target).write_bytes(packed)
         except (OSError, binascii.Error, ValueError):
             self.kept.pop(target, None)
-        yield {"event": "data", "target": target, "part": "whole", "data": data, "seconds": message.get("seconds") or {}}
+        self.seen[target] = message.get("seen")
+        told = {"data": data, "seconds": message.get("seconds") or {}}
+        yield {"event": "data", "target": target, "part": "whole", **told}
 
     def _explain_time(self, process: Offspring, limit: float) -> dict[str, Any]:
         line = self._find_stack(process)
@@ -255,4 +257,3 @@ def _check_failure(failure: object) -> dict[str, Any]:
         **numbers,
         hint=hint if isinstance(hint, str) else None,
     )
-

@@ -27,7 +27,7 @@ _HINTS = {
 }
 
 
-def make_failure(
+def make_failure(  # noqa: PLR0913 - what a failure is
     kind: str,
     message: str,
     line: int | None = None,
@@ -72,7 +72,7 @@ def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, A
 
 def find_line(error: BaseException, file: Path) -> int | None:
     """Return the innermost line of a file that an error, or what caused it, came through."""
-    name, seen = str(file), []
+    name, seen = str(file), list[BaseException]()
     current: BaseException | None = error
     while current is not None and len(seen) < CHAIN and not any(current is each for each in seen):
         seen.append(current)

@@ -65,7 +65,9 @@ def load_roles() -> Mapping[str, Callable[[Any, int, Sender], None]]:
     return {"edit": edit_process.run, "compile": compile_process.run, "outline": outline_process.run}
 
 
-def _become(order: dict[str, Any], descriptors: list[int], roles: Mapping[str, Callable[[Any, int, Sender], None]]) -> None:
+def _become(
+    order: dict[str, Any], descriptors: list[int], roles: Mapping[str, Callable[[Any, int, Sender], None]]
+) -> None:
     """Be the keeper of a process, and end with it."""
     requests, answers, output, control, status = descriptors
 

@@ -58,7 +58,8 @@ class Offspring:
         self.printed = self.stacks = ""
         self._requests, self._answers, self._output, self._control, self._status = descriptors
         self._receiver, self._sender = Receiver(mark), Sender(self._requests, mark)
-        self._lock, self._hear = threading.Lock(), _ignore
+        self._lock = threading.Lock()
+        self._hear: Callable[[dict[str, Any]], None] = _ignore
         self._held: list[dict[str, Any]] = []
         self._count = 0
         self._is_asked = False
@@ -195,7 +196,14 @@ class Nursery:
             pipes = [os.pipe() for _ in range(5)]
             (requests, requested), (answered, answers), (printed, output), (control, controlled), (said, status) = pipes
             mark = secrets.token_hex(16)
-            told = {**order, "role": role, "folder": str(folder), "mark": mark, "memory": self._memory, "watched": watched}
+            told = {
+                **order,
+                "role": role,
+                "folder": str(folder),
+                "mark": mark,
+                "memory": self._memory,
+                "watched": watched,
+            }
             given = [requests, answers, output, control, status]
             try:
                 socket.send_fds(self._channel, [json.dumps(told).encode()], given)

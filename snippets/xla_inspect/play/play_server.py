@@ -114,11 +114,11 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
     server_version, sys_version = "xla-inspect", ""
     timeout = PATIENCE
 
-    def do_GET(self) -> None:  # noqa: N802 - as the class above has it
+    def do_GET(self) -> None:
         """Answer with the page, a file of it, or what it begins with."""
         self._answer(self._get)
 
-    def do_POST(self) -> None:  # noqa: N802 - likewise
+    def do_POST(self) -> None:
         """Answer what the page asks."""
         self._answer(self._post)
 

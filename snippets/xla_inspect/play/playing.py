@@ -48,13 +48,17 @@ def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opene
         InspectError: There is no such file or function, no port is free, or the system cannot do this.
     """
     if not hasattr(os, "fork"):
-        message = f"the playground needs a system that can fork, such as Linux or macOS, and this is {platform.system()}"
+        message = (
+            f"the playground needs a system that can fork, such as Linux or macOS, and this is {platform.system()}"
+        )
         raise InspectError(message)
     begun = read_file(named) if named else begin_with_starter()
     start = {**begun, **describe_machine(limits)}
     ended = threading.Event()
     before = {number: signal.signal(number, lambda *_: ended.set()) for number in _list_signals()}
-    workshop = Workshop(limits, find_place(named, begun["file"]), sorted({find(each).kind for each in start["targets"]}))
+    workshop = Workshop(
+        limits, find_place(named, begun["file"]), sorted({find(each).kind for each in start["targets"]})
+    )
     try:
         server = listen(port, workshop, start)
         with server:
@@ -135,7 +139,9 @@ def describe_machine(limits: Limits) -> dict[str, Any]:
     return {
         "targets": usual,
         "starters": list_starters(),
-        "available": [{"target": name, "title": find(name).title, "obstacle": obstacles[name] or None} for name in TARGETS],
+        "available": [
+            {"target": name, "title": find(name).title, "obstacle": obstacles[name] or None} for name in TARGETS
+        ],
         "flags": {name: [*_FLAGS[find(name).kind], *_ALL] for name in TARGETS if not obstacles[name]},
         "limits": {"code": limits.code, "compile": limits.compile, "memory": limits.memory},
         "versions": {**versions, "python": platform.python_version()},

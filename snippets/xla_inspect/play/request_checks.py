@@ -52,7 +52,9 @@ def check_sender(headers: Message, port: int, token: str, *, is_page: bool) -> N
     if headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
         raise RefusedError(403, "a page of another site may ask nothing of this server")
     given = headers.get_all("X-Play-Token", [])
-    if not is_page and not (len(given) == 1 and hmac.compare_digest(given[0].encode("utf-8", "replace"), token.encode())):
+    if not is_page and not (
+        len(given) == 1 and hmac.compare_digest(given[0].encode("utf-8", "replace"), token.encode())
+    ):
         raise RefusedError(403, "the token is missing or not this server's; load the page again")
 
 
@@ -112,7 +114,9 @@ def read_edit(body: dict[str, Any], known: set[str]) -> dict[str, Any]:
     targets = body.get("targets", [])
     if not isinstance(targets, list) or not all(isinstance(each, str) for each in targets) or len(targets) > TARGETS:
         raise RefusedError(400, f"targets has to be a list of at most {TARGETS} names")
-    if unknown := [each for each in targets if each.partition(":")[0] not in known or len(each) > len("tpu-v5p:16x16x16")]:
+    if unknown := [
+        each for each in targets if each.partition(":")[0] not in known or len(each) > len("tpu-v5p:16x16x16")
+    ]:
         raise RefusedError(400, f"there is no target {unknown[0][:40]!r}; there are {', '.join(sorted(known))}")
     identity, client = (take_text(body, name, "")[:200] for name in ("id", "client"))
     return {

@@ -28,6 +28,9 @@ KEPT = 12
 AT_ONCE = 8
 """How many edits are worked on at once, each of another page."""
 
+LONGEST = 100_000
+"""Characters of arguments that are noted."""
+
 OUTLINE = 5.0
 """Seconds that reading code without running it may take."""
 
@@ -81,8 +84,10 @@ class Workshop:
             edits, spares = [*self._current.values()], self._spares[:]
         for edit in edits:
             edit.supersede()
-        for each in (*compilers, *spares):
-            each.end() if isinstance(each, Offspring) else each.close()
+        for compiler in compilers:
+            compiler.close()
+        for spare in spares:
+            spare.end()
         self._nursery.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -120,7 +125,7 @@ class Workshop:
 
     def learn(self, request: Mapping[str, Any], arguments: object) -> None:
         """Note with which arguments a function was compiled where the page named none."""
-        if isinstance(arguments, str) and len(arguments) < 100_000 and not request["arguments"].strip():
+        if isinstance(arguments, str) and len(arguments) < LONGEST and not request["arguments"].strip():
             with self._lock:
                 self._known[request["code"], request["function"]] = arguments
                 while len(self._known) > KEPT:
@@ -202,8 +207,8 @@ class Workshop:
             edit = self._edits.get(identity)
             path = edit.kept.get(target) if edit else None
         if path is None or not path.is_file():
-            message = "nothing is kept of this edit any more; change a character to compile it again"
-            raise InspectError(message)
+            text = "nothing is kept of this edit any more; change a character to compile it again"
+            raise InspectError(text)
         from xla_inspect.targets import find
 
         told: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()

@@ -1,6 +1,6 @@
 """What one asks about: a function of the reader's code, what a script compiles, or a capture that was saved."""
 
-from xla_inspect.subject.loading import FORMS, find_named, load_file, put_on_path
+from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
 from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.script import read_script
@@ -16,6 +16,7 @@ __all__ = [
     "Request",
     "Subject",
     "Trial",
+    "find_listed",
     "find_named",
     "is_saved",
     "list_trials",

@@ -7,6 +7,7 @@ import importlib.util
 import re
 import sys
 import sysconfig
+from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,6 +126,14 @@ def find_named(module: ModuleType, name: str, place: str) -> Any:
         what = name if held is module else f"{name} ({getattr(held, '__name__', type(held).__name__)})"
         message = f"{place} has no function {what!r}; it has {others or 'none'}"
         raise InspectError(message) from error
+
+
+def find_listed(module: ModuleType, name: str) -> str:
+    """Return under which name the PROGRAMS of a file have a function of it, or the function's own name."""
+    programs, own = getattr(module, "PROGRAMS", None), getattr(module, name, None)
+    entries = programs.items() if isinstance(programs, Mapping) and name not in programs and callable(own) else ()
+    pairs = ((key, entry[0] if isinstance(entry, tuple) and entry else entry) for key, entry in entries)
+    return next((key for key, function in pairs if getattr(function, "function", function) is own), name)
 
 
 def _is_own(value: Any, module: ModuleType) -> bool:

@@ -102,3 +102,25 @@ def _zeros(args: tuple[Any, ...]) -> Any:
 def _named(apply: Callable[..., Any], model: Any) -> Callable[..., Any]:
     apply.__name__ = apply.__qualname__ = type(model).__name__.lower()
     return apply
+
+
+def hold_rest(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a function of arrays alone, with what else its arguments hold, such as activation functions, held fast."""
+    import jax
+
+    if hasattr(function, "trace") and hasattr(function, "lower"):
+        return function, args
+    leaves, tree = jax.tree.flatten(args)
+    is_array = [hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex) for leaf in leaves]
+    if all(is_array):
+        return function, args
+    held = [None if is_it else leaf for leaf, is_it in zip(leaves, is_array, strict=True)]
+
+    def call(arrays: list[Any], **kwargs: Any) -> Any:
+        given = iter(arrays)
+        whole = [next(given) if is_it else kept for kept, is_it in zip(held, is_array, strict=True)]
+        return function(*jax.tree.unflatten(tree, whole), **kwargs)
+
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # so that its file and name are the reader's
+    call.__name__ = getattr(function, "__name__", type(function).__name__)
+    return call, ([leaf for leaf, is_it in zip(leaves, is_array, strict=True) if is_it],)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.subject import loading, modules, shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
     from xla_inspect.analysis import ScriptRun
@@ -202,7 +201,8 @@ def read_member(
         InspectError: As `read_function`.
     """
     _hide_frames()
-    if call := _find_program(module, name):
+    is_told = given or request.args or request.args_from or hasattr(module, "EXAMPLE")
+    if call := _find_program(module, name if is_told else loading.find_listed(module, name)):
         call = replace(call, args=given[0], kwargs=given[1]) if given else call
         return Subject(name, _apply(request, call), options=request.xla)
     found = loading.find_named(module, name, place)
@@ -218,14 +218,6 @@ def _find_program(module: ModuleType, name: str) -> Call | None:
         return None
     member = list_program_members(module, "")[name]
     return Call(member.function, member.example, {}, member.arguments)
-
-
-def _find_entry(module: ModuleType, name: str) -> str:
-    """Return under which name the PROGRAMS of a file have a function of it, or the function's own name."""
-    programs, own = getattr(module, "PROGRAMS", None), getattr(module, name, None)
-    entries = programs.items() if isinstance(programs, Mapping) and name not in programs and callable(own) else ()
-    pairs = ((key, entry[0] if isinstance(entry, tuple) and entry else entry) for key, entry in entries)
-    return next((key for key, function in pairs if getattr(function, "function", function) is own), name)
 
 
 def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -276,7 +268,7 @@ def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
     held = loading.find_named(module, owner, place) if owner else None
     if isinstance(held, type) and inspect.isfunction(found) and not _takes(found, asked):
         found = getattr(_instantiate(held, owner), method)
-    return Call(*_hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
+    return Call(*modules.hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
 
 
 def _instantiate(kind: type, name: str) -> Any:
@@ -296,28 +288,6 @@ def _takes(function: Callable[..., Any], asked: Call) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _hold_rest(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a function of arrays alone, with what else its arguments hold, such as activation functions, held fast."""
-    import jax
-
-    if hasattr(function, "trace") and hasattr(function, "lower"):
-        return function, args
-    leaves, tree = jax.tree.flatten(args)
-    is_array = [hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex) for leaf in leaves]
-    if all(is_array):
-        return function, args
-    held = [None if is_it else leaf for leaf, is_it in zip(leaves, is_array, strict=True)]
-
-    def call(arrays: list[Any], **kwargs: Any) -> Any:
-        given = iter(arrays)
-        whole = [next(given) if is_it else kept for kept, is_it in zip(held, is_array, strict=True)]
-        return function(*jax.tree.unflatten(tree, whole), **kwargs)
-
-    call.__wrapped__ = function  # type: ignore[attr-defined]  # so that its file and name are the reader's
-    call.__name__ = getattr(function, "__name__", type(function).__name__)
-    return call, ([leaf for leaf, is_it in zip(leaves, is_array, strict=True) if is_it],)
 
 
 def _apply(request: Request, call: Call) -> Call:

@@ -7,7 +7,7 @@ import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from measuring.playing import Playground
+    from measuring.trial_server import Playground
 
 CODE = "def f(x):\n    return x * 2\n"
 ASKED = {
@@ -27,10 +27,10 @@ PATHS = ("/start", "/describe", "/compile", "/details", "/stop", "/copy")
 def send(server: Playground, raw: bytes, *, half_closed: bool = False, patience: float = PATIENCE) -> bytes:
     """Send bytes as they are, and return what comes back until the server closes or is silent for a second."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=patience) as connection:
-        with contextlib.suppress(OSError):  # it may answer before it has read all
+        with contextlib.suppress(OSError):  # it may answer, and close, before it has read all
             connection.sendall(raw)
-        if half_closed:
-            connection.shutdown(socket.SHUT_WR)
+            if half_closed:
+                connection.shutdown(socket.SHUT_WR)
         answer = b""
         with contextlib.suppress(OSError):
             while part := connection.recv(1 << 16):

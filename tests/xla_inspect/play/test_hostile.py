@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import xla_inspect
-from measuring.playing import MARK, Playground, play
+from measuring.trial_server import MARK, Playground, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

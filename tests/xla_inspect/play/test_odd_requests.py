@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from measuring.playing import Playground, play
+from measuring.trial_server import Playground, play
 
 from .raw_requests import ASKED, CODE, PATHS, PATIENCE, head, post, refused, send, status
 

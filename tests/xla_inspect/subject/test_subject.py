@@ -178,3 +178,20 @@ def test_lines_are_those_of_the_readers_file_whatever_is_put_around_the_function
     assert compiled.source_file == file.name
     assert compiled.files == (file.name,)
     assert {frame.file for chain in compiled.frames.values() for frame in chain} == {file.name}
+
+
+def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> None:
+    """A file may list it under a title that nobody can type behind a colon."""
+    path = tmp_path / "titled.py"
+    path.write_text(
+        "import jax\n\ndef double(x):\n    return x * 2\n\n"
+        "PROGRAMS = {'twice as much': (double, (jax.ShapeDtypeStruct((3,), 'float32'),))}\n",
+        encoding="utf-8",
+    )
+    subject = read_function(Request(words=(f"{path}:double",)))
+    assert (subject.name, subject.program().name) == ("double", "double")
+    assert subject.call is not None
+    assert [each.shape for each in subject.call.args] == [(3,)]
+    given = read_function(Request(words=(f"{path}:double",), args="f32[5]"))
+    assert given.call is not None
+    assert [each.shape for each in given.call.args] == [(5,)]

@@ -56,7 +56,7 @@
       const area = node.getBoundingClientRect();
       if (style.display === "none" || style.visibility === "hidden" || (area.width <= 1 && area.height <= 1 && node.classList.contains("hidden"))) return;
       // What is there to be pressed is no part of the picture; of a menu what it stands at is.
-      if (node.matches(".steps, .grip, .words")) return;
+      if (node.matches(".head .steps, .grip, .words")) return;
       if (node.matches("select")) return addMenu(node, style, area, clip);
       if (node.matches(SHAPES) && node.ownerSVGElement) return addShape(node, style, clip);
       if (style.overflow !== "visible" && node !== root) {

@@ -2,8 +2,8 @@
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const PIECE = 30; // items that come and go together
-  const AROUND = 400; // pixels beyond what is seen
+  const PIECE = 16; // items that come and go together
+  const AROUND = 240; // pixels beyond what is seen
   const [ROW, PAD] = [18, 6]; // pixels of a line of text, and of what is around it
   const PRINTED = 3000; // rows of a list that are printed
 
