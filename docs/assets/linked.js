@@ -1,6 +1,6 @@
 // Lights, in a function and in the graphs beside it, all that came from the operations under the pointer or the focus.
 // Each part names its operations in `data-of`, numbers from one; what is lit, the frame names in `data-lit`.
-for (const frame of document.querySelectorAll(".linked")) {
+const linkFrame = (frame) => {
   const light = (event) => {
     const part = event.target.closest("[data-of]")
     if (part) frame.dataset.lit = part.dataset.of
@@ -19,3 +19,7 @@ for (const frame of document.querySelectorAll(".linked")) {
   frame.addEventListener("pointerleave", clear)
   frame.addEventListener("focusout", clear)
 }
+const linkAll = (root) => root.querySelectorAll(".linked").forEach(linkFrame)
+linkAll(document)
+// Where a page is edited in its place, parts of it come anew.
+document.addEventListener("page:parts", ({ detail }) => detail.forEach((part) => (part.matches(".linked") ? linkFrame(part) : linkAll(part))))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mkdocs.plugins import event_priority
 
 from livepage.edits import EditService
-from xla_inspect.play.play_page import read_static
+from xla_inspect.play import read_static
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT, say
-from measuring import bare_compiles, edit_results, edits, first_start, log_costs, play_server, scale, typing_trial
+from measuring import (
+    bare_compiles,
+    edit_results,
+    edits,
+    explorer_sizes,
+    first_start,
+    log_costs,
+    play_server,
+    scale,
+    typing_trial,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +52,8 @@ def main() -> None:
         sys.exit(scale.main(sys.argv[2:]))
     if sys.argv[1:2] == ["typist"]:
         sys.exit(typing_trial.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["explorer"]:
+        sys.exit(explorer_sizes.main(sys.argv[2:]))
     if sys.argv[1:2] == ["edits-to-result"]:
         sys.exit(edit_results.main(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
@@ -49,7 +61,7 @@ def main() -> None:
         "what",
         nargs="*",
         help="first, cold, warm, edit, parser, page, reasons; all by default; "
-        "or scale, play, typist, edits-to-result alone",
+        "or scale, play, typist, edits-to-result, explorer alone",
     )
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()

@@ -65,7 +65,9 @@ def make_data(instructions: int, states: int) -> dict[str, Any]:
     table, texts, numbers = RowTable(), [], iter(range(10**9))
 
     def row(number: int, operand: int, layout: str) -> tuple[int, ...]:
-        texts.append(f"%add.{number} = f32[128,512]{layout} add(%add.{operand}, %multiply.{number}), sharding={{replicated}}")
+        texts.append(
+            f"%add.{number} = f32[128,512]{layout} add(%add.{operand}, %multiply.{number}), sharding={{replicated}}"
+        )
         return number, len(texts) - 1, -1, -1, number % 40
 
     fused = instructions // SHARE // FUSED

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
-import sys
-import urllib.error
-import urllib.request
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,7 +13,6 @@ from .waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -29,17 +22,6 @@ THREE = editing.PROGRAM.replace("2 *", "3 *")
 PATIENCE = 60
 """Seconds that a test waits for an edit, the first of which starts a process."""
 SAYS = "text => document.querySelector('.edit-said')?.textContent.includes(text)"
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
-    """The small project, served."""
-    folder = tmp_path_factory.mktemp("edited").resolve()
-    editing.write(folder)
-    served = editing.serve(folder)
-    yield served
-    served.process.terminate()
-    served.process.wait()
 
 
 @pytest.fixture
@@ -53,13 +35,13 @@ def context(browser: Browser, request: pytest.FixtureRequest) -> Generator[Brows
 
 
 @pytest.fixture
-def page(context: BrowserContext, served: Served) -> Generator[Page]:
+def page(context: BrowserContext, edited_site: Served) -> Generator[Page]:
     """The page with the program; its policy blocks nothing, and no script of it fails."""
     page = context.new_page()
     faults: list[str] = []
     page.on("console", lambda message: faults.extend([message.text] * (POLICY in message.text)))
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(served.address, wait_until="load")
+    page.goto(edited_site.address, wait_until="load")
     yield page
     assert faults == []
 
@@ -85,7 +67,7 @@ def find_table(page: Page) -> list[str]:
     return page.locator("article table td:nth-child(2)").all_text_contents()
 
 
-def test_an_edit_shows_the_tables_values_and_listings_that_come_of_it(page: Page, served: Served) -> None:
+def test_an_edit_shows_the_tables_values_and_listings_that_come_of_it(page: Page, edited_site: Served) -> None:
     own = page.locator("article").inner_html().split()
     assert find_table(page) == ["2", "4", "6"]
     open_editor(page)
@@ -97,7 +79,7 @@ def test_an_edit_shows_the_tables_values_and_listings_that_come_of_it(page: Page
     assert "return [3 *" in page.locator("article .highlight").first.inner_text()
     unchanged = page.get_by_text("Nothing of the program stands here.")
     assert not unchanged.evaluate("element => element.matches('.from-edit')")
-    assert served.program.read_text() == editing.PROGRAM
+    assert edited_site.program.read_text() == editing.PROGRAM
     page.get_by_role("button", name="Close").click()
     assert " ".join(page.locator("article").inner_html().split()).replace("> <", "><") == " ".join(own).replace(
         "> <", "><"
@@ -189,9 +171,9 @@ def test_a_program_that_ends_its_process_leaves_the_server_up(page: Page, code: 
     assert find_table(page) == ["3", "6", "9"]
 
 
-def test_two_windows_edit_at_a_time(page: Page, context: BrowserContext, served: Served) -> None:
+def test_two_windows_edit_at_a_time(page: Page, context: BrowserContext, edited_site: Served) -> None:
     other = context.new_page()
-    other.goto(served.address, wait_until="load")
+    other.goto(edited_site.address, wait_until="load")
     for window, factor in ((page, 3), (other, 5)):
         open_editor(window)
         type_program(window, editing.PROGRAM.replace("2 *", f"{factor} *"))
@@ -200,8 +182,8 @@ def test_two_windows_edit_at_a_time(page: Page, context: BrowserContext, served:
         assert find_table(window) == [str(factor * number) for number in (1, 2, 3)]
 
 
-def test_a_page_of_which_nothing_changes_says_so(page: Page, served: Served) -> None:
-    page.goto(f"{served.address}/other/", wait_until="load")
+def test_a_page_of_which_nothing_changes_says_so(page: Page, edited_site: Served) -> None:
+    page.goto(f"{edited_site.address}/other/", wait_until="load")
     open_editor(page)
     type_program(page, THREE)
     wait_for(page, "Nothing on this page changes")
@@ -252,106 +234,3 @@ def test_axe_finds_nothing_in_an_edit_and_nothing_runs_out_of_the_window(page: P
     page.locator(".edit-faults").get_by_text("ZeroDivisionError").wait_for()
     assert judge(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def ask(served: Served, what: str, headers: dict[str, str], body: Any = None) -> int:  # noqa: ANN401 - whatever JSON holds
-    """Return what the server answers to a request, by its number."""
-    asked = {"client": "test", "page": "index.md", "file": "snippets/programs/toy.py", "text": THREE}
-    data = body if isinstance(body, bytes) else json.dumps({**asked, **(body or {})}).encode()
-    request = urllib.request.Request(f"{served.address}/edit/{what}", data, headers)  # noqa: S310 - this machine
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - this machine
-            answer.read()
-            return int(answer.status)
-    except urllib.error.HTTPError as error:
-        return error.code
-
-
-def find_headers(served: Served) -> dict[str, str]:
-    with urllib.request.urlopen(served.address, timeout=10) as answer:  # noqa: S310 - this machine
-        token = re.search(r'name="edit-token" content="([^"]+)"', answer.read().decode())
-    assert token
-    return {"Content-Type": "application/json", "X-Edit-Token": token[1], "Origin": served.address}
-
-
-def test_who_has_the_token_of_the_page_is_answered(served: Served) -> None:
-    assert ask(served, "run", find_headers(served)) == 200
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"X-Edit-Token": ""},
-        {"X-Edit-Token": "guessed"},
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Host": "evil.example"},
-        {"Host": "127.0.0.1"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Content-Type": "text/plain"},
-    ],
-    ids=str,
-)
-def test_a_page_of_another_site_makes_nothing_run(served: Served, change: dict[str, str]) -> None:
-    assert ask(served, "run", {**find_headers(served), **change}) in {403, 415}
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"file": "snippets/secret.py"},
-        {"file": "../secret.py"},
-        {"file": "snippets/programs/../secret.py"},
-        {"file": "/etc/passwd"},
-        {"page": "gone.md"},
-        {"client": "../../x"},
-        {"text": "x" * 2**20},
-        {"text": 7},
-        b"[1]",
-        b"no JSON",
-    ],
-    ids=lambda body: str(body)[:40],
-)
-def test_nothing_is_run_but_a_program_that_the_page_names(served: Served, body: Any) -> None:  # noqa: ANN401 - as `ask` takes it
-    assert ask(served, "run", find_headers(served), body) in {400, 404, 413}
-
-
-def test_another_site_cannot_make_a_browser_run_code(browser: Browser, served: Served, tmp_path: Path) -> None:
-    made = served.root / "made"
-    evil = f"""<script>
-      const text = "open({str(made)!r}, 'w')"
-      const body = JSON.stringify({{ client: "evil", page: "index.md", file: "snippets/programs/toy.py", text }})
-      const send = (headers) =>
-        fetch("{served.address}/edit/run", {{ method: "POST", headers, body }}).then(() => "sent", String)
-      Promise.all([send({{}}), send({{ "Content-Type": "application/json", "X-Edit-Token": "guessed" }}),
-                   fetch("{served.address}").then((answer) => answer.text()).catch(String)])
-        .then((told) => (document.title = JSON.stringify(told)))
-    </script>"""
-    (tmp_path / "index.html").write_text(evil, encoding="utf-8")
-    from .host import serve
-
-    with serve(tmp_path) as other:
-        page = browser.new_page()
-        page.goto(f"{other.address}/index.html")
-        wait_until(page, "() => document.title.startsWith('[')")
-        told = json.loads(page.title())
-        page.close()
-    assert "edit-token" not in told[2]
-    assert not made.exists()
-
-
-def test_the_published_site_holds_nothing_of_it(tmp_path: Path) -> None:
-    editing.write(tmp_path)
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    ran = subprocess.run(
-        command, cwd=tmp_path, env=editing.environment(tmp_path), capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    built = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]
-    held = [path.name for path in built if path.suffix in {".html", ".js", ".css"}]
-    assert "index.html" in held
-    assert [
-        path for path in built if path.name in {"edit.js", "page_parts.js", "program_editor.js", "codemirror.js"}
-    ] == []
-    texts = [path.read_text(encoding="utf-8") for path in built if path.suffix in {".html", ".js", ".css"}]
-    assert [text for text in texts if "edit-token" in text or "/edit/edit" in text or "edit: content" in text] == []

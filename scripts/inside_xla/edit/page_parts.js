@@ -25,7 +25,11 @@
     return [];
   };
 
-  const keyOf = (part) => (part.matches(PLACE) ? `${PLACE} ${part.dataset.file}` : part.outerHTML);
+  // What a script of the page brought to life stays: the place that is edited in, and an explorer of what was recorded.
+  const keyOf = (part) => {
+    if (part.matches(PLACE)) return `${PLACE} ${part.dataset.file}`;
+    return part.matches("[data-explorer]") ? `explorer ${part.dataset.explorer}` : part.outerHTML;
+  };
 
   // The longest list of what two lists have in common, in order, as pairs of places.
   const pairUp = (one, other) => {
@@ -207,7 +211,7 @@
     // What is edited stays where it is in the window, and who types goes on.
     keepPlace(place, top, focus) {
       const moved = place.getBoundingClientRect().top - top;
-      if (Math.abs(moved) > 1) scrollBy({ top: moved, behavior: "instant" });
+      if (Math.abs(moved) > 1) scrollBy(0, moved);
       if (place.contains(focus) && document.activeElement !== focus) focus.focus({ preventScroll: true });
     }
   }

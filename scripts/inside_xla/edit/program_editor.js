@@ -124,7 +124,7 @@
     goNext() {
       const { changed } = this.act.parts;
       const part = changed[this.at++ % changed.length];
-      part.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth" });
+      part.scrollIntoView({ block: "center" });
       part.setAttribute("tabindex", "-1");
       part.focus({ preventScroll: true });
     }
