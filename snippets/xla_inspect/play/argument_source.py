@@ -25,7 +25,7 @@ def write_source(text: str) -> str:
 
 
 def _show(part: str) -> str:
-    quoted = re.sub(r"(?<=[{,])\s*([^\W\d]\w*)\s*:", r" '\1':", part)
+    quoted = re.sub(r"(?<=[{,])\s*([^\W\d]\w*)\s*:", r"'\1':", part)
     return _SHAPE.sub(_show_shape, quoted).strip()
 
 

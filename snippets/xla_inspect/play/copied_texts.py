@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
 from xla_inspect.play.argument_source import write_source
+from xla_inspect.subject import read_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,8 +58,11 @@ class Copied:
         return makers[kind]() if kind in makers else None
 
     def _write_command(self) -> str:
-        words = ["xla-inspect", "report", f"{self.file}:{self.edit['function']}"]
-        options = self.edit["options"]
+        named, options = f"{self.file}:{self.edit['function']}", self.edit["options"]
+        if re.search(r"[({]|\[[^\]\d]", self.edit["arguments"]):
+            # Arguments that are no plain shapes have no form on a command line.
+            return shlex.join(["xla-inspect", "play", named])
+        words = ["xla-inspect", "report", named]
         words += [word for target in self.edit["targets"] for word in ("--target", target)]
         if self.arguments and self.edit["arguments"]:
             words += ["--args", re.sub(r"(^|,)\s*[^\W\d]\w*\s*:", r"\1", self.arguments).strip()]
@@ -109,22 +113,27 @@ class Copied:
         settings = "".join(
             f", {name}_argnames={tuple(options[name])!r}" for name in ("donate", "static") if options.get(name)
         )
-        flags = {name: str(value) for name, value in options.get("flags", {}).items()}
+        flags = read_flags([f"{name}={value}" for name, value in options.get("flags", {}).items()])
+        own = "({'gpu': 'xla_gpu_', 'tpu': 'xla_tpu_'}).get(jax.default_backend(), 'xla_cpu_')"
+        known = "{name: value for name, value in flags.items() if name[:8] not in ALL or name.startswith(own)}"
+        told = [f"flags, own = {flags!r}, {own}", "ALL = ('xla_cpu_', 'xla_gpu_', 'xla_tpu_')", f"flags = {known}"]
         lines += [
             f"lowered = jax.jit({called}{settings}).lower(*args)",
             'print("jax", jax.__version__)',
             "print(lowered.as_text())",
-            f"print(lowered.compile({flags!r} or None).as_text())",
+            *(told if flags else ()),
+            f"print(lowered.compile({'flags' if flags else ''}).as_text())",
         ]
         head = [
             "# What happens: ...",
             "# What I expected: ...",
             f"# Versions: {self.packages}",
-            f"# Targets: {', '.join(self.edit['targets'])}" + (f"; mesh: {options['mesh']}" if options.get("mesh") else ""),
+            f"# Targets: {', '.join(self.edit['targets'])}"
+            + (f"; mesh: {options['mesh']}" if options.get("mesh") else ""),
             f"# For each target: {self._write_command()}",
         ]
         body = "\n".join(f"    {line}" if line else "" for line in lines)
-        return "\n".join(head) + f"\n\n{self.code}\n\nif __name__ == \"__main__\":\n{body}\n"
+        return "\n".join(head) + f'\n\n{self.code}\n\nif __name__ == "__main__":\n{body}\n'
 
 
 def _assert(target: str, told: Mapping[str, Any]) -> list[str]:

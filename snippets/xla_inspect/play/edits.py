@@ -9,7 +9,6 @@ import signal
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.crashes import find_line
@@ -20,6 +19,7 @@ from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from xla_inspect.play.compilers import Compiler
     from xla_inspect.play.offspring import Offspring
@@ -225,8 +225,8 @@ class Edit:
         if reason == "processes":
             return make_failure("limit", "the code starts process after process", hint="take that out")
         line = process.stacks and find_line(process.stacks, process.folder / self.request["file"])
-        hint = _CRASHES.get(-int(code)) if code < 0 else "take out what ends Python"
-        return make_failure("crash", f"the code ended its process ({name_code(int(code))})", line or None, hint=hint)
+        why = _CRASHES.get(-int(code)) if code < 0 else "take out what ends Python"
+        return make_failure("crash", f"the code ended its process ({name_code(int(code))})", line or None, hint=why)
 
     def _find_stack(self, process: Offspring) -> int | None:
         try:

@@ -9,7 +9,6 @@ import secrets
 import socket
 import sys
 import threading
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -21,7 +20,7 @@ from xla_inspect.play.request_checks import RefusedError
 from xla_inspect.targets import TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from xla_inspect.play.workshop import Workshop
 
