@@ -59,8 +59,8 @@ class PlayServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
-    # Another program that listens on the port must not be taken for this one, nor this one for it.
-    allow_reuse_address = False
+    # One that begins again takes its port again, where the page and its edits are; on Windows two could share it.
+    allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, port: int, workshop: Workshop, start: Mapping[str, Any]) -> None:
         """Listen, and answer nothing yet.

@@ -27,7 +27,7 @@ def describe_words(names: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """
     found = {}
     for kind, inside in names.items():
-        known = read_words()[kind]
+        known = read_words()[kind] | (read_words()["step"] if kind == "pass" else {})
         for name in sorted(set(inside) & set(known)):
             said = known[name].replace("`", "")
             found[f"{kind}:{name}"] = said[:1].upper() + said[1:] + ("" if said.endswith(".") else ".")

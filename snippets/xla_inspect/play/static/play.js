@@ -153,6 +153,7 @@
       if (this.line.isRunning) this.compiler.stop().catch(() => {});
       this.problems.clear();
       for (const it of told.errors) this.problems.add(null, { kind: "syntax", ...it });
+      this.isFresh = false; // the end of the run before clears nothing of this
       this.editor.mark(this.problems.faults);
       this.age();
       return false;
