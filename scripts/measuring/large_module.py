@@ -15,6 +15,9 @@ FUSED = 12
 SHARE = 5
 """One of how many instructions stands in a fusion's computation."""
 
+WHOLE = 3
+"""The state that changes all of it."""
+
 _PAGE = Template("""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Large</title>
 <div id="explorer"></div>
@@ -60,12 +63,14 @@ def make_data(instructions: int, states: int) -> dict[str, Any]:
 
     Args:
         instructions: How many it has.
-        states: How many states, each of which changes one instruction in a hundred; the fourth changes all.
+        states: How many states, each of which changes one instruction in a hundred; `WHOLE` changes all.
     """
     table, texts, numbers = RowTable(), [], iter(range(10**9))
 
     def row(number: int, operand: int, layout: str) -> tuple[int, ...]:
-        texts.append(f"%add.{number} = f32[128,512]{layout} add(%add.{operand}, %multiply.{number}), sharding={{replicated}}")
+        texts.append(
+            f"%add.{number} = f32[128,512]{layout} add(%add.{operand}, %multiply.{number}), sharding={{replicated}}"
+        )
         return number, len(texts) - 1, -1, -1, number % 40
 
     fused = instructions // SHARE // FUSED
@@ -77,10 +82,10 @@ def make_data(instructions: int, states: int) -> dict[str, Any]:
     described = []
     for state in range(states):
         changed: list[int] = []
-        layout = "{0,1}" if state >= 3 else "{1,0}"
+        layout = "{0,1}" if state >= WHOLE else "{1,0}"
         for rows in module.values() if state else ():
             for at, (number, *_) in enumerate(rows):
-                if state == 3 or (number + state) % 100 == 0:
+                if state == WHOLE or (number + state) % 100 == 0:
                     rows[at] = row(number, max(number - 1 - state, 0), layout)
                     changed.append(number)
         for name, rows in module.items():

@@ -32,6 +32,13 @@ def test_what_is_typed_is_compiled_after_a_pause_and_shown(page: Page) -> None:
     assert page.locator(".times .done").inner_text().startswith("CPU")
 
 
+def test_the_first_result_opens_on_the_pass_that_fuses_most(page: Page) -> None:
+    wait_until(page, f"() => ({SHOWN})().view === 'passes'", seconds=PATIENCE)
+    wait_until(
+        page, "() => xlaExplorer.playground.explorer.first.findFusion() === xlaExplorer.playground.explorer.state.pass"
+    )
+
+
 def test_the_last_result_stays_until_the_next_is_there(page: Page) -> None:
     page.evaluate("() => xlaExplorer.playground.explorer.show({ view: 'kernels' })")
     write(page, "return jnp.tanh(h)", "return jnp.tanh(h")

@@ -17,7 +17,7 @@ import pytest
 
 from inside_xla import program_places
 from livepage.read import Outcome, project
-from measuring.playing import play
+from measuring.trial_server import play
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {

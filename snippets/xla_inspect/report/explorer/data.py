@@ -26,6 +26,7 @@ from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.memory_data import describe_buffers
 from xla_inspect.report.explorer.reason_data import describe_reasons
 from xla_inspect.report.explorer.row_data import RowTable
+from xla_inspect.report.words import describe_words
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -157,6 +158,13 @@ def _describe(
         "kernels": describe_kernels(capture, writer.write_line, measured),
         "code": shown,
         "reasons": bool(capture.log),
+        "words": describe_words(
+            {
+                "opcode": {opcode for state in states for opcode in state["counts"]},
+                "pass": {name for step in states for name in (step["pass"], step["pipeline"])},
+                "attribute": writer.attributes,
+            }
+        ),
         "rows": writer.rows.write(),
         "computations": writer.rows.computations,
         **{name: list(table) for name, table in writer.tables.items()},
@@ -178,6 +186,7 @@ class _Writer:
         self.files = {file: number for number, file in enumerate(capture.sources)}
         self.frame_lines: dict[int, SourceLine | None] = {}
         self.rows = RowTable()
+        self.attributes: set[str] = set()
         self.said_rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
         # What is said of an instruction wherever it stands: its text, configuration, name and chain.
         self.said: WeakKeyDictionary[Instruction, tuple[int, int, str, tuple[Hashable, ...]]] = WeakKeyDictionary()
@@ -243,6 +252,7 @@ class _Writer:
 
     def write_instruction(self, instruction: Instruction) -> tuple[int, int, str, tuple[Hashable, ...]]:
         attributes = instruction.attributes
+        self.attributes.update(attributes)
         configuration = "".join(f", {name}={attributes[name]}" for name in CONFIGURATION if name in attributes)
         frames = self.capture.frames.get(instruction.stack_frame or 0, ())
         said = self.said[instruction] = (

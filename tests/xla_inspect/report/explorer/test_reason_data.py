@@ -85,5 +85,5 @@ def test_a_capture_without_a_log_has_no_reasons(attention: Captures) -> None:
     silent = replace(attention["cpu"], log=())
     assert describe_reasons(silent) == {"said": [], "about": {}}
     assert describe_capture(silent)["reasons"] is False
-    assert describe_details(silent) == {"code": [], "lines": {}, "lines": {}, "reasons": {"said": [], "about": {}}}
+    assert describe_details(silent) == {"code": [], "lines": {}, "reasons": {"said": [], "about": {}}}
     assert describe_capture(attention["cpu"])["reasons"] is True

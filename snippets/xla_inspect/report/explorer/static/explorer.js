@@ -3,6 +3,7 @@
 "use strict";
 {
   const X = globalThis.xlaExplorer;
+  const { Hover, Links, findWord } = X;
   const { Offers, Pane, Pair, Bar, SWITCHES, SourcePane, Reasons, TakeAway, Keys, Status, element, views, dye, isOffered } = X;
   const { readLink, writeLink, putLink, addGrips } = X;
   const HOVER = 120; // milliseconds that the pointer rests on an instruction until its reasons are asked for
@@ -85,15 +86,25 @@
       this.compare = button("Compare", () => this.togglePair(), "Another target, pass or program beside this one");
       this.compare.setAttribute("aria-pressed", "false");
       this.full = button("Full screen", full);
-      const tools = [this.compare, this.takeAway.root, document.fullscreenEnabled ? this.full : "", button("?", () => this.keys.open(), "Keys")];
+      const tools = [button("Find", () => this.acting.find.open(), "Find in the text: Ctrl F, or ⌘ F"), this.compare, this.takeAway.root, document.fullscreenEnabled ? this.full : "", button("?", () => this.keys.open(), "Keys")];
       this.bar = new Bar(this, tools);
       this.status = new Status(this);
       this.reasons = new Reasons((change, history) => this.act(this.acting, change, history));
       this.source = new SourcePane((place, number) => this.chooseSource(place, number));
       this.sides = element("div", { class: "panes" }, this.options.noSource ? "" : this.source.part, this.first.root);
-      const about = element("div", { class: "about" }, this.status.root, this.reasons.root);
+      this.links = this.first.links = new Links(this);
+      const about = element("div", { class: "about" }, this.status.root, this.links.root, this.reasons.root);
       this.all = element("div", { class: this.root.classList.contains("whole") ? "all whole" : "all" }, this.bar.root, about, this.sides);
-      this.shadow.replaceChildren(style, this.all, this.keys.root);
+      this.hover = new Hover(this.shadow, (told) => {
+        const pane = this.panes.find((each) => each.part.contains(told));
+        return pane?.model ? findWord(pane.model, told) : null;
+      });
+      this.shadow.replaceChildren(style, this.all, this.keys.root, this.hover.root);
+      this.shadow.addEventListener("keydown", (event) => {
+        if (event.key.toLowerCase() !== "f" || !(event.ctrlKey || event.metaKey) || event.shiftKey) return;
+        event.preventDefault();
+        (this.panes.find((each) => each.root.contains(event.target)) ?? this.first).find.open();
+      });
       this.listen(this.first);
       this.grips = addGrips(this);
     }
@@ -162,6 +173,7 @@
     }
 
     isOtherSource() {
+      if (this.acting === this.first || !this.first.model) return false;
       const [a, b] = [this.first, this.acting].map((pane) => JSON.stringify(pane.model.data.sources));
       return a !== b;
     }
@@ -173,6 +185,7 @@
       const found = Object.fromEntries(counts.map(([name, view]) => [name, view.count(model, state.place, state)]));
       this.bar.tell(found);
       this.status.tell(this.acting, this.acting === this.first ? found : null);
+      this.links.update(this.acting);
       this.explain(this.acting, this.acting.state.chosen);
     }
 
@@ -229,6 +242,7 @@
           this.second = this.makePane(`${this.id}-beside`, "Result beside");
           this.second.state.switches = { ...this.first.state.switches };
           this.second.state.all = this.first.state.all;
+          this.second.links = this.links;
           this.listen(this.second);
           this.sides.append(this.second.root);
           this.pair = new Pair(this, this.first, this.second);

@@ -118,6 +118,12 @@
       if (other.part.scrollTop !== before) this.scrolled.set(other, other.part.scrollTop);
     }
 
+    // The row of an instruction, brought into the page where only rows in sight are.
+    reach(pane, number) {
+      const [list] = pane.part.getElementsByClassName("reaches");
+      return pane.part.querySelector(`[data-instruction="${number}"]`) ?? list?.reach?.(number) ?? null;
+    }
+
     // The first row in sight of a pane whose twin the other shows.
     findAnchor(pane, other) {
       const { top, bottom, left, width } = pane.part.getBoundingClientRect();
@@ -127,7 +133,7 @@
         if (!here || here === last) continue;
         last = here;
         const twin = this.twin(pane, Number(here.dataset.instruction));
-        const there = twin === null ? null : other.part.querySelector(`[data-instruction="${twin}"]`);
+        const there = twin === null ? null : this.reach(other, twin);
         if (there?.checkVisibility()) return { here, there };
       }
       return null;

@@ -53,7 +53,8 @@
       // Wherever the focus went, Tab comes back to.
       this.part.addEventListener("focusin", (event) => offerFocus(this.part, event.target.closest(STOPS)));
       this.stepper = new Stepper(this);
-      this.root = element("section", { class: "side", "aria-label": label }, this.stepper.root, this.part);
+      this.find = new globalThis.xlaExplorer.Find(this);
+      this.root = element("section", { class: "side", "aria-label": label }, this.stepper.root, this.find.root, this.part);
     }
 
     // Change some of the state and draw what depends on it; what is loaded meanwhile, the old stays. Whether it did.
@@ -151,6 +152,7 @@
     }
 
     onClick(event) {
+      if (this.links?.follow(this, event.target)) return;
       const pass = event.target.closest("[data-pass]");
       if (pass) return void this.act(this, { pass: Number(pass.dataset.pass) });
       const line = event.target.closest("button:is(.line, .stop)[data-place]");
