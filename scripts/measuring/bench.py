@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING
 from common import ROOT, say
 from measuring import (
     bare_compiles,
+    edit_costs,
     edit_results,
-    edits,
     explorer_sizes,
     first_start,
     log_costs,
-    play_server,
+    play_costs,
     scale,
     typing_trial,
 )  # fmt: skip
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 OWN: dict[str, Callable[[Sequence[str]], int]] = {
     "scale": scale.main,
     "explorer": explorer_sizes.main,
-    "play": play_server.main,
+    "play": play_costs.main,
     "typist": typing_trial.main,
     "edits-to-result": edit_results.main,
 }
@@ -122,7 +122,7 @@ def first(place: Path, runs: int) -> None:
 def edit(place: Path, runs: int) -> None:
     """Edit a sentence on each chapter while the site is served, beside plain MkDocs on the same text."""
     del runs  # each chapter is a pair
-    edits.measure(place, place / "cache" if (place / "cache").is_dir() else ROOT / ".cache" / "xla_inspect")
+    edit_costs.measure(place, place / "cache" if (place / "cache").is_dir() else ROOT / ".cache" / "xla_inspect")
 
 
 def parse(place: Path, runs: int) -> None:

@@ -6,8 +6,7 @@ import json
 from string import Template
 from typing import Any
 
-from xla_inspect.report.explorer import SCRIPTS, STYLE, read_asset
-from xla_inspect.report.explorer.row_data import RowTable
+from xla_inspect.report.explorer import SCRIPTS, STYLE, RowTable, read_asset
 
 FUSED = 12
 """Instructions of a fusion's computation."""

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from xla_inspect.errors import InspectError
 from xla_inspect.play import confinement
 from xla_inspect.play.failures import describe_failure, make_failure
-from xla_inspect.play.messages import read_messages
 from xla_inspect.play.offspring import STACKS
+from xla_inspect.play.pipe_messages import read_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
     from xla_inspect.compilation import Program
-    from xla_inspect.play.messages import Sender
+    from xla_inspect.play.pipe_messages import Sender
     from xla_inspect.subject import Subject
     from xla_inspect.targets import Target
 

@@ -1,9 +1,10 @@
 """The explorer: step through the passes of a capture, and follow a line of Python through them."""
 
-from xla_inspect.report.explorer.data import describe_capture, describe_details
+from xla_inspect.report.explorer.data import VERSION, describe_capture, describe_details
 from xla_inspect.report.explorer.embed import embed_explorer, link_explorer, link_pair
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.recorded_index import Recorded, embed_programs
+from xla_inspect.report.explorer.row_data import RowTable
 from xla_inspect.report.explorer.standalone_page import write_report
 from xla_inspect.report.explorer.static_files import COMPILERS, SCRIPTS, STYLE, read_asset
 
@@ -11,7 +12,9 @@ __all__ = [
     "COMPILERS",
     "SCRIPTS",
     "STYLE",
+    "VERSION",
     "Recorded",
+    "RowTable",
     "describe_capture",
     "describe_details",
     "describe_kernels",

@@ -46,13 +46,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def measure(only: list[str], targets: list[str], *, fresh: bool) -> dict[str, list[float]]:
     """Return the ratios of edits to bare compiles, for each program and target, by the kind of bare compile."""
-    from xla_inspect.play.workshop import Limits, Workshop
+    from xla_inspect.play import Limits, Workshop
 
     place = {"file": "edit.py", "package": "", "paths": [str(ROOT / "snippets")]}
     workshop = Workshop(Limits(code=60, compile=300), place, ("cpu", "gpu", "tpu"))
     ratios: dict[str, list[float]] = {"warm": [], "fresh": []}
     with subprocess.Popen(
-        [sys.executable, "-m", "measuring.play_server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "measuring.play_costs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as bare:
         try:
             for name, request in list_requests(only).items():
@@ -67,7 +67,7 @@ def measure(only: list[str], targets: list[str], *, fresh: bool) -> dict[str, li
                     line = f"{name} for {target}: {taken:.2f} s, bare {warm:.2f} s"
                     if fresh:
                         start = time.perf_counter()
-                        command = [sys.executable, "-m", "measuring.play_server", name, target]
+                        command = [sys.executable, "-m", "measuring.play_costs", name, target]
                         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
                         ratios["fresh"].append(taken / (time.perf_counter() - start))
                         line += f", fresh {taken / ratios['fresh'][-1]:.2f} s"
@@ -81,7 +81,7 @@ def measure(only: list[str], targets: list[str], *, fresh: bool) -> dict[str, li
 def list_requests(only: list[str]) -> dict[str, dict[str, Any]]:
     """Return the gallery's programs as the page sends them; one that is spread over devices has no such form."""
     from programs.gallery import PROGRAMS
-    from xla_inspect.play.argument_text import write_arguments
+    from xla_inspect.play import write_arguments
 
     requests = {}
     for name, piece in PROGRAMS.items():

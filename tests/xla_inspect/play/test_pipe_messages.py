@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from xla_inspect.play.messages import Receiver, Sender
+from xla_inspect.play.pipe_messages import Receiver, Sender
 
 
 def test_messages_are_found_in_pieces_and_among_noise() -> None:
