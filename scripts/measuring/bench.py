@@ -23,12 +23,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT, say
-from measuring import bare_compiles, edit_results, edits, explorer_sizes, first_start, log_costs, scale, typing_trial
+from measuring import (
+    bare_compiles,
+    edit_costs,
+    edit_results,
+    explorer_sizes,
+    first_start,
+    log_costs,
+    play_costs,
+    scale,
+    typing_trial,
+)  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from livepage.read import Outcome, Piece, Source
+
+OWN: dict[str, Callable[[Sequence[str]], int]] = {
+    "scale": scale.main,
+    "explorer": explorer_sizes.main,
+    "play": play_costs.main,
+    "typist": typing_trial.main,
+    "edits-to-result": edit_results.main,
+}
+"""Benchmarks that take options of their own."""
 
 BUILD = [sys.executable, "-m", "mkdocs", "build", "--quiet"]
 LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
@@ -36,20 +55,13 @@ LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 def main() -> None:
     """Measure and print what was asked for."""
-    if sys.argv[1:2] == ["scale"]:
-        sys.exit(scale.main(sys.argv[2:]))
-    if sys.argv[1:2] == ["typist"]:
-        sys.exit(typing_trial.main(sys.argv[2:]))
-    if sys.argv[1:2] == ["explorer"]:
-        sys.exit(explorer_sizes.main(sys.argv[2:]))
-    if sys.argv[1:2] == ["edits-to-result"]:
-        sys.exit(edit_results.main(sys.argv[2:]))
+    if own := OWN.get(" ".join(sys.argv[1:2])):
+        sys.exit(own(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument(
         "what",
         nargs="*",
-        help="first, cold, warm, edit, parser, page, reasons; all by default; "
-        "or scale, typist, edits-to-result, explorer alone",
+        help=f"first, cold, warm, edit, parser, page, reasons; all by default; or {', '.join(OWN)} alone",
     )
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()
@@ -110,7 +122,7 @@ def first(place: Path, runs: int) -> None:
 def edit(place: Path, runs: int) -> None:
     """Edit a sentence on each chapter while the site is served, beside plain MkDocs on the same text."""
     del runs  # each chapter is a pair
-    edits.measure(place, place / "cache" if (place / "cache").is_dir() else ROOT / ".cache" / "xla_inspect")
+    edit_costs.measure(place, place / "cache" if (place / "cache").is_dir() else ROOT / ".cache" / "xla_inspect")
 
 
 def parse(place: Path, runs: int) -> None:

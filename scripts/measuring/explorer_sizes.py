@@ -44,7 +44,7 @@ def main(words: Sequence[str]) -> int:
         say(f"{asked.instructions:,} instructions in {asked.states} states: {path.stat().st_size / 1e6:.1f} MB")
         chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         runs = [_run(chromium, path) for _ in range(asked.runs)]
-    plain, opened = statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
+    plain, opened = (statistics.median(each) for each in ([run[0] for run in runs], [run[1] for run in runs]))
     tasks = sorted(length for *_, lengths in runs for length in lengths)
     say(f"opened in {opened:,.0f} ms, {opened / plain:.2f} of the {plain:,.0f} ms of the text as it is")
     say(f"scrolled with {len(tasks)} tasks over 50 ms, the longest of {max(tasks, default=0):,.0f} ms")

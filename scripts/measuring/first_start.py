@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from common import say
-from measuring.edits import await_text, copy_site, serve
+from measuring.edit_costs import await_text, copy_site, serve
 
 if TYPE_CHECKING:
     from pathlib import Path

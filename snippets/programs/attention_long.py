@@ -1,4 +1,4 @@
-"""Self-attention over 2,048 positions: the scores are far larger than all else, so that what fuses shows in the bytes."""
+"""Self-attention over 2,048 positions: its scores are far larger than all else, so that fusion shows in bytes."""
 
 import math
 

@@ -15,7 +15,7 @@ from .waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 PROGRAM = """import jax
 import jax.numpy as jnp
@@ -34,10 +34,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
     """A playground of a file of the reader's, for the CPU alone."""
     folder = tmp_path_factory.mktemp("play")
     (folder / "layer.py").write_text(PROGRAM, encoding="utf-8")
-    with play("layer.py:layer", "--target", "cpu", folder=folder) as started:
+    with play("layer.py:layer", folder=folder) as started:
         yield started
     assert (folder / "layer.py").read_text(encoding="utf-8") == PROGRAM, "the file was written"
     assert [path.name for path in folder.iterdir()] == ["layer.py"]
+
+
+def choose_cpu(route: Route) -> None:
+    """Let the page begin with one target, which takes least."""
+    answer = route.fetch()
+    route.fulfill(response=answer, json={**answer.json(), "targets": ["cpu"]})
 
 
 @pytest.fixture
@@ -46,6 +52,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     opened = browser.new_context(
         viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
+    opened.route("**/start", choose_cpu)
     yield opened
     opened.close()
 

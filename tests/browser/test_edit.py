@@ -112,7 +112,7 @@ def test_an_error_is_told_at_its_line_and_the_last_result_stays(page: Page) -> N
     assert page.locator(".edit-faults li").inner_text().startswith("Line 6: ")
     assert find_table(page) == ["3", "6", "9"]
     page.get_by_role("button", name="Line 6").click()
-    assert page.locator(".edit-host").evaluate("element => element.contains(document.activeElement)", seconds=PATIENCE)
+    assert page.locator(".edit-host").evaluate("element => element.contains(document.activeElement)")
 
 
 def test_the_way_back_leads_to_the_pages_own(page: Page) -> None:

@@ -122,6 +122,14 @@ def test_the_graph_fills_its_pane_at_a_size_to_read(show: Show, target: str, wid
     assert measured["scale"] >= 0.9
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_box_that_opens_covers_no_other(show: Show, width: int) -> None:
+    opened = open_graph(show, "attention-long", "h100", viewport={"width": width, "height": 900})
+    opened.page.locator(".box summary").first.click()
+    opened.page.locator(".box[open] .line").first.wait_for()
+    assert evaluate(opened.page, MEASURE)["over"] == []
+
+
 def test_buttons_keys_and_the_wheel_zoom_and_fit_shows_all(show: Show) -> None:
     opened = open_graph(show, "block-grad", "h100")
     page, percent = opened.page, opened.page.locator(".percent")

@@ -32,6 +32,13 @@ def test_what_is_typed_is_compiled_after_a_pause_and_shown(page: Page) -> None:
     assert page.locator(".times .done").inner_text().startswith("CPU")
 
 
+def test_the_first_result_opens_on_the_pass_that_fuses_most(page: Page) -> None:
+    wait_until(page, f"() => ({SHOWN})().view === 'passes'", seconds=PATIENCE)
+    wait_until(
+        page, "() => xlaExplorer.playground.explorer.first.findFusion() === xlaExplorer.playground.explorer.state.pass"
+    )
+
+
 def test_the_last_result_stays_until_the_next_is_there(page: Page) -> None:
     page.evaluate("() => xlaExplorer.playground.explorer.show({ view: 'kernels' })")
     write(page, "return jnp.tanh(h)", "return jnp.tanh(h")
@@ -149,15 +156,15 @@ def test_an_edit_is_shown_beside_the_one_before_and_the_original_and_its_text_ag
     settle(page)
     wait_until(page, "() => xlaExplorer.playground.run.isDone")
     for which, opcode in (("original", "tanh"), ("before", "cos")):
-        page.get_by_label("Result beside").select_option(which)
+        page.locator("#run").get_by_label("Result beside").select_option(which)
         shown = (
             f"() => xlaExplorer.playground.explorer.second?.model?.data.jaxpr.some(([it]) => it.includes(' {opcode}'))"
         )
         wait_until(page, shown, seconds=PATIENCE)
-        page.get_by_label("Source against").select_option(which)
+        page.locator("#run").get_by_label("Source against").select_option(which)
         assert f"jnp.{opcode}" in page.locator(".cm-deletedChunk").inner_text()
-    page.get_by_label("Result beside").select_option("")
-    page.get_by_label("Source against").select_option("")
+    page.locator("#run").get_by_label("Result beside").select_option("")
+    page.locator("#run").get_by_label("Source against").select_option("")
     wait_until(page, f"() => ({SHOWN})().pair === null")
     assert page.locator(".cm-deletedChunk").count() == 0
 

@@ -14,7 +14,7 @@ from inside_xla import explorer_files
 from livepage.read import project
 from programs import gelu, layer
 from xla_inspect import capture_all
-from xla_inspect.play.play_page import read_static, write_page
+from xla_inspect.play import read_static, write_page
 from xla_inspect.report.explorer import Recorded, embed_programs
 
 from .host import Site, serve

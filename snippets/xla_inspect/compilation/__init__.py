@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.compiler_run import capture_program
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
     from xla_inspect.compilation.logged_compile import LEVELS, LoggedProcess, list_variables
-    from xla_inspect.compilation.lowering import Program, held_settings, lower, run_fresh
+    from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh
 
 
@@ -26,6 +26,7 @@ __all__ = [
     "LEVELS",
     "MEMORY",
     "PINNED",
+    "PLATFORMS",
     "PREFIX",
     "USUAL",
     "LoggedProcess",
@@ -67,6 +68,6 @@ __getattr__ = lazy_names(
         "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
         "logged_compile": ("LEVELS", "LoggedProcess", "list_variables"),
         "meshes": ("make_mesh",),
-        "lowering": ("Program", "held_settings", "lower", "run_fresh"),
+        "lowering": ("PLATFORMS", "Program", "held_settings", "lower", "run_fresh"),
     },
 )

@@ -1,8 +1,20 @@
 """The playground: a page on this machine on which code is edited, and what XLA makes of it seen."""
 
-from xla_inspect.play.play_page import read_static
+from xla_inspect.play.argument_text import write_arguments
+from xla_inspect.play.play_page import read_static, write_page
 from xla_inspect.play.playing import serve
+from xla_inspect.play.recaptured import recapture
 from xla_inspect.play.starting_points import list_starters
-from xla_inspect.play.workshop import Limits, choose_memory
+from xla_inspect.play.workshop import Limits, Workshop, choose_memory
 
-__all__ = ["Limits", "choose_memory", "list_starters", "read_static", "serve"]
+__all__ = [
+    "Limits",
+    "Workshop",
+    "choose_memory",
+    "list_starters",
+    "read_static",
+    "recapture",
+    "serve",
+    "write_arguments",
+    "write_page",
+]

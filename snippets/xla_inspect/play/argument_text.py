@@ -65,10 +65,10 @@ def _bind(
         return tuple(given), named
     kinds = inspect.Parameter
     known = {each.name for each in parameters if each.kind not in {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}}
-    if unknown := [name for name in named if name not in known]:
-        if not any(each.kind is kinds.VAR_KEYWORD for each in parameters):
-            message = f"arguments: the function has no {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}"
-            raise InspectError(message)
+    takes_all = any(each.kind is kinds.VAR_KEYWORD for each in parameters)
+    if not takes_all and (unknown := [name for name in named if name not in known]):
+        message = f"arguments: the function has no {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}"
+        raise InspectError(message)
     for each in parameters[len(given) :]:
         if each.name not in named or each.kind not in {kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD}:
             break

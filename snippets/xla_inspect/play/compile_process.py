@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
 from xla_inspect.play.failures import make_failure
-from xla_inspect.play.messages import read_messages
+from xla_inspect.play.pipe_messages import read_messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import jax
 
     from xla_inspect.captured import Capture, Constant, Equations
-    from xla_inspect.play.messages import Sender
+    from xla_inspect.play.pipe_messages import Sender
     from xla_inspect.targets import Target
 
 WARM = {"cpu": "cpu", "gpu": "h100", "tpu": "tpu-v5e"}
@@ -88,7 +88,7 @@ class SentProgram:
         """Return a lowered program with arguments and results of the same shapes, whatever their types."""
         from jaxlib.mlir import ir
 
-        from xla_inspect.compilation.lowering import PLATFORMS
+        from xla_inspect.compilation import PLATFORMS
 
         main = next(each for each in self._read.body if ir.StringAttr(each.attributes["sym_name"]).value == "main")
         kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
@@ -149,9 +149,7 @@ def run(order: dict[str, Any], requests: int, sender: Sender) -> None:
 
 def _warm(kind: str) -> None:
     """Let the compiler load what it loads when it compiles first."""
-    from xla_inspect.compilation import compiler_run, sass, sweep_dumps  # noqa: F401 - imported before it is needed
-    from xla_inspect.compilation.dumps import PINNED
-    from xla_inspect.compilation.lowering import PLATFORMS
+    from xla_inspect.compilation import PINNED, PLATFORMS, compiler_run, sass, sweep_dumps  # noqa: F401 - imported before it is needed
     from xla_inspect.play.edit_process import write_module
     from xla_inspect.report.explorer import describe_capture
     from xla_inspect.targets import find
@@ -202,7 +200,7 @@ def describe_lowered(program: SentProgram, target: Target) -> dict[str, Any]:
     """Return what the explorer can show of a program before it is compiled: in the form of `describe_capture`."""
     from xla_inspect.analysis import read_jaxpr_lines, read_stablehlo_lines
     from xla_inspect.report import title
-    from xla_inspect.report.explorer.data import VERSION
+    from xla_inspect.report.explorer import VERSION
 
     files = {file: number for number, file in enumerate(program.sources)}
     places: dict[tuple[int, int], int] = {}

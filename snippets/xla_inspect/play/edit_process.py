@@ -17,23 +17,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from xla_inspect.errors import InspectError
 from xla_inspect.play import confinement
 from xla_inspect.play.failures import describe_failure, make_failure
-from xla_inspect.play.messages import read_messages
 from xla_inspect.play.offspring import STACKS
+from xla_inspect.play.pipe_messages import read_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
     from xla_inspect.compilation import Program
-    from xla_inspect.play.messages import Sender
+    from xla_inspect.play.pipe_messages import Sender
     from xla_inspect.subject import Subject
     from xla_inspect.targets import Target
 
 WARNING = 0.3
 """Seconds before the end of its time at which the process says where the code is."""
-
-PREFIXES = {"xla_cpu_": "cpu", "xla_gpu_": "gpu", "xla_tpu_": "tpu"}
-"""How options begin that only one kind of compiler knows."""
 
 _leave = os._exit
 
@@ -170,38 +167,10 @@ class _Edit:
         return module
 
     def _find_subject(self, module: ModuleType) -> Subject:
-        from xla_inspect.play.argument_text import read_arguments
-        from xla_inspect.subject import Request, find_listed, find_named, read_flags, read_member, read_mesh
+        from xla_inspect.play.edited_subject import find_subject
 
-        options, name, file = self.request["options"], self.request["function"], self.request["file"]
-        if not name:
-            message = "there is no function to compile; write one, as in `def f(x): return x + 1`"
-            raise InspectError(message)
-        programs = getattr(module, "PROGRAMS", {})
-        entry = find_listed(module, name)
-        listed = isinstance(programs, dict) and entry in programs
-        given = None
-        if text := self.request["arguments"].strip():
-            held = programs[entry] if listed else None
-            found = (held[0] if isinstance(held, tuple) else held.function) if held else find_named(module, name, file)
-            given = read_arguments(text, found, vars(module))
-        elif not listed and not (hasattr(module, "EXAMPLE") or hasattr(module, "EXAMPLE_KWARGS")):
-            find_named(module, name, file)
-            message = (
-                f"with which arguments? Write their shapes, as in x: f32[64,128], or let the file say "
-                f"EXAMPLE = (...) for {name}"
-            )
-            raise InspectError(message)
-        request = Request(
-            (f"{file}:{name}",),
-            mesh=read_mesh(options.get("mesh") or ""),
-            donate=tuple(map(str, options.get("donate") or ())),
-            static=tuple(map(str, options.get("static") or ())),
-            grad=bool(options.get("grad")),
-            vmap=int(options.get("vmap") or 0),
-            xla=read_flags([f"{key}={value}" for key, value in (options.get("flags") or {}).items()]),
-        )
-        return read_member(request, module, file, name, given)
+        asked = self.request
+        return find_subject(module, asked["file"], asked["function"], asked["arguments"], asked["options"])
 
     def _write_arguments(self, subject: Subject) -> str:
         from xla_inspect.play.argument_text import write_arguments
@@ -211,14 +180,11 @@ class _Edit:
 
     def _lower(self, subject: Subject, program: Program, asked: str) -> None:
         from xla_inspect.compilation import lower
+        from xla_inspect.play.edited_subject import choose_options
         from xla_inspect.targets import find
 
         target = find(subject.name_target(asked))
-        options = {
-            name: value
-            for name, value in subject.options.items()
-            if next((kind for prefix, kind in PREFIXES.items() if name.startswith(prefix)), target.kind) == target.kind
-        }
+        options = choose_options(subject, target.name)
         lowered = lower(program, target)
         told = {"asked": asked, "target": target.name, "options": options}
         if program.mesh or lowered.devices or "stablehlo.token" in lowered.stablehlo or self._is_spread(lowered):

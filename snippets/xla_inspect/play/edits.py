@@ -9,7 +9,6 @@ import signal
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.crashes import find_line
@@ -20,6 +19,7 @@ from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from xla_inspect.play.compilers import Compiler
     from xla_inspect.play.offspring import Offspring
@@ -115,6 +115,8 @@ class Edit:
                 self._waiting.discard(source)
             else:
                 yield from self._tell(source, message)
+        # What it printed last may still be in the pipe, which another thread reads.
+        time.sleep(0.01)
         yield from self._print(process)
 
     def _take_code(self, process: Offspring, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -149,8 +151,6 @@ class Edit:
 
     def _print(self, process: Offspring) -> Iterator[dict[str, Any]]:
         """Yield what the code printed since the last time."""
-        # What is in the pipe is read by another thread.
-        time.sleep(0.01)
         text = process.printed[self._output : SHOWN]
         self._output += len(text)
         if text:
@@ -225,8 +225,8 @@ class Edit:
         if reason == "processes":
             return make_failure("limit", "the code starts process after process", hint="take that out")
         line = process.stacks and find_line(process.stacks, process.folder / self.request["file"])
-        hint = _CRASHES.get(-int(code)) if code < 0 else "take out what ends Python"
-        return make_failure("crash", f"the code ended its process ({name_code(int(code))})", line or None, hint=hint)
+        why = _CRASHES.get(-int(code)) if code < 0 else "take out what ends Python"
+        return make_failure("crash", f"the code ended its process ({name_code(int(code))})", line or None, hint=why)
 
     def _find_stack(self, process: Offspring) -> int | None:
         try:

@@ -60,8 +60,8 @@ def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, A
     if isinstance(error, MemoryError):
         return make_failure("memory", f"MemoryError: {_print(error) or 'there is no more memory for this code'}", line)
     if isinstance(error, SystemExit):
-        hint = "take out what ends Python"
-        return make_failure(kind, f"SystemExit: the code ends Python with {_print(error)[:200]!r}", line, hint=hint)
+        text = f"SystemExit: the code ends Python with {_print(error)[:200]!r}"
+        return make_failure(kind, text, line, hint="take out what ends Python")
     if isinstance(error, TargetUnavailableError):
         return make_failure("limit", _print(error), line)
     if isinstance(error, InspectError):

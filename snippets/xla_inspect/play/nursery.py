@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.play import confinement
 from xla_inspect.play.keeper import keep
-from xla_inspect.play.messages import Sender
+from xla_inspect.play.pipe_messages import Sender
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,7 +16,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.play.messages import Receiver, Sender
+from xla_inspect.play.pipe_messages import Receiver, Sender
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.play.code_outline import outline
-from xla_inspect.play.messages import read_messages
+from xla_inspect.play.pipe_messages import read_messages
 
 if TYPE_CHECKING:
-    from xla_inspect.play.messages import Sender
+    from xla_inspect.play.pipe_messages import Sender
 
 
 def run(order: dict[str, Any], requests: int, sender: Sender) -> None:

@@ -9,19 +9,18 @@ import secrets
 import socket
 import sys
 import threading
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from xla_inspect.errors import InspectError
 from xla_inspect.play import request_checks
-from xla_inspect.play.copied_texts import write_copy
+from xla_inspect.play.copied_texts import Copied
 from xla_inspect.play.play_page import read_static, write_page
 from xla_inspect.play.request_checks import RefusedError
 from xla_inspect.targets import TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from xla_inspect.play.workshop import Workshop
 
@@ -60,8 +59,8 @@ class PlayServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
-    # Another program that listens on the port must not be taken for this one, nor this one for it.
-    allow_reuse_address = False
+    # One that begins again takes its port again, where the page and its edits are; on Windows two could share it.
+    allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, port: int, workshop: Workshop, start: Mapping[str, Any]) -> None:
         """Listen, and answer nothing yet.
@@ -208,9 +207,12 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
     def _copy(self, body: dict[str, Any]) -> None:
         edit = request_checks.read_edit(body, {*TARGETS})
         kind = request_checks.take_text(body, "kind")
-        told = self.server.workshop.describe(edit["code"], edit["function"])
-        chosen = {**edit, "function": edit["function"] or told["chosen"], "file": self.server.start["file"]}
-        text = write_copy(kind, chosen, self.server.workshop.recall(edit), told["arguments"])
+        workshop, start = self.server.workshop, self.server.start
+        told = workshop.describe(edit["code"], edit["function"])
+        chosen = {**edit, "function": told["chosen"] or edit["function"]}
+        seen = workshop.recall(chosen)
+        arguments = edit["arguments"] or told["arguments"]
+        text = Copied(chosen, start["file"], arguments, start["versions"], seen).write(kind)
         if text is None:
             raise RefusedError(400, "kind has to be test, issue or command")
         self._send(200, JSON, _print({"text": text}))

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect import jax_private, targets
+from xla_inspect import targets
 from xla_inspect.captured import Times
-from xla_inspect.compilation import begin, describe_program, list_program_members
+from xla_inspect.compilation import begin, describe_program
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import loading, modules, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import ModuleType
 
     from xla_inspect.analysis import ScriptRun
     from xla_inspect.captured import Capture
     from xla_inspect.compilation import Program
-    from xla_inspect.subject.request import Request
 
 
 _PACKAGE = Path(__file__).parents[1]
-
-
-@cache
-def _hide_frames() -> None:
-    """Keep the functions that this room puts around the reader's out of the lines that JAX notes."""
-    jax_private.hide_frames_of(str(Path(__file__).parent))
 
 
 @dataclass(frozen=True)
@@ -169,165 +158,3 @@ class Subject:
             file = self.call.file if is_own and self.call.file else program.file
             self._programs[key] = replace(program, name=self.name.rpartition(".")[2], file=file)
         return self._programs[key]
-
-
-def read_function(request: Request) -> Subject:
-    """Return the subject that a function of the reader's code is.
-
-    Raises:
-        InspectError: The file, the function or its arguments are missing, or do not go together.
-    """
-    place, name = loading.split_name(request.words[0])
-    return read_member(request, loading.load_place(place), place, name)
-
-
-def read_member(
-    request: Request,
-    module: ModuleType,
-    place: str,
-    name: str,
-    given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
-) -> Subject:
-    """Return the subject that a function of a module is.
-
-    Args:
-        request: How it is called.
-        module: The module.
-        place: What errors call the module.
-        name: The function's name there, or one of its PROGRAMS.
-        given: Positional and keyword arguments in the place of those that the request or the module tells.
-
-    Raises:
-        InspectError: As `read_function`.
-    """
-    _hide_frames()
-    is_told = given or request.args or request.args_from or hasattr(module, "EXAMPLE")
-    if call := _find_program(module, name if is_told else loading.find_listed(module, name)):
-        call = replace(call, args=given[0], kwargs=given[1]) if given else call
-        return Subject(name, _apply(request, call), options=request.xla)
-    found = loading.find_named(module, name, place)
-    args, kwargs = given or _find_arguments(request, module, place)
-    call = _apply(request, _make_call(module, place, name, Call(found, args, kwargs)))
-    call = replace(call, file=Path(module.__file__).absolute() if module.__file__ else None)
-    return Subject(name, call, options=request.xla)
-
-
-def _find_program(module: ModuleType, name: str) -> Call | None:
-    """Return what a file offers under a name in its PROGRAMS, with its arguments, or None."""
-    if name not in getattr(module, "PROGRAMS", {}):
-        return None
-    member = list_program_members(module, "")[name]
-    return Call(member.function, member.example, {}, member.arguments)
-
-
-def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if request.args:
-        return shapes.read_shapes(request.args), {}
-    if request.args_from:
-        return _make_arguments(request.args_from)
-    example, named = getattr(module, "EXAMPLE", None), getattr(module, "EXAMPLE_KWARGS", {})
-    if example is None and not named:
-        message = (
-            f"with which arguments? {place} has no EXAMPLE, so say it with --args 'f32[64,128], i32[]', or name the "
-            "function that makes them with --args-from FILE.py:FUNCTION"
-        )
-        raise InspectError(message)
-    given = () if example is None else example
-    if not isinstance(given, tuple):
-        kind = type(given).__name__
-        message = f"{place}: EXAMPLE is a tuple of the arguments, shapes are enough, and this one is of the type {kind}"
-        raise InspectError(message)
-    return given, dict(named)
-
-
-def _make_arguments(named: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the shapes of what a function of the reader's makes, which is not run for it."""
-    import jax
-
-    place, name = loading.split_name(named)
-    make = loading.find_named(loading.load_place(place), name, place)
-    try:
-        made = jax.eval_shape(make)
-    except TypeError as error:
-        # What is no array is told from the shapes of arrays only where the function runs.
-        if "JAX type" not in str(error) and "valid JAX" not in str(error):
-            raise
-        made = make()
-    return made if isinstance(made, tuple) else (made,), {}
-
-
-def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
-    """Return what is to be compiled where `asked.function` is whatever the name stands for in a module."""
-    found = _instantiate(asked.function, name) if isinstance(asked.function, type) else asked.function
-    if call := modules.as_function(found, asked.args, asked.kwargs):
-        return Call(*call, asked.kwargs)
-    if not callable(found):
-        message = f"{place}: {name} is of the type {type(found).__name__}, and nothing that can be called"
-        raise InspectError(message)
-    owner, _, method = name.rpartition(".")
-    held = loading.find_named(module, owner, place) if owner else None
-    if isinstance(held, type) and inspect.isfunction(found) and not _takes(found, asked):
-        found = getattr(_instantiate(held, owner), method)
-    return Call(*modules.hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
-
-
-def _instantiate(kind: type, name: str) -> Any:
-    try:
-        return kind()
-    except TypeError as error:
-        message = (
-            f"{name} is a class, and an object of it needs arguments ({error}); "
-            "make one in the file, MODEL = ..., and ask about that"
-        )
-        raise InspectError(message) from error
-
-
-def _takes(function: Callable[..., Any], asked: Call) -> bool:
-    try:
-        inspect.signature(function).bind(*asked.args, **asked.kwargs)
-    except TypeError:
-        return False
-    return True
-
-
-def _apply(request: Request, call: Call) -> Call:
-    """Return a call as the options ask for it: with a batch, differentiated, with arguments donated or static."""
-    import jax
-    import jax.numpy as jnp
-
-    function, args = call.function, call.args
-    if request.vmap:
-        inner = function
-        function = _named_as(jax.vmap(inner), inner)
-        args = jax.tree.map(partial(_add_axis, size=request.vmap), args)
-    if request.grad:
-        differentiated = function
-
-        def total(*given: Any, **kwargs: Any) -> Any:
-            results = jax.tree.leaves(differentiated(*given, **kwargs))
-            floats = [leaf for leaf in results if jnp.issubdtype(leaf.dtype, jnp.inexact)]
-            # A loss is a number; of anything else the sum is differentiated.
-            return floats[0] if len(results) == 1 and not floats[0].shape else sum(jnp.sum(leaf) for leaf in floats)
-
-        function = _named_as(jax.grad(total, allow_int=True), differentiated)
-    settings = {**call.settings, **({"mesh": dict(request.mesh)} if request.mesh else {})}
-    for option, given in (("donate", request.donate), ("static", request.static)):
-        numbers = tuple(int(item) for item in given if item.lstrip("-").isdecimal())
-        names = tuple(item for item in given if not item.lstrip("-").isdecimal())
-        settings |= {f"{option}_argnums": numbers} if numbers else {}
-        settings |= {f"{option}_argnames": names} if names else {}
-    return Call(function, args, call.kwargs, settings)
-
-
-def _add_axis(leaf: Any, size: int) -> Any:
-    import jax
-    import jax.numpy as jnp
-
-    return jax.ShapeDtypeStruct(
-        (size, *jnp.shape(leaf)), jnp.result_type(leaf) if not hasattr(leaf, "dtype") else leaf.dtype
-    )
-
-
-def _named_as(function: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
-    function.__name__ = getattr(original, "__name__", type(original).__name__)
-    return function

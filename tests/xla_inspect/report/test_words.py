@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chapters.anatomy import ATTRIBUTES
+from chapters import anatomy
 from programs import attention, transformer_block_grad
 from programs import layer as small
 from xla_inspect import capture
 from xla_inspect.analysis import follow_passes
-from xla_inspect.report.explorer.data import describe_capture
-from xla_inspect.report.words import describe_words, read_words
+from xla_inspect.report import describe_words, read_words
+from xla_inspect.report.explorer import describe_capture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def test_the_reference_pages_say_the_same(root: Path, kind: str, name: str) -> N
 
 def test_the_parts_of_a_line_are_named_the_same() -> None:
     words = read_words()["attribute"]
-    assert {name: words.get(name) for name in ATTRIBUTES} == ATTRIBUTES
+    assert {name: words.get(name) for name in anatomy.ATTRIBUTES} == anatomy.ATTRIBUTES
 
 
 @pytest.mark.usefixtures("all_targets")

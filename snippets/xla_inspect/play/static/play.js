@@ -38,9 +38,9 @@
 
     actions() {
       return {
-        start: (it) => this.begin(it, it.question, it),
-        file: () => this.begin(this.told, ""),
-        restore: (it) => this.begin(it, ""),
+        start: (it) => this.begin(it, it),
+        file: () => this.begin(this.told),
+        restore: (it) => this.begin(it),
         earlier: () => this.drafts.read().earlier,
         choose: (name) => this.choose(name),
         open: (link) => this.sharing.open(link),
@@ -53,12 +53,14 @@
     // The first thing that is shown: code of a link, else the reader's own edits, else the file.
     async start() {
       const { now } = this.drafts.read();
+      const own = this.told.starters?.find((it) => it.code === this.told.code);
+      this.ask(own);
       this.options.take(this.told.targets, this.told.options);
       this.args.take({ arguments: this.told.arguments, ...this.told.options });
       if (holdsCode(location.hash)) return this.sharing.open(location.hash);
       if (now && now.code !== this.told.code) {
         this.put(now);
-        const back = ["Show the file's", () => this.begin(this.told, "")];
+        const back = ["Show the file's", () => this.begin(this.told)];
         this.notices.say("kept", `These are your edits of ${when(now.kept)}; the file holds another text.`, [back]);
       }
       await this.compile();
@@ -80,19 +82,25 @@
     }
 
     // The reader chose another program: what was there stays among the earlier edits.
-    begin(it, question, look = {}) {
+    begin(it, starter) {
       this.drafts.keep(this.request);
       this.held = false;
       this.notices.clear("held");
       this.counterparts.forget();
-      this.look = look;
+      this.ask(starter);
+      const { look } = this;
       this.put(it);
-      document.getElementById("question").textContent = question;
       this.drafts.keep(this.request, true);
       if (look.target && !this.options.targets.includes(look.target)) this.options.take([...this.options.targets, look.target], it.options);
       if (this.explorer && look.view) this.explorer.show({ view: look.view, pair: null });
       this.compile();
       this.editor.focus();
+    }
+
+    // The question of a starting point, and where its answer shows.
+    ask(starter) {
+      this.look = starter ? { target: starter.target, view: starter.view } : {};
+      document.getElementById("question").textContent = starter?.question ?? "";
     }
 
     choose(name) {
@@ -135,7 +143,7 @@
       const told = await this.compiler.describe(code, this.chosen ?? "");
       if (code !== this.editor.text) return false;
       const isOther = this.described !== undefined && this.described !== told.chosen;
-      this.menus.list(told.functions, told.chosen);
+      if (told.functions.length) this.menus.list(told.functions, told.chosen);
       const own = told.functions.find((it) => it.name === told.chosen);
       if (own) {
         this.args.describe(own.parameters, told.arguments ?? "", isOther);
@@ -145,6 +153,7 @@
       if (this.line.isRunning) this.compiler.stop().catch(() => {});
       this.problems.clear();
       for (const it of told.errors) this.problems.add(null, { kind: "syntax", ...it });
+      this.isFresh = false; // the end of the run before clears nothing of this
       this.editor.mark(this.problems.faults);
       this.age();
       return false;
@@ -187,8 +196,8 @@
       const isKnown = run.early.has(target);
       run.offers.set(target, Object.assign(offer, { code: run.request.code }));
       if (!isWhole) run.early.add(target);
-      if (isWhole && isKnown && this.explorer) this.explorer.refresh(offer.target, data);
-      else this.show(target, offer.target);
+      const shown = isWhole && isKnown ? this.explorer.refresh(offer.target, data) : this.show(offer.target);
+      shown.then(() => isWhole && this.arrive(target, offer.target));
       this.age();
     }
 
@@ -198,20 +207,32 @@
       return !run.older.has(target) || (shown === target && EARLY.includes(view));
     }
 
-    // Offer what there is to the explorer; a starting point says which target and view it is about.
-    show(target, title) {
+    // Offer what there is to the explorer.
+    async show(target) {
       const offers = this.counterparts.offers();
-      const isMeant = target === this.look.target;
       document.getElementById("waiting").hidden = true;
       document.body.classList.add("has-result");
-      if (!this.explorer) {
-        const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
-        this.explorer = new Explorer(this.root, "play", offers, style, { noSource: true, subject: `${this.told.file}:${this.chosen}` });
-        return this.explorer.start({ program: EDIT, target: title, ...(this.look.view && { view: this.look.view }) });
-      }
-      if (isMeant) this.look = {};
-      const shown = this.explorer.offer(offers, { current: { program: EDIT } });
-      return isMeant ? shown.then(() => this.explorer.show({ program: EDIT, target: title }, "keep")) : shown;
+      if (this.explorer) return this.explorer.offer(offers, { current: { program: EDIT } });
+      const style = document.getElementById("style").content.firstElementChild.cloneNode(true);
+      this.explorer = new Explorer(this.root, "play", offers, style, { noSource: true, subject: `${this.told.file}:${this.chosen}` });
+      this.opening = X.readLink("play") ?? { view: this.look.view ?? "passes" };
+      this.started = this.explorer.start({ program: EDIT, target, view: this.opening.view });
+      await this.started;
+      this.opened = this.explorer.state.view;
+    }
+
+    // All of a target is there. A starting point or a link says which target and view it is about; else the first
+    // result opens on the pass that fuses most, unless its reader chose a view meanwhile.
+    async arrive(asked, target) {
+      await this.started;
+      const { explorer, look, opening, opened } = this;
+      const isMeant = [asked, target].includes(look.target);
+      if (!isMeant && (!opening || look.target || explorer.state.target !== target)) return;
+      Object.assign(this, { opening: null, look: isMeant ? {} : look });
+      if (!isMeant && (!opened || explorer.state.view !== opened)) return;
+      const view = isMeant ? look.view : opening.view;
+      await explorer.show({ program: EDIT, target, ...(view && { view }) });
+      if (opening && view === "passes" && !opening.pass) await explorer.show({ pass: explorer.first.findFusion() });
     }
 
     refuse(run, target, failure) {

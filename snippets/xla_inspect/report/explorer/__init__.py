@@ -1,6 +1,6 @@
 """The explorer: step through the passes of a capture, and follow a line of Python through them."""
 
-from xla_inspect.report.explorer.data import describe_capture, describe_details
+from xla_inspect.report.explorer.data import VERSION, describe_capture, describe_details
 from xla_inspect.report.explorer.embed import embed_explorer, link_explorer, link_pair
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.recorded_index import Recorded, embed_programs
@@ -12,6 +12,7 @@ __all__ = [
     "COMPILERS",
     "SCRIPTS",
     "STYLE",
+    "VERSION",
     "Recorded",
     "RowTable",
     "describe_capture",

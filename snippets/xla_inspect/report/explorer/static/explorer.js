@@ -173,6 +173,7 @@
     }
 
     isOtherSource() {
+      if (this.acting === this.first || !this.first.model) return false;
       const [a, b] = [this.first, this.acting].map((pane) => JSON.stringify(pane.model.data.sources));
       return a !== b;
     }

@@ -30,14 +30,17 @@
       ),
     );
     const made = it.makes.length ? element("p", { class: "makes" }, it.makes.join(", ")) : "";
-    fold.addEventListener("toggle", () => {
-      if (!fold.open || fold.children.length > 1) return;
+    const fill = () => {
       fold.append(
         ...moved.map((said) => element("p", { class: "moved" }, said)),
         ...held.map((c) =>
           element("ol", { class: "code" }, ...c.rows.map((each) => row(model, { ...each, kind: "same" }, state))),
         ),
       );
+    };
+    fold.addEventListener("toggle", () => {
+      if (fold.open && fold.children.length === 1) fill();
+      fold.dispatchEvent(new Event("sized", { bubbles: true }));
     });
     return element("div", { class: "node" }, fold, made);
   };
@@ -124,7 +127,7 @@
     const { canvas, layOut } = canvasOf(graph, nodes);
     const zoom = new Zoom(canvas, "Graph of the optimized program", layOut);
     // A box that opens pushes down the rows below it, before the next frame is painted.
-    canvas.addEventListener("toggle", () => zoom.again(), true);
+    canvas.addEventListener("sized", () => zoom.again());
     const folded = graph.folded && `${count(graph.folded, "instruction")} that only feed, pack or rename are folded in.`;
     const omitted = graph.plans.some((it) => it.omitted) && "Edges that pass many others are not drawn: an opened box says what it takes.";
     const explained = help(

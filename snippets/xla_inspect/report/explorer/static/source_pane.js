@@ -119,11 +119,13 @@
 
     // The same for who shows the source elsewhere: `{ file: { line: colour } }`.
     listColours(model) {
+      if (this.listed?.model === model) return this.listed.found;
       const found = {};
       for (const [place, colour] of this.paint(model)) {
         const [file, number] = model.data.places[place];
         (found[model.data.sources[file][0]] ??= {})[number] = colour;
       }
+      this.listed = { model, found };
       return found;
     }
   }

@@ -90,7 +90,7 @@ def serve(copy: Path, cache: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextlib.contextmanager
 def _rebuild_plainly(place: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "measuring.edits", str(place)]
+    command = [sys.executable, "-m", "measuring.edit_costs", str(place)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as plain:
         try:

@@ -1,0 +1,61 @@
+"""What the playground's tests ask: the same function compiled in the same way again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.captured import Capture
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a test says of a program for a target.
+
+    Attributes:
+        capture: All that the compiler left.
+        kernels: How many launches it has.
+        opcodes: How many instructions there are of each opcode after the last pass.
+    """
+
+    capture: Capture
+    kernels: int
+    opcodes: Mapping[str, int]
+
+
+def recapture(
+    names: Mapping[str, Any],
+    function: str,
+    *,
+    arguments: str = "",
+    targets: Sequence[str] = ("cpu",),
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Seen]:
+    """Compile a function as the playground does, and return what a test says of it, by target.
+
+    Args:
+        names: What a file's names stand for, such as `globals()`.
+        function: The function's name.
+        arguments: Its arguments as the page writes them; those of EXAMPLE where it is empty.
+        targets: Short names.
+        options: `donate`, `static`, `grad`, `vmap`, `mesh` and `flags`, as the page sends them.
+
+    Raises:
+        InspectError: The arguments cannot be read, or do not go with the function or a target.
+    """
+    from xla_inspect.analysis import list_launches
+    from xla_inspect.play.edited_subject import choose_options, find_subject
+
+    module = ModuleType(str(names.get("__name__", "edit")))
+    module.__dict__.update(names)
+    subject = find_subject(module, str(names.get("__file__", "")), function, arguments, options or {})
+    found = {}
+    for target in targets:
+        settings = choose_options(subject, target)
+        capture = type(subject)(subject.name, subject.call, options=settings).capture(target)
+        found[target] = Seen(capture, len(list_launches(capture)), capture.module.opcode_counts())
+    return found

@@ -1,0 +1,48 @@
+"""What code defines is read without running it."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect.play.code_outline import outline
+
+CODE = """import jax
+import jax.numpy as jnp
+
+N = 4
+
+def helper(a): return a
+
+def f(x, y, n=3):
+    return x
+
+EXAMPLE = (jax.ShapeDtypeStruct((N, 2 * N), jnp.float32), {"w": jnp.zeros(8)})
+"""
+
+
+def test_functions_parameters_and_shapes_are_found() -> None:
+    told = outline(CODE)
+    assert [(each["name"], each["line"]) for each in told["functions"]] == [("helper", 6), ("f", 8)]
+    assert told["chosen"] == "f"
+    assert told["functions"][1]["parameters"] == ["x", "y", "n"]
+    assert told["arguments"] == "x: f32[4,8], y: {w: f32[8]}"
+
+
+def test_the_wanted_function_is_chosen() -> None:
+    assert outline(CODE, "helper")["chosen"] == "helper"
+
+
+def test_programs_by_name_can_be_chosen() -> None:
+    told = outline('PROGRAMS = {"a b": (f, (1,))}\n')
+    assert [each["name"] for each in told["functions"]] == ["a b"]
+    assert told["chosen"] == "a b"
+
+
+def test_a_fault_of_syntax_has_its_place() -> None:
+    (error,) = outline("def f(x):\n    return (\n")["errors"]
+    assert error["line"] == 2
+
+
+@pytest.mark.parametrize("code", ["(" * 20_000, "x = '\ud800'", "\0", "return 1"])
+def test_what_python_cannot_read_is_an_error(code: str) -> None:
+    assert outline(code)["errors"]

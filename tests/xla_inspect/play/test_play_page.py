@@ -1,0 +1,31 @@
+"""The page loads every script that it needs from its own server, and no file but its own is given away."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from xla_inspect.play.play_page import BUNDLE, OWN, read_static, write_page
+from xla_inspect.report.explorer import COMPILERS, SCRIPTS
+
+
+def test_the_page_names_its_scripts_in_order_and_each_is_there() -> None:
+    named = re.findall(r'<script src="static/([^"]+)" defer></script>', write_page("token"))
+    assert [name for name in named if name != BUNDLE] == [*SCRIPTS, *COMPILERS, *OWN]
+    assert [name for name in named if read_static(name) is None] == []
+
+
+def test_the_token_stands_in_the_page_as_text() -> None:
+    assert '<meta name="play-token" content="&quot;&gt;x">' in write_page('">x')
+
+
+@pytest.mark.parametrize("name", ["../__init__.py", "play.html", "a/../play.js", "..\\play.js", ".js", "none.js", ""])
+def test_nothing_else_is_given_away(name: str) -> None:
+    assert read_static(name) is None
+
+
+def test_the_page_writes_no_style_or_script_into_itself_that_its_policy_refuses() -> None:
+    page = write_page("token")
+    assert re.findall(r"<script(?! src=)", page) == []
+    assert re.findall(r"\son\w+=", page) == []

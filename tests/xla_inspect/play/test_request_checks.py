@@ -1,0 +1,67 @@
+"""A request is of the page, or nothing is done for it."""
+
+from __future__ import annotations
+
+from email.message import Message
+
+import pytest
+
+from xla_inspect.play.request_checks import RefusedError, check_sender, find_length, read_edit
+
+GOOD = {"Host": "127.0.0.1:8484", "X-Play-Token": "secret", "Origin": "http://127.0.0.1:8484"}
+
+
+def make(**headers: str) -> Message:
+    """Headers, the good ones unless others are given."""
+    message = Message()
+    for name, value in {**GOOD, **{name.replace("_", "-"): value for name, value in headers.items()}}.items():
+        message[name] = value
+    return message
+
+
+def test_the_page_may_ask() -> None:
+    check_sender(make(), 8484, "secret", is_page=False)
+    check_sender(make(Host="localhost:8484"), 8484, "secret", is_page=False)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.test:8484"},
+        {"Host": "127.0.0.1:1"},
+        {"Origin": "http://evil.test"},
+        {"Origin": "null"},
+        {"X_Play_Token": "other"},
+        {"X_Play_Token": "é"},
+        {"Sec_Fetch_Site": "cross-site"},
+    ],
+)
+def test_others_may_not(headers: dict[str, str]) -> None:
+    with pytest.raises(RefusedError) as refused:
+        check_sender(make(**headers), 8484, "secret", is_page=False)
+    assert refused.value.status == 403
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "99999999999", "1048577", "x", ""])
+def test_a_length_that_is_none_or_too_long_is_refused(length: str) -> None:
+    with pytest.raises(RefusedError):
+        find_length(make(Content_Length=length))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"code": 1},
+        {"code": "", "targets": "cpu"},
+        {"code": "", "targets": ["nothing"]},
+        {"code": "", "targets": ["cpu"] * 99},
+        {"code": "", "options": []},
+        {"code": "", "options": {"mesh": 3}},
+        {"code": "", "options": {"flags": {"a": {}}}},
+        {"code": "", "options": {"static": [None]}},
+    ],
+)
+def test_an_edit_of_another_form_is_refused(body: dict[str, object]) -> None:
+    with pytest.raises(RefusedError):
+        read_edit(body, {"cpu"})
