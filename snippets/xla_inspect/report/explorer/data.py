@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from xla_inspect.report import Measured
 
 VERSION = 3
+"""Of the form of the data: the scripts that read it belong to the same."""
 NONE = -1
 SOON, LATER = 2.0, 5.0
 """Seconds until something is said of how far it is, and from one time to the next."""
