@@ -29,6 +29,8 @@ const fetchFile = async (name) => {
   return answer
 }
 
+globalThis.explorerFiles = { load, fetchFile } // for a page that opens one by itself
+
 // What an explorer of one program is offered.
 const offerCaptures = ({ captures }) =>
   JSON.parse(captures).map(({ target, title, src, details, size }) => ({

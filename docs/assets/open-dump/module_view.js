@@ -1,0 +1,97 @@
+// A module that was opened: the explorer of it, and what the questions of the tool answer about it.
+import { button, element, readAnswer } from "./elements.js"
+
+const VIEWS = [
+  ["explorer", "Explorer"],
+  ["summary", "Summary"],
+  ["memory", "Memory at the peak"],
+  ["kernels", "Kernels"],
+  ["collectives", "Collectives"],
+]
+
+export class ModuleView {
+  // `reader` has the module; `work(promise, text)` shows that something is under way; `parts` names the explorer's files.
+  constructor(reader, work, parts, home) {
+    Object.assign(this, { reader, work, parts, home: new URL("../explorer/", home).href })
+    this.title = element("h2", { tabIndex: -1 })
+    this.missing = element("p", { className: "missing" })
+    this.tabs = VIEWS.map(([name, label]) =>
+      button(label, () => this.show(name), {
+        id: `dump-tab-${name}`,
+        attributes: { role: "tab", "aria-controls": `dump-panel-${name}` },
+      }),
+    )
+    this.panels = VIEWS.map(([name]) =>
+      element("div", {
+        id: `dump-panel-${name}`,
+        hidden: true,
+        attributes: { role: "tabpanel", "aria-labelledby": `dump-tab-${name}` },
+      }),
+    )
+    const list = element("div", { className: "views", attributes: { role: "tablist", "aria-label": "Views of the module" } }, ...this.tabs)
+    list.addEventListener("keydown", (event) => this.onKey(event))
+    this.root = element("div", { className: "module" }, this.title, this.missing, list, ...this.panels)
+  }
+
+  // Read a module.
+  async read(module) {
+    const data = await this.work(this.reader.ask("read", { key: module.key }), `Reading ${module.key}`)
+    Object.assign(this, { module, data: JSON.parse(new TextDecoder().decode(data)), answered: new Set() })
+    this.title.textContent = module.key
+    this.missing.textContent = module.missing ?? ""
+    for (const panel of this.panels.slice(1)) panel.replaceChildren()
+  }
+
+  // Show it in the view in which the last one was shown.
+  async start() {
+    this.title.focus({ preventScroll: true })
+    await this.show(this.view ?? "explorer")
+  }
+
+  async show(name) {
+    this.view = name
+    VIEWS.forEach(([each], at) => {
+      const isShown = each === name
+      this.tabs[at].setAttribute("aria-selected", String(isShown))
+      this.tabs[at].tabIndex = isShown ? 0 : -1
+      this.panels[at].hidden = !isShown
+    })
+    if (this.answered.has(name)) return
+    this.answered.add(name)
+    const panel = this.panels[VIEWS.findIndex(([each]) => each === name)]
+    try {
+      if (name === "explorer") await this.explore(panel)
+      else panel.replaceChildren(...readAnswer(await this.work(this.reader.ask("answer", { question: name }), "Asking")))
+    } catch (error) {
+      this.answered.delete(name)
+      panel.replaceChildren(element("p", { className: "refused", attributes: { role: "alert" } }, error.message))
+    }
+  }
+
+  // The explorer stays, and is offered one module after the other: it keeps what it can of where one was.
+  async explore(panel) {
+    const { key, target } = this.module
+    const { data } = this
+    const loadDetails = async () => JSON.parse(new TextDecoder().decode(await this.reader.ask("details")))
+    const offer = { program: key, programTitle: key, target: data.target, title: target, load: async () => data, loadDetails }
+    if (this.explorer) return this.explorer.offer([offer], { current: { program: key, target: data.target } })
+    const { load, fetchFile } = globalThis.explorerFiles
+    const [style] = await Promise.all([fetchFile(this.parts.style).then((it) => it.text()), ...this.parts.explorer.map(load)])
+    const { Explorer } = globalThis.xlaExplorer
+    const root = element("div", { className: "explorer", id: "explorer-dump" })
+    panel.replaceChildren(root)
+    const noSource = !data.sources.length
+    this.explorer = new Explorer(root, "dump", [offer], element("style", {}, style), { noSource })
+    await this.explorer.start({ program: key, target: data.target })
+  }
+
+  onKey(event) {
+    const at = this.tabs.indexOf(document.activeElement)
+    const step = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: this.tabs.length - 1 }[event.key]
+    if (at < 0 || step === undefined) return
+    event.preventDefault()
+    const next = (step + this.tabs.length) % this.tabs.length
+    this.tabs[next].focus()
+    this.show(VIEWS[next][0])
+  }
+}

@@ -1,0 +1,91 @@
+// Runs the project's reader, in Python, on files that stay where they are. It is started as a part of the page, whose
+// policy holds for it too: it can reach no other host.
+const TIMES = 8 // how often a second it is said how much has come
+let started
+let files = []
+let reader
+const say = (told) => postMessage({ told })
+
+// Count what comes, as it comes, beside who asked for it.
+const countBytes = (sizes) => {
+  const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)
+  const plain = globalThis.fetch
+  let [come, last] = [0, 0]
+  const count = async (body) => {
+    for await (const part of body) {
+      come += part.length
+      if (performance.now() - last < 1000 / TIMES) continue
+      last = performance.now()
+      say({ text: "Loading the reader", done: Math.min(come, total), total })
+    }
+  }
+  globalThis.fetch = async (...asked) => {
+    const answer = await plain(...asked)
+    if (answer.ok && answer.body) count(answer.clone().body).catch(() => {})
+    return answer
+  }
+  return () => (globalThis.fetch = plain)
+}
+
+const fetchPart = async (address) => {
+  const answer = await fetch(address)
+  if (!answer.ok) throw new Error(`${address.split("/").at(-1)}: ${answer.status} ${answer.statusText}`)
+  return answer
+}
+
+const start = async (home, parts) => {
+  const stop = countBytes(parts.sizes)
+  const python = new URL(`../${parts.python}`, home).href
+  const archive = fetchPart(new URL(parts.reader, home).href).then((answer) => answer.arrayBuffer())
+  const { loadPyodide } = await import(`${python}pyodide.mjs`)
+  const [machine, packed] = await Promise.all([loadPyodide({ indexURL: python, packageBaseUrl: python }), archive])
+  stop()
+  say({ text: "Starting the reader" })
+  machine.unpackArchive(packed, "zip", { extractDir: "/reader" })
+  machine.runPython('import sys; sys.path.insert(0, "/reader")')
+  const { DumpReader } = machine.pyimport("inside_xla.dump_reader")
+  reader = DumpReader((text) => say({ text }))
+  return { memory: machine._module.HEAPU8.length }
+}
+
+const readPart = (number, from, to) =>
+  new Uint8Array(new FileReaderSync().readAsArrayBuffer(files[number].slice(from, to)))
+
+// The bytes that Python returned, out of its memory.
+const take = (proxy) => {
+  const held = proxy.getBuffer("u8")
+  const bytes = held.data.slice()
+  held.release()
+  proxy.destroy()
+  return bytes.buffer
+}
+
+const acts = {
+  start: ({ home, parts }) => (started ??= start(home, parts)),
+  open: ({ dump }) => {
+    files = dump.map(({ file }) => file)
+    return JSON.parse(reader.open(JSON.stringify(dump.map(({ name, file }) => [name, file.size])), readPart))
+  },
+  read: ({ key }) => take(reader.read(key)),
+  details: () => take(reader.read_details()),
+  answer: ({ question }) => reader.answer(question),
+}
+
+// What Python raised on purpose is told in its own words; anything else is a fault of the reader.
+const explain = (error) => {
+  if (error?.constructor?.name !== "PythonError") return { message: error?.message ?? String(error) }
+  const lines = error.message.trim().split("\n")
+  const [, kind, text] = lines.at(-1).match(/^([\w.]+)(?:: (.*))?$/) ?? []
+  const at = error.message.indexOf(lines.findLast((line) => /^[\w.]+(Error|Exception)\b/.test(line)) ?? lines.at(-1))
+  const message = error.message.slice(at).trim().replace(/^[\w.]+: /, "")
+  return { message, isFault: !/^xla_inspect\.errors\./.test(error.message.slice(at)), trace: error.message, kind, text }
+}
+
+addEventListener("message", async ({ data: { id, act, ...asked } }) => {
+  try {
+    const answer = await acts[act](asked)
+    postMessage({ id, answer }, answer instanceof ArrayBuffer ? [answer] : [])
+  } catch (error) {
+    postMessage({ id, error: explain(error) })
+  }
+})
