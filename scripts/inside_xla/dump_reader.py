@@ -6,6 +6,9 @@ import gc
 import io
 import json
 import logging
+import sys
+import traceback
+from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,6 +30,8 @@ HEAD = 512
 
 ALL = 10_000
 """Kernels that are shown."""
+
+TOO_LARGE = "It takes more memory than a browser has for it; `xla-inspect read` on your machine has more."
 
 log = logging.getLogger("xla_inspect")
 
@@ -121,10 +126,13 @@ class DumpReader:
         )
 
     def read(self, key: str) -> bytes:
-        """Read a module, and return what the explorer needs of it, as JSON.
+        """Read a module, and return what the explorer needs of it, as JSON, and why what is missing is missing.
 
         Args:
             key: What it is called in the dump.
+
+        Returns:
+            `explorer`, see `describe_capture`, and `missing`, the reasons by what is missing.
 
         Raises:
             InspectError: Its files cannot be read.
@@ -135,7 +143,8 @@ class DumpReader:
         log.info("reading %s, %s bytes", key, f"{module.bytes:,}")
         self.capture = read_capture(self.files, module)
         self.asked = quote(f"{self.files.title}:{key}")
-        return _write(describe_capture(self.capture, code=bool(self.capture.code), bundles=True))
+        shown = describe_capture(self.capture, code=bool(self.capture.code), bundles=True)
+        return _write({"explorer": shown, "missing": dict(self.capture.missing)})
 
     def read_details(self) -> bytes:
         """Return what the explorer asks for later of the module that was read, as JSON."""
@@ -152,6 +161,16 @@ class DumpReader:
             InspectError: The files do not tell.
         """
         return write_fragment(self._ask(question))
+
+    def explain(self) -> str:
+        """Return what the last error says, as JSON: its `message`, and of a fault of the reader where that is."""
+        error = getattr(sys, "last_exc", None)
+        if isinstance(error, InspectError):
+            return json.dumps({"message": str(error)})
+        if isinstance(error, MemoryError):
+            return json.dumps({"message": TOO_LARGE})
+        trace = "".join(traceback.format_exception(error)) if error else ""
+        return json.dumps({"message": f"{type(error).__name__}: {error}", "isFault": True, "trace": trace})
 
     def close(self) -> None:
         """Forget the dump."""
@@ -201,12 +220,17 @@ def _open_files(named: list[tuple[str, int]], read: Read) -> Files:
         if name_archive(read_part(0, 0, min(HEAD, size))):
             file = PageFile(size, lambda start, end: read_part(0, start, end))
             return Files.from_archive(io.BufferedReader(file, 1 << 20), name)
-    entries = {
-        name: Entry(size, lambda most, number=number, size=size: read_part(number, 0, min(most, size)))  # type: ignore[misc]
-        for number, (name, size) in enumerate(named)
-    }
+
+    def read_first(number: int, most: int) -> bytes:
+        return read_part(number, 0, min(most, named[number][1]))
+
+    entries = {name: Entry(size, partial(read_first, number)) for number, (name, size) in enumerate(named)}
     tops = {name.partition("/")[0] for name in entries}
-    return Files.from_mapping(entries, tops.pop() if len(tops) == 1 else f"{len(named)} files")
+    # A folder that was dropped is what they lie in.
+    if len(tops) == 1 and all("/" in name for name in entries):
+        (top,) = tops
+        return Files.from_mapping({name.removeprefix(f"{top}/"): entry for name, entry in entries.items()}, top)
+    return Files.from_mapping(entries, f"{len(named)} files")
 
 
 def _describe(module: DumpedModule) -> dict[str, Any]:

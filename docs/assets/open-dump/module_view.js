@@ -9,12 +9,14 @@ const VIEWS = [
   ["collectives", "Collectives"],
 ]
 
+const readJson = (bytes) => JSON.parse(new TextDecoder().decode(bytes))
+
 export class ModuleView {
   // `reader` has the module; `work(promise, text)` shows that something is under way; `parts` names the explorer's files.
   constructor(reader, work, parts, home) {
     Object.assign(this, { reader, work, parts, home: new URL("../explorer/", home).href })
     this.title = element("h2", { tabIndex: -1 })
-    this.missing = element("p", { className: "missing" })
+    this.missing = element("details", { className: "missing" })
     this.tabs = VIEWS.map(([name, label]) =>
       button(label, () => this.show(name), {
         id: `dump-tab-${name}`,
@@ -36,10 +38,18 @@ export class ModuleView {
   // Read a module.
   async read(module) {
     const data = await this.work(this.reader.ask("read", { key: module.key }), `Reading ${module.key}`)
-    Object.assign(this, { module, data: JSON.parse(new TextDecoder().decode(data)), answered: new Set() })
+    const { explorer, missing } = readJson(data)
+    Object.assign(this, { module, data: explorer, answered: new Set() })
     this.title.textContent = module.key
-    this.missing.textContent = module.missing ?? ""
+    this.tellMissing(Object.entries(missing))
     for (const panel of this.panels.slice(1)) panel.replaceChildren()
+  }
+
+  // Why something that a capture has is not in the dump.
+  tellMissing(reasons) {
+    const rows = reasons.map(([what, why]) => element("li", {}, `${what}: ${why}`))
+    this.missing.replaceChildren(element("summary", {}, "What the dump does not tell"), element("ul", {}, ...rows))
+    this.missing.hidden = !rows.length
   }
 
   // Show it in the view in which the last one was shown.
@@ -72,7 +82,7 @@ export class ModuleView {
   async explore(panel) {
     const { key, target } = this.module
     const { data } = this
-    const loadDetails = async () => JSON.parse(new TextDecoder().decode(await this.reader.ask("details")))
+    const loadDetails = async () => readJson(await this.reader.ask("details"))
     const offer = { program: key, programTitle: key, target: data.target, title: target, load: async () => data, loadDetails }
     if (this.explorer) return this.explorer.offer([offer], { current: { program: key, target: data.target } })
     const { load, fetchFile } = globalThis.explorerFiles
@@ -83,6 +93,7 @@ export class ModuleView {
     const noSource = !data.sources.length
     this.explorer = new Explorer(root, "dump", [offer], element("style", {}, style), { noSource })
     await this.explorer.start({ program: key, target: data.target })
+    if (!location.hash.includes("pass=")) await this.explorer.show({ pass: this.explorer.first.findFusion() })
   }
 
   onKey(event) {

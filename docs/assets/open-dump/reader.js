@@ -78,6 +78,7 @@ export class Reader {
     this.used = used ?? this.used
     const waiting = this.waiting.get(id)
     this.waiting.delete(id)
+    if (error?.isFatal) this.end(new Failure(error))
     if (error) waiting?.failed(new Failure(error))
     else waiting?.done(answer)
   }

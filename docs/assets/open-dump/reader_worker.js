@@ -4,6 +4,7 @@ const TIMES = 8 // how often a second it is said how much has come
 let started
 let files = []
 let reader
+let used = 0 // bytes that were read since the start
 const say = (told) => postMessage({ told })
 
 // Count what comes, as it comes, beside who asked for it.
@@ -45,11 +46,12 @@ const start = async (home, parts) => {
   machine.runPython('import sys; sys.path.insert(0, "/reader")')
   const { DumpReader } = machine.pyimport("inside_xla.dump_reader")
   reader = DumpReader((text) => say({ text }))
-  return { memory: machine._module.HEAPU8.length }
 }
 
-const readPart = (number, from, to) =>
-  new Uint8Array(new FileReaderSync().readAsArrayBuffer(files[number].slice(from, to)))
+const readPart = (number, from, to) => {
+  used += to - from
+  return new Uint8Array(new FileReaderSync().readAsArrayBuffer(files[number].slice(from, to)))
+}
 
 // The bytes that Python returned, out of its memory.
 const take = (proxy) => {
@@ -71,21 +73,18 @@ const acts = {
   answer: ({ question }) => reader.answer(question),
 }
 
-// What Python raised on purpose is told in its own words; anything else is a fault of the reader.
+// What went wrong, in the reader's own words where it has some. After anything but an error of Python's, Python is lost.
 const explain = (error) => {
-  if (error?.constructor?.name !== "PythonError") return { message: error?.message ?? String(error) }
-  const lines = error.message.trim().split("\n")
-  const [, kind, text] = lines.at(-1).match(/^([\w.]+)(?:: (.*))?$/) ?? []
-  const at = error.message.indexOf(lines.findLast((line) => /^[\w.]+(Error|Exception)\b/.test(line)) ?? lines.at(-1))
-  const message = error.message.slice(at).trim().replace(/^[\w.]+: /, "")
-  return { message, isFault: !/^xla_inspect\.errors\./.test(error.message.slice(at)), trace: error.message, kind, text }
+  const isPython = error?.constructor?.name === "PythonError"
+  if (isPython && reader) return JSON.parse(reader.explain())
+  return { message: error?.message ?? String(error), isFault: isPython, isFatal: Boolean(reader) }
 }
 
 addEventListener("message", async ({ data: { id, act, ...asked } }) => {
   try {
     const answer = await acts[act](asked)
-    postMessage({ id, answer }, answer instanceof ArrayBuffer ? [answer] : [])
+    postMessage({ id, answer, used }, answer instanceof ArrayBuffer ? [answer] : [])
   } catch (error) {
-    postMessage({ id, error: explain(error) })
+    postMessage({ id, error: explain(error), used })
   }
 })
