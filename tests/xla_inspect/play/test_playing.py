@@ -90,11 +90,11 @@ def test_it_ends_cleanly_with_its_terminal(tmp_path: Path) -> None:
 STORM = """
 import os, random, subprocess, sys
 from xla_inspect.play.playing import hear_signals
-step = "os.kill(%d, signal.SIGHUP)\\n for _ in range(random.randrange(400)): pass"
+step = "os.kill(%d, signal.SIGHUP)\\n for _ in range(random.randrange(20)): pass"
 sender = "import os, random, signal\\nwhile True:\\n " + step
 with hear_signals() as ended:
     storm = subprocess.Popen([sys.executable, "-c", sender % os.getpid()])
-    for _ in range(20_000):
+    for _ in range(50_000):
         ended.get()
     storm.kill()
     storm.wait()
