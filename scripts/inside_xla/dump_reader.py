@@ -86,6 +86,13 @@ class PageFile(io.RawIOBase):
         return len(part)
 
 
+class PageArchive(io.BufferedReader):
+    """An archive that the page was given: it stays open, since its members are read as they are asked for."""
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+
 class DumpReader:
     """Answers the page: a dump at a time, and of it the module that was asked for last.
 
@@ -96,7 +103,7 @@ class DumpReader:
     def __init__(self, tell: Callable[[str], None]) -> None:
         """Begin with no dump."""
         self.files = Files("nothing", {})
-        self.modules: dict[str, DumpedModule] = {}
+        self.modules: tuple[DumpedModule, ...] = ()
         self.capture: Capture | None = None
         self.asked = ""
         log.addHandler(_Teller(tell))
@@ -115,21 +122,21 @@ class DumpReader:
         self.close()
         named: list[tuple[str, int]] = [(name, size) for name, size in json.loads(listing)]
         self.files = _open_files(named, read)
-        self.modules = {module.key: module for module in list_modules(self.files)}
+        self.modules = list_modules(self.files)
         return json.dumps(
             {
                 "title": self.files.title,
                 "bytes": self.files.total,
-                "modules": [_describe(module) for module in self.modules.values()],
+                "modules": [_describe(module) for module in self.modules],
                 "leftOut": [f"{name}: {why}" for name, why in self.files.left_out.items()],
             }
         )
 
-    def read(self, key: str) -> bytes:
+    def read(self, number: int) -> bytes:
         """Read a module, and return what the explorer needs of it, as JSON, and why what is missing is missing.
 
         Args:
-            key: What it is called in the dump.
+            number: Which of the modules it is, from 0.
 
         Returns:
             `explorer`, see `describe_capture`, and `missing`, the reasons by what is missing.
@@ -139,10 +146,10 @@ class DumpReader:
         """
         self.capture = None
         gc.collect()
-        module = self.modules[key]
-        log.info("reading %s, %s bytes", key, f"{module.bytes:,}")
+        module = self.modules[number]
+        log.info("reading %s, %s bytes", module.key, f"{module.bytes:,}")
         self.capture = read_capture(self.files, module)
-        self.asked = quote(f"{self.files.title}:{key}")
+        self.asked = quote(f"{self.files.title}:{module.key}")
         shown = describe_capture(self.capture, code=bool(self.capture.code), bundles=True)
         return _write({"explorer": shown, "missing": dict(self.capture.missing)})
 
@@ -174,7 +181,7 @@ class DumpReader:
 
     def close(self) -> None:
         """Forget the dump."""
-        self.files, self.modules, self.capture = Files("nothing", {}), {}, None
+        self.files, self.modules, self.capture = Files("nothing", {}), (), None
         gc.collect()
 
     def _get(self) -> Capture:
@@ -219,7 +226,7 @@ def _open_files(named: list[tuple[str, int]], read: Read) -> Files:
         ((name, size),) = named
         if name_archive(read_part(0, 0, min(HEAD, size))):
             file = PageFile(size, lambda start, end: read_part(0, start, end))
-            return Files.from_archive(io.BufferedReader(file, 1 << 20), name)
+            return Files.from_archive(PageArchive(file, 1 << 20), name)
 
     def read_first(number: int, most: int) -> bytes:
         return read_part(number, 0, min(most, named[number][1]))

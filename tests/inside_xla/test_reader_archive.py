@@ -21,7 +21,8 @@ READ = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import inside_xla.dump_reader
-print(*(name for name in {each.partition(".")[0] for each in sys.modules} if name not in sys.stdlib_module_names))
+tops = {name.partition(".")[0] for name in sys.modules} - {"__main__"}
+print(*(name for name in tops if name not in sys.stdlib_module_names))
 """
 
 

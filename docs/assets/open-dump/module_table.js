@@ -22,6 +22,7 @@ const show = {
 export class ModuleTable {
   // `open` gets the module whose button was pressed.
   constructor({ title, bytes, modules, leftOut }, open) {
+    modules.forEach((module, number) => Object.assign(module, { number }))
     Object.assign(this, { modules, open, order: null, isDown: false })
     this.box = element("input", { type: "search", id: "filter-modules", autocomplete: "off", on: { input: () => this.draw() } })
     this.said = element("p", { attributes: { role: "status" } })

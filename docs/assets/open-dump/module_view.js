@@ -37,7 +37,7 @@ export class ModuleView {
 
   // Read a module.
   async read(module) {
-    const data = await this.work(this.reader.ask("read", { key: module.key }), `Reading ${module.key}`)
+    const data = await this.work(this.reader.ask("read", { number: module.number }), `Reading ${module.key}`)
     const { explorer, missing } = readJson(data)
     Object.assign(this, { module, data: explorer, answered: new Set() })
     this.title.textContent = module.key

@@ -68,7 +68,7 @@ const acts = {
     files = dump.map(({ file }) => file)
     return JSON.parse(reader.open(JSON.stringify(dump.map(({ name, file }) => [name, file.size])), readPart))
   },
-  read: ({ key }) => take(reader.read(key)),
+  read: ({ number }) => take(reader.read(number)),
   details: () => take(reader.read_details()),
   answer: ({ question }) => reader.answer(question),
 }

@@ -13,6 +13,7 @@ from xla_inspect.dumps.thunks import read_fusion_log, read_thunks
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from xla_inspect.dumps.archive import name_archive
     from xla_inspect.dumps.dump_capture import read_capture
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "complete",
     "find_changes",
     "list_modules",
+    "name_archive",
     "name_object",
     "name_run",
     "pick_module",
@@ -41,4 +43,4 @@ __all__ = [
 ]
 
 # By name, since a compile needs the rest alone, and what it needs is a part of the key of its capture.
-__getattr__ = lazy_names(__name__, {"dump_capture": ("read_capture",)})
+__getattr__ = lazy_names(__name__, {"archive": ("name_archive",), "dump_capture": ("read_capture",)})
