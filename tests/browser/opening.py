@@ -21,9 +21,10 @@ nav: [index.md, open-a-dump.md]
 PAGE = "open-a-dump/index.html"
 PROGRAM = """\
 import os, sys
-os.environ["XLA_FLAGS"] = f"--xla_dump_to={sys.argv[1]} --xla_dump_hlo_pass_re=.*"
+os.environ["XLA_FLAGS"] = f"--xla_dump_to={sys.argv[1]} --xla_dump_hlo_pass_re=.* {os.environ['XLA_FLAGS']}"
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec
 
 def layer(x, w):
     return jax.nn.softmax(jax.nn.relu(x @ w))
@@ -32,8 +33,9 @@ def total(x):
     return jax.lax.fori_loop(0, 8, lambda i, y: y + jnp.sin(x) * i, x).sum()
 
 x, w = jax.ShapeDtypeStruct((64, 96), jnp.float32), jax.ShapeDtypeStruct((96, 32), jnp.float32)
+over = NamedSharding(jax.make_mesh((4,), ("data",)), PartitionSpec("data"))
 jax.jit(layer).lower(x, w).compile()
-jax.jit(total).lower(x).compile()
+jax.jit(total, in_shardings=over).lower(x).compile()
 """
 
 
@@ -62,5 +64,9 @@ def build(folder: Path) -> Path:
 
 def dump(folder: Path) -> Path:
     """Compile two functions with JAX alone, and return the folder that XLA dumped them into."""
-    subprocess.run([sys.executable, "-c", PROGRAM, str(folder)], check=True, capture_output=True)
+    folder.mkdir()
+    script = folder.with_name("program.py")
+    script.write_text(PROGRAM, encoding="utf-8")
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    subprocess.run([sys.executable, str(script), str(folder)], check=True, capture_output=True, env=environment)
     return folder

@@ -20,6 +20,8 @@ export const readAnswer = (html) => {
     if (!KNOWN.has(each.localName)) each.replaceWith(each.textContent)
     else for (const { name } of [...each.attributes]) if (name !== "class") each.removeAttribute(name)
   }
+  // A head without a name is none.
+  for (const head of body.querySelectorAll("th:empty")) head.replaceWith(document.createElement("td"))
   for (const table of body.querySelectorAll("table")) {
     const attributes = { tabindex: "0", role: "group", "aria-label": table.caption?.textContent ?? "Table" }
     const wide = element("div", { className: "wide", attributes })

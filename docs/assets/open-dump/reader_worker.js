@@ -7,8 +7,8 @@ let reader
 let used = 0 // bytes that were read since the start
 const say = (told) => postMessage({ told })
 
-// Count what comes, as it comes, beside who asked for it.
-const countBytes = (sizes) => {
+// Count what comes, as it comes, beside who asked for it; and hear what does not, since not everybody says so.
+const countBytes = (sizes, fail) => {
   const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)
   const plain = globalThis.fetch
   let [come, last] = [0, 0]
@@ -21,25 +21,25 @@ const countBytes = (sizes) => {
     }
   }
   globalThis.fetch = async (...asked) => {
-    const answer = await plain(...asked)
-    if (answer.ok && answer.body) count(answer.clone().body).catch(() => {})
+    const answer = await plain(...asked).catch(() => null)
+    if (!answer?.ok) {
+      fail(new Error(`${String(asked[0]).split("/").at(-1)} did not come. Check the connection, and try again.`))
+      return answer ?? Response.error()
+    }
+    count(answer.clone().body).catch(() => {})
     return answer
   }
   return () => (globalThis.fetch = plain)
 }
 
-const fetchPart = async (address) => {
-  const answer = await fetch(address)
-  if (!answer.ok) throw new Error(`${address.split("/").at(-1)}: ${answer.status} ${answer.statusText}`)
-  return answer
-}
-
 const start = async (home, parts) => {
-  const stop = countBytes(parts.sizes)
+  const { promise: broken, reject } = Promise.withResolvers()
+  const stop = countBytes(parts.sizes, reject)
   const python = new URL(`../${parts.python}`, home).href
-  const archive = fetchPart(new URL(parts.reader, home).href).then((answer) => answer.arrayBuffer())
+  const archive = fetch(new URL(parts.reader, home)).then((answer) => answer.arrayBuffer())
   const { loadPyodide } = await import(`${python}pyodide.mjs`)
-  const [machine, packed] = await Promise.all([loadPyodide({ indexURL: python, packageBaseUrl: python }), archive])
+  const all = Promise.all([loadPyodide({ indexURL: python, packageBaseUrl: python }), archive])
+  const [machine, packed] = await Promise.race([all, broken])
   stop()
   say({ text: "Starting the reader" })
   machine.unpackArchive(packed, "zip", { extractDir: "/reader" })

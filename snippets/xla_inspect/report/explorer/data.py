@@ -82,7 +82,7 @@ def describe_capture(
           the module as imported.
         - `words`: what opcodes, passes and attributes that occur are, in a sentence each: see `describe_words`.
         - `runs`: `[pipeline, runs, runs that said they changed something]` in order of first appearance.
-        - `graph`: see `describe_graph`; `buffers`, and `donated` where there is one: see `describe_buffers`;
+        - `graph`: see `describe_graph`; `buffers` and `donated`, where there is one: see `describe_buffers`;
           `kernels`: see `describe_kernels`; `code`: see `describe_code`, or null where it is not shown.
         - `reasons`: whether the compiler's reasons are in `describe_details`.
     """
@@ -143,7 +143,9 @@ def _describe(
         first = first or state.module
     states[0]["label"] = "" if capture.before else FIRST
     graph = describe_graph(first or last.module, last)
-    plans = {"buffers": writer.write_buffers(capture)} | ({"donated": writer.write_buffers(donated)} if donated else {})
+    # A dump may be without.
+    planned = {"buffers": capture, "donated": donated}
+    plans = {name: writer.write_buffers(each) for name, each in planned.items() if each and each.buffers}
     shown = None
     if code:
         shown = describe_code(capture, _number_names(capture, last), writer.write_line, bundles=bundles)
