@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.hlo_proto.collective_text import COLLECTIVES, find_first, write_dimension, write_flags
 from xla_inspect.hlo_proto.dimension_text import (
     list_numbers,
     write_dot,
@@ -18,7 +19,7 @@ from xla_inspect.hlo_proto.literal_text import write_literal
 from xla_inspect.hlo_proto.quoted_text import quote
 from xla_inspect.hlo_proto.schema import decode, name_value
 from xla_inspect.hlo_proto.shape_text import write_shape
-from xla_inspect.hlo_proto.sharding_text import write_groups, write_sharding
+from xla_inspect.hlo_proto.sharding_text import write_sharding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,79 +38,11 @@ def _dimensions(fields: Fields) -> Iterator[str]:
     yield f"dimensions={list_numbers(fields.get('dimensions', ()))}"
 
 
-def _dimension(fields: Fields) -> Iterator[str]:
-    yield f"dimensions={{{_first(fields)}}}"
-
-
-def _first(fields: Fields) -> int:
-    return next(iter(fields.get("dimensions", ())), 0)
-
-
-def _flag(fields: Fields, *names: str) -> Iterator[str]:
-    for name in names:
-        if fields.get(name):
-            yield f"{name}=true"
-
-
 def _number(name: str) -> Callable[[Fields], Iterator[str]]:
     def write(fields: Fields) -> Iterator[str]:
         yield f"{name}={fields.get(name, 0)}"
 
     return write
-
-
-def _channel(fields: Fields) -> Iterator[str]:
-    if (channel := fields.get("channel_id", 0)) > 0:
-        yield f"channel_id={channel}"
-
-
-def _collective(fields: Fields) -> Iterator[str]:
-    yield from _channel(fields)
-    yield f"replica_groups={write_groups(fields)}"
-    yield from _flag(fields, "constrain_layout")
-
-
-def _collective_broadcast(fields: Fields) -> Iterator[str]:
-    yield from _collective(fields)
-    yield f"has_dynamic_root={'true' if fields.get('has_dynamic_root') else 'false'}"
-
-
-def _all_gather(fields: Fields) -> Iterator[str]:
-    yield from _collective(fields)
-    yield from _dimension(fields)
-    yield from _flag(fields, "use_global_device_ids")
-
-
-def _all_reduce(fields: Fields) -> Iterator[str]:
-    yield from _collective(fields)
-    yield from _flag(fields, "use_global_device_ids")
-
-
-def _reduce_scatter(fields: Fields) -> Iterator[str]:
-    yield from _all_reduce(fields)
-    yield from _dimension(fields)
-
-
-def _all_to_all(fields: Fields) -> Iterator[str]:
-    yield from _collective(fields)
-    if fields.get("dimensions"):
-        yield from _dimension(fields)
-
-
-def _permute(fields: Fields) -> Iterator[str]:
-    yield from _channel(fields)
-    pairs = [decode("SourceTarget", part) for part in fields.get("source_target_pairs", ())]
-    inner = ",".join(f"{{{pair.get('source', 0)},{pair.get('target', 0)}}}" for pair in pairs)
-    yield f"source_target_pairs={{{inner}}}"
-    if sizes := fields.get("dynamic_slice_sizes"):
-        rank = fields["rank"] or len(sizes)
-        groups = (sizes[at : at + rank] for at in range(0, len(sizes), rank))
-        yield f"slice_sizes={{{','.join(map(list_numbers, groups))}}}"
-
-
-def _transfer(fields: Fields) -> Iterator[str]:
-    yield from _channel(fields)
-    yield from _flag(fields, "is_host_transfer")
 
 
 def _batch_norm(fields: Fields) -> Iterator[str]:
@@ -132,13 +65,13 @@ def _compare(fields: Fields) -> Iterator[str]:
 
 def _solve(fields: Fields) -> Iterator[str]:
     options = decode("TriangularSolveOptions", fields.get("triangular_solve_options", b""))
-    yield from _flag(options, "left_side", "lower", "unit_diagonal")
+    yield from write_flags(options, "left_side", "lower", "unit_diagonal")
     if number := options.get("transpose_a"):
         yield f"transpose_a={name_value('TriangularSolveOptions.Transpose', number)}"
 
 
 def _cholesky(fields: Fields) -> Iterator[str]:
-    yield from _flag(decode("CholeskyOptions", fields.get("cholesky_options", b"")), "lower")
+    yield from write_flags(decode("CholeskyOptions", fields.get("cholesky_options", b"")), "lower")
 
 
 def _topk(fields: Fields) -> Iterator[str]:
@@ -149,20 +82,20 @@ def _topk(fields: Fields) -> Iterator[str]:
 
 def _sort(fields: Fields) -> Iterator[str]:
     yield from _dimensions(fields)
-    yield from _flag(fields, "is_stable")
+    yield from write_flags(fields, "is_stable")
 
 
 def _scan(fields: Fields) -> Iterator[str]:
     yield from _dimensions(fields)
     yield f"num_carries={fields.get('num_carries', 0)}"
-    yield from _flag(fields, "is_reverse")
+    yield from write_flags(fields, "is_reverse")
     if state := fields.get("is_associative"):
         yield f"is_associative={name_value('TriState', state).rpartition('_')[2].lower()}"
 
 
 def _reshape(fields: Fields) -> Iterator[str]:
     if fields.get("dimensions"):
-        yield f"inferred_dimension={_first(fields)}"
+        yield f"inferred_dimension={find_first(fields)}"
 
 
 def _slice(fields: Fields) -> Iterator[str]:
@@ -257,7 +190,7 @@ def _custom_call(fields: Fields) -> Iterator[str]:
     if fields.get("constrain_layout"):
         shapes = ", ".join(write_shape(part) for part in fields.get("operand_shapes_with_layout", ()))
         yield f"operand_layout_constraints={{{shapes}}}"
-    yield from _flag(fields, "custom_call_has_side_effect")
+    yield from write_flags(fields, "custom_call_has_side_effect")
     if "literal" in fields:
         yield f"literal={write_literal(fields['literal'], layout=True)}"
     yield from _aliasing(fields)
@@ -278,16 +211,16 @@ def _dynamic_slice(fields: Fields) -> Iterator[str]:
 def _gather(fields: Fields) -> Iterator[str]:
     yield write_indexing("GatherDimensionNumbers", fields.get("gather_dimension_numbers", b""))
     yield f"slice_sizes={list_numbers(fields.get('gather_slice_sizes', ()))}"
-    yield from _flag(fields, "indices_are_sorted")
+    yield from write_flags(fields, "indices_are_sorted")
 
 
 def _scatter(fields: Fields) -> Iterator[str]:
     yield write_indexing("ScatterDimensionNumbers", fields.get("scatter_dimension_numbers", b""))
-    yield from _flag(fields, "indices_are_sorted", "unique_indices")
+    yield from write_flags(fields, "indices_are_sorted", "unique_indices")
 
 
 def _iota(fields: Fields) -> Iterator[str]:
-    yield f"iota_dimension={_first(fields)}"
+    yield f"iota_dimension={find_first(fields)}"
 
 
 def _dot(fields: Fields) -> Iterator[str]:
@@ -321,21 +254,15 @@ def _element(fields: Fields) -> Iterator[str]:
 
 
 _WRITERS: Mapping[str, Callable[[Fields], Iterator[str]]] = {
+    **COLLECTIVES,
     **dict.fromkeys(("batch-norm-training", "batch-norm-inference", "batch-norm-grad"), _batch_norm),
     **dict.fromkeys(("broadcast", "concatenate", "map", "reduce", "reverse", "transpose"), _dimensions),
-    **dict.fromkeys(("get-dimension-size", "set-dimension-size"), _dimension),
-    **dict.fromkeys(("all-gather", "all-gather-start"), _all_gather),
-    **dict.fromkeys(("all-reduce", "all-reduce-start"), _all_reduce),
-    **dict.fromkeys(("collective-reduce", "ragged-all-to-all"), _collective),
-    **dict.fromkeys(("collective-permute", "collective-permute-start"), _permute),
-    **dict.fromkeys(("send", "send-done", "recv", "recv-done"), _transfer),
+    **dict.fromkeys(("get-dimension-size", "set-dimension-size"), write_dimension),
     **dict.fromkeys(("reduce-window", "select-and-scatter"), _window),
     **dict.fromkeys(("dot", "scaled-dot"), _dot),
-    "all-to-all": _all_to_all,
     "async-start": _aliasing,
     "async-update": _aliasing,
     "cholesky": _cholesky,
-    "collective-broadcast": _collective_broadcast,
     "compare": _compare,
     "convolution": _convolution,
     "copy-start": _copy_start,
@@ -353,7 +280,6 @@ _WRITERS: Mapping[str, Callable[[Fields], Iterator[str]]] = {
     "parameter": _parameter,
     "ragged-dot": _ragged_dot,
     "reduce-precision": _precision,
-    "reduce-scatter": _reduce_scatter,
     "reshape": _reshape,
     "rng": _rng,
     "rng-bit-generator": _rng_bits,
