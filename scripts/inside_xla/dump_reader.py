@@ -12,7 +12,7 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol
 
-from xla_inspect.answers import explain_memory, explain_passes, find_exchanges, rank_launches, summarize, write_fragment
+from xla_inspect.answers import explain_memory, find_exchanges, rank_launches, summarize, write_fragment
 from xla_inspect.dumps import Entry, Files, list_modules, name_archive, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.report import title
@@ -162,7 +162,7 @@ class DumpReader:
         """Return the answer to a question about the module that was read, as HTML.
 
         Args:
-            question: `summary`, `memory`, `kernels`, `collectives` or `passes`.
+            question: `summary`, `memory`, `kernels` or `collectives`.
 
         Raises:
             InspectError: The files do not tell.
@@ -199,8 +199,6 @@ class DumpReader:
                 return rank_launches(capture, self.asked, shown=ALL)
             case "collectives":
                 return find_exchanges(capture.program, capture, {})
-            case "passes":
-                return explain_passes(capture, self.asked)
             case _:
                 return summarize(capture.program, [capture], self.asked)
 

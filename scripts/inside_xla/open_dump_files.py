@@ -50,7 +50,7 @@ def publish(pages: Iterable[str], site: Path) -> None:
 
 
 def _publish_python(site: Path) -> dict[str, object]:
-    """Link Python into a folder that is named by its version, and say where it lies and how many bytes each file has."""
+    """Link Python into a folder that is named by its version; return where that lies, and the bytes of each file."""
     named = f"{PACKAGE}-{PYODIDE.read_version(PACKAGE)}"
     folder = site / "assets" / named
     if not PYODIDE.is_made():

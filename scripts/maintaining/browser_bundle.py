@@ -67,7 +67,7 @@ class BrowserBundle:
     def read_version(self, package: str) -> str:
         """Return the version of a package that is on record."""
         told = tomllib.loads(self.record.read_text(encoding="utf-8"))["package"]
-        return next(each["version"] for each in told if each["name"] == package)
+        return str(next(each["version"] for each in told if each["name"] == package))
 
     def is_made(self) -> bool:
         """Return whether each file lies there as it is on record."""

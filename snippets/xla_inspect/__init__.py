@@ -1,8 +1,8 @@
 """Compile one JAX program for CPU, NVIDIA GPU and TPU with no accelerator present, and read every stage.
 
 Importing this package imports no JAX, and of its own rooms those alone that a browser has too.
-It does set the environment that JAX has to find when it is imported (see `xla_inspect.targets`), so import it before JAX
-where JAX has not been imported yet.
+It does set the environment that JAX has to find when it is imported (see `xla_inspect.targets`), so import it before
+JAX where JAX has not been imported yet.
 """
 
 from importlib import import_module

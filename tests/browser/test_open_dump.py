@@ -8,6 +8,7 @@ import shutil
 import zipfile
 from dataclasses import dataclass, field
 from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,6 @@ from .waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, Page, Request
 
@@ -38,8 +38,9 @@ READY = "() => openDump.reader.started && !openDump.reader.isBusy"
 DROP = """([name, text]) => {
   const transfer = new DataTransfer()
   transfer.items.add(new File([text], name))
+  const given = { dataTransfer: transfer, bubbles: true, cancelable: true }
   for (const kind of ["dragenter", "dragover", "drop"])
-    document.querySelector(".drop-zone").dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }))
+    document.querySelector(".drop-zone").dispatchEvent(new DragEvent(kind, given))
 }"""
 HLO = "HloModule jit_add\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT y = f32[4]{0} add(x, x)\n}\n"
 QUESTIONS: dict[str, Callable[[Capture, str], Answer]] = {
@@ -133,7 +134,7 @@ def anew(site: Site, browser: Browser) -> Generator[Opened]:
 def visit(page: Page, site: Site) -> Opened:
     """Go to the page, and listen from the beginning."""
     found = Opened(page)
-    page.context.on("request", lambda request: found.requests.append(request))
+    page.context.on("request", lambda request: found.requests.append(request))  # noqa: PLW0108 - marked by Playwright
     page.on("pageerror", lambda error: found.faults.append(str(error)))
     page.on("console", lambda message: POLICY in message.text and found.faults.append(message.text))
     page.goto(f"{site.address}/{opening.PAGE}", wait_until="load")
@@ -198,7 +199,7 @@ def test_an_archive_is_read_as_the_folder_that_it_holds(
 ) -> None:
     opened.give(dump)
     rows = opened.rows()
-    opened.give(__import__("pathlib").Path(shutil.make_archive(str(tmp_path / "packed"), ending, dump)))
+    opened.give(Path(shutil.make_archive(str(tmp_path / "packed"), ending, dump)))
     assert opened.rows() == rows
     opened.open("total")
     assert "all-reduce" in opened.show("collectives")

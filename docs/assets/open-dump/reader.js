@@ -14,20 +14,21 @@ export class Failure extends Error {
 export class Reader {
   // `home` is where the scripts lie; `tell` hears how far it is: `{ text, done, total }`.
   constructor(home, tell) {
-    Object.assign(this, { home, tell, dump: null, worker: null, waiting: new Map(), last: 0 })
+    Object.assign(this, { home, tell, dump: null, worker: null, waiting: new Map(), last: 0, turn: 0 })
   }
 
   // Load it, where that was not done yet.
   start() {
-    this.started ??= this.begin().catch((error) => {
-      this.end(error)
+    if (this.started) return this.started
+    const started = this.begin().catch((error) => {
+      if (this.started === started) this.end(error) // and not one that was begun since
       throw error
     })
-    return this.started
+    return (this.started = started)
   }
 
   async begin() {
-    this.parts = await this.readParts()
+    this.parts = await this.unlessStopped(this.readParts())
     if (this.parts.missing) throw new Failure({ message: this.parts.missing })
     // A worker that is made of a text is under the policy of this page; one that is fetched would be under none.
     const script = new URL("reader_worker.js", this.home).href
@@ -53,16 +54,24 @@ export class Reader {
   async open(dump) {
     if (this.used > KEPT) this.stop()
     this.dump = dump
-    await this.start()
+    await this.unlessStopped(this.start())
     this.opened = this.post("open", { dump })
     return this.opened
   }
 
   // Ask about the dump that is open.
   async ask(act, asked = {}) {
-    await this.start()
+    await this.unlessStopped(this.start())
     if (!this.opened && this.dump) await this.open(this.dump)
     return this.post(act, asked)
+  }
+
+  // Wait for something, and do not go on where it was stopped meanwhile.
+  async unlessStopped(promise) {
+    const { turn } = this
+    const found = await promise
+    if (this.turn !== turn) throw new Stopped("stopped")
+    return found
   }
 
   post(act, asked) {
@@ -96,6 +105,7 @@ export class Reader {
     this.worker?.terminate()
     const waiting = [...this.waiting.values()]
     this.waiting.clear()
+    this.turn += 1
     Object.assign(this, { worker: null, started: null, opened: null, used: 0 })
     for (const { failed } of waiting) failed(error)
   }
