@@ -35,7 +35,7 @@ def publish(pages: Iterable[str], site: Path) -> None:
     """
     if not any(MARK in html for html in pages):
         return
-    from xla_inspect.report.explorer import SCRIPTS, STYLE
+    from xla_inspect.report.explorer import BUNDLES, STYLE
 
     publish_scripts(site)
     folder = site / "assets" / "open-dump"
@@ -45,7 +45,7 @@ def publish(pages: Iterable[str], site: Path) -> None:
     content = pack()
     reader = f"reader-{hashlib.sha256(content).hexdigest()[:16]}.zip"
     (folder / reader).write_bytes(content)
-    parts = {"explorer": [*SCRIPTS], "style": STYLE, "reader": reader, **_publish_python(site)}
+    parts = {"explorer": [*BUNDLES], "style": STYLE, "reader": reader, **_publish_python(site)}
     (folder / PARTS).write_text(json.dumps(parts, indent=1) + "\n", encoding="utf-8", newline="\n")
 
 

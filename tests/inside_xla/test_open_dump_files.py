@@ -12,7 +12,7 @@ from inside_xla import open_dump_files
 from inside_xla.open_dump_files import MARK, MISSING, PARTS, publish
 from maintaining.browser_bundle import digest
 from maintaining.pyodide_bundle import PYODIDE
-from xla_inspect.report.explorer import SCRIPTS
+from xla_inspect.report.explorer import BUNDLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,13 +44,13 @@ def test_all_that_the_page_fetches_is_published_and_published_again(python: Path
     for _ in range(2):
         publish([PAGE], site)
         parts = read_parts(site)
-        assert parts["explorer"] == [*SCRIPTS]
+        assert parts["explorer"] == [*BUNDLES]
         assert parts["sizes"] == {name: len(name) for name in PYODIDE.files}
         assert (site / "assets" / "open-dump" / str(parts["reader"])).is_file()
         folder = site / "assets" / str(parts["python"])
         assert folder.name == "pyodide-1.2.3"
         assert all((folder / name).samefile(python / name) for name in PYODIDE.files)
-        assert all((site / "assets" / "explorer" / name).is_file() for name in SCRIPTS)
+        assert all((site / "assets" / "explorer" / name).is_file() for name in BUNDLES)
     assert len([*(site / "assets" / "open-dump").glob("reader-*.zip")]) == 1
 
 

@@ -85,13 +85,12 @@ export class ModuleView {
     const loadDetails = async () => readJson(await this.reader.ask("details"))
     const offer = { program: key, programTitle: key, target: data.target, title: target, load: async () => data, loadDetails }
     if (this.explorer) return this.explorer.offer([offer], { current: { program: key, target: data.target } })
-    const { load, fetchFile } = globalThis.explorerFiles
-    const [style] = await Promise.all([fetchFile(this.parts.style).then((it) => it.text()), ...this.parts.explorer.map(load)])
+    const style = await globalThis.loadExplorer(this.parts.explorer, this.parts.style)
     const { Explorer } = globalThis.xlaExplorer
     const root = element("div", { className: "explorer", id: "explorer-dump" })
     panel.replaceChildren(root)
     const noSource = !data.sources.length
-    this.explorer = new Explorer(root, "dump", [offer], element("style", {}, style), { noSource })
+    this.explorer = new Explorer(root, "dump", [offer], style, { noSource })
     await this.explorer.start({ program: key, target: data.target })
     if (!location.hash.includes("pass=")) await this.explorer.show({ pass: this.explorer.first.findFusion() })
   }
