@@ -13,8 +13,8 @@ const readJson = (bytes) => JSON.parse(new TextDecoder().decode(bytes))
 
 export class ModuleView {
   // `reader` has the module; `work(promise, text)` shows that something is under way; `parts` names the explorer's files.
-  constructor(reader, work, parts, home) {
-    Object.assign(this, { reader, work, parts, home: new URL("../explorer/", home).href })
+  constructor(reader, work, parts) {
+    Object.assign(this, { reader, work, parts })
     this.title = element("h2", { tabIndex: -1 })
     this.missing = element("details", { className: "missing" })
     this.tabs = VIEWS.map(([name, label]) =>

@@ -52,7 +52,7 @@ class OpenDump {
 
   async open(module) {
     this.refused.hidden = true
-    this.view ??= new ModuleView(this.reader, (promise, text) => this.work(promise, text), this.reader.parts, HOME)
+    this.view ??= new ModuleView(this.reader, (promise, text) => this.work(promise, text), this.reader.parts)
     const { view } = this
     try {
       await view.read(module)
