@@ -131,6 +131,11 @@ class Capture:
         """The passes that changed the module, in order."""
         return tuple(change.name for change in self.passes)
 
+    @property
+    def is_dumped(self) -> bool:
+        """Whether it was read from what a compiler dumped, perhaps elsewhere, and not compiled by this package."""
+        return bool(self.missing)
+
     @cached_property
     def files(self) -> tuple[str, ...]:
         """The project's files that call chains name, sorted."""

@@ -17,6 +17,7 @@ from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 type Opener = Callable[[], BinaryIO]
 
@@ -62,6 +63,16 @@ def name_archive(head: bytes) -> str:
     """Return of which kind an archive is by its first 512 bytes, or an empty string where it is none."""
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
     return kind or ("tar" if head[_TAR_AT:].startswith(_TAR) else "")
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file is an archive, by what it begins with.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return bool(name_archive(file.read(_HEAD)))
 
 
 def open_archive(opener: Opener, title: str) -> Files:
