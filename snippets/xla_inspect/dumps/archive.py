@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import tarfile
 import zipfile
-import zlib
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from stat import S_ISLNK
@@ -47,16 +46,6 @@ MOST_LISTED = 400 * MOST_FILES
 """How many bytes the list of a zip file's members may have."""
 _MANY = 0xFFFFFFFF
 _STEP = 4 << 20
-_DAMAGED = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    OSError,
-    EOFError,
-    zlib.error,
-    ValueError,
-    NotImplementedError,
-    RuntimeError,
-)
 
 
 def name_archive(head: bytes) -> str:
@@ -102,7 +91,9 @@ def reading(title: str) -> Iterator[None]:
     """Say of an archive what is wrong with it where it cannot be read."""
     try:
         yield
-    except _DAMAGED as error:
+    except InspectError:
+        raise
+    except Exception as error:  # each form of archive has errors of its own, and so has each damage
         message = f"{title} cannot be read: {error or type(error).__name__}; is it whole?"
         raise InspectError(message) from error
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.dumps.dump_module import DumpedModule
 from xla_inspect.dumps.target_name import UNKNOWN, count_devices
 from xla_inspect.errors import InspectError
+from xla_inspect.plural import plural
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
@@ -88,11 +89,12 @@ def _describe(name: str, data: bytes, size: int) -> Iterator[DumpedModule]:
 
 
 def _explain(files: Files, seen: list[str]) -> str:
-    if len(files.names) == 1:
+    if files.names == (files.title,):
         what = f"{files.title} {seen[0] if seen else 'is empty'}"
     elif not files.names:
         what = f"{files.title} holds no file"
     else:
-        what = f"{files.title} holds {len(files.names):,} files, and none that XLA dumped"
+        what = f"{files.title} holds {plural(len(files.names), 'file')}, and none that XLA dumped"
+        what += f": {files.names[0]} {seen[0]}" if len(files.names) == 1 and seen else ""
     left_out = "".join(f"\n  left out: {name}: {reason}" for name, reason in [*files.left_out.items()][:3])
     return f"{what}\nwhat --xla_dump_to writes is read, and files of HLO as text or HloProto{left_out}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,6 @@ def open_dump(named: str) -> tuple[Files, tuple[DumpedModule, ...], str, str]:
     return files, modules, path, module
 
 
-@lru_cache(maxsize=4)
 def _open(path: str) -> tuple[Files, tuple[DumpedModule, ...]]:
     place = Path(path)
     try:
