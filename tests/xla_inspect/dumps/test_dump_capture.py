@@ -11,10 +11,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from programs import mlp
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import list_held, list_launches
 from xla_inspect.dumps import Files, list_modules, read_capture
-from xla_inspect.practice import compiler, device, models
+from xla_inspect.practice import dump
+from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +32,8 @@ def pair(
     del all_targets
     folder = tmp_path_factory.mktemp("dump")
     target = request.param
-    compiler.dump(device.find(target), folder, models.classify, models.PARAMS, models.X)
-    taken = capture(models.classify, models.PARAMS, models.X, target=target)
+    dump(find(target), folder, mlp.mlp, *mlp.EXAMPLE)
+    taken = capture(mlp.mlp, *mlp.EXAMPLE, target=target)
     return taken, read_whole(Files.from_folder(folder)), folder
 
 
