@@ -134,7 +134,7 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
         ((_, data),) = files.read_many([between[ending]])
         match = PASS.fullmatch(ending)
         name = (match["name"] or match["before"]) if match else ending
-        return decode(data, between[ending]), f"the last that was dumped, after {name}, stands in its place"
+        return decode(data, between[ending])[0], f"the last that was dumped, after {name}, stands in its place"
     if before:
         return before, "the module as the compiler got it stands in its place"
     problem = next(iter(texts.problems.values()), "there is no module among its files")
