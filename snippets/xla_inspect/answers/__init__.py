@@ -6,7 +6,7 @@ from xla_inspect.answers.change_effects import Effect, find_effect
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
-from xla_inspect.answers.dump_table import DumpContents, DumpTable, describe_dump, list_dump
+from xla_inspect.answers.dump_table import describe_dump, list_dump
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
@@ -30,8 +30,6 @@ __all__ = [
     "CompileTimes",
     "Diagnosis",
     "Difference",
-    "DumpContents",
-    "DumpTable",
     "Effect",
     "Exchanges",
     "KernelTimes",
