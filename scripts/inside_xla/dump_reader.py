@@ -12,7 +12,15 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol
 
-from xla_inspect.answers import explain_memory, find_exchanges, rank_launches, summarize, write_fragment
+from xla_inspect.answers import (
+    explain_memory,
+    find_exchanges,
+    list_absences,
+    rank_launches,
+    summarize,
+    tell_absences,
+    write_fragment,
+)
 from xla_inspect.dumps import Entry, Files, list_modules, name_archive, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.report import title
@@ -139,7 +147,7 @@ class DumpReader:
             number: Which of the modules it is, from 0.
 
         Returns:
-            `explorer`, see `describe_capture`, and `missing`, the reasons by what is missing.
+            `explorer`, see `describe_capture`, and `missing`, a paragraph or an empty string.
 
         Raises:
             InspectError: Its files cannot be read.
@@ -151,7 +159,7 @@ class DumpReader:
         self.capture = read_capture(self.files, module)
         self.asked = quote(f"{self.files.title}:{module.key}")
         shown = describe_capture(self.capture, code=bool(self.capture.code), bundles=True)
-        return _write({"explorer": shown, "missing": dict(self.capture.missing)})
+        return _write({"explorer": shown, "missing": tell_absences(list_absences(self.capture))})
 
     def read_details(self) -> bytes:
         """Return what the explorer asks for later of the module that was read, as JSON."""
@@ -159,15 +167,19 @@ class DumpReader:
         return _write(describe_details(capture, code=bool(capture.code), bundles=True))
 
     def answer(self, question: str) -> str:
-        """Return the answer to a question about the module that was read, as HTML.
+        """Return the answer to a question about the module that was read, as JSON.
 
         Args:
             question: `summary`, `memory`, `kernels` or `collectives`.
 
+        Returns:
+            `answer`, as HTML, and `missing`, what it lacks for the files do not tell, a paragraph or an empty string.
+
         Raises:
             InspectError: The files do not tell.
         """
-        return write_fragment(self._ask(question))
+        missing = tell_absences(list_absences(self._get(), question))
+        return json.dumps({"answer": write_fragment(self._ask(question)), "missing": missing})
 
     def explain(self) -> str:
         """Return what the last error says, as JSON: its `message`, and of a fault of the reader where that is."""
@@ -194,7 +206,7 @@ class DumpReader:
         capture = self._get()
         match question:
             case "memory":
-                return explain_memory(capture, self.asked)
+                return explain_memory(capture, "")  # a dump cannot be compiled otherwise
             case "kernels":
                 return rank_launches(capture, self.asked, shown=ALL)
             case "collectives":

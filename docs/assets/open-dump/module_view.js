@@ -41,15 +41,9 @@ export class ModuleView {
     const { explorer, missing } = readJson(data)
     Object.assign(this, { module, data: explorer, answered: new Set() })
     this.title.textContent = module.key
-    this.tellMissing(Object.entries(missing))
+    this.missing.replaceChildren(element("summary", {}, "What these files do not tell"), element("p", {}, missing))
+    this.missing.hidden = !missing
     for (const panel of this.panels.slice(1)) panel.replaceChildren()
-  }
-
-  // Why something that a capture has is not in the dump.
-  tellMissing(reasons) {
-    const rows = reasons.map(([what, why]) => element("li", {}, `${what}: ${why}`))
-    this.missing.replaceChildren(element("summary", {}, "What the dump does not tell"), element("ul", {}, ...rows))
-    this.missing.hidden = !rows.length
   }
 
   // Show it in the view in which the last one was shown.
@@ -71,11 +65,16 @@ export class ModuleView {
     const panel = this.panels[VIEWS.findIndex(([each]) => each === name)]
     try {
       if (name === "explorer") await this.explore(panel)
-      else panel.replaceChildren(...readAnswer(await this.work(this.reader.ask("answer", { question: name }), "Asking")))
+      else await this.answer(panel, name)
     } catch (error) {
       this.answered.delete(name)
       panel.replaceChildren(element("p", { className: "refused", attributes: { role: "alert" } }, error.message))
     }
+  }
+
+  async answer(panel, question) {
+    const { answer, missing } = await this.work(this.reader.ask("answer", { question }), "Asking")
+    panel.replaceChildren(...readAnswer(answer), element("p", { className: "missing", hidden: !missing }, missing))
   }
 
   // The explorer stays, and is offered one module after the other: it keeps what it can of where one was.
@@ -89,7 +88,7 @@ export class ModuleView {
     const { Explorer } = globalThis.xlaExplorer
     const root = element("div", { className: "explorer", id: "explorer-dump" })
     panel.replaceChildren(root)
-    const noSource = !data.sources.length
+    const noSource = !data.sources.some(([, lines]) => lines.length) // a dump names files, and holds none
     this.explorer = new Explorer(root, "dump", [offer], style, { noSource })
     await this.explorer.start({ program: key, target: data.target })
     if (!location.hash.includes("pass=")) await this.explorer.show({ pass: this.explorer.first.findFusion() })

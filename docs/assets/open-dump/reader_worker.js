@@ -70,7 +70,7 @@ const acts = {
   },
   read: ({ number }) => take(reader.read(number)),
   details: () => take(reader.read_details()),
-  answer: ({ question }) => reader.answer(question),
+  answer: ({ question }) => JSON.parse(reader.answer(question)),
 }
 
 // What went wrong, in the reader's own words where it has some. After anything but an error of Python's, Python is lost.

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.dumps.archive import is_archive
+from xla_inspect.dumps.archive import is_archive, name_archive
 from xla_inspect.dumps.dump_module import DumpedModule
 from xla_inspect.dumps.dump_path import split_dump
 from xla_inspect.dumps.files import Entry, Files
@@ -15,7 +15,6 @@ from xla_inspect.dumps.thunks import read_fusion_log, read_thunks
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from xla_inspect.dumps.archive import name_archive
     from xla_inspect.dumps.dump_capture import read_capture
 
 __all__ = [
@@ -47,4 +46,4 @@ __all__ = [
 ]
 
 # By name, since a compile needs the rest alone, and what it needs is a part of the key of its capture.
-__getattr__ = lazy_names(__name__, {"archive": ("name_archive",), "dump_capture": ("read_capture",)})
+__getattr__ = lazy_names(__name__, {"dump_capture": ("read_capture",)})
