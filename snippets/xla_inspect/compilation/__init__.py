@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.compilation.api import USUAL, begin, capture, capture_all, describe_program
 from xla_inspect.compilation.capture_cache import ambient_flags, recall_text
 from xla_inspect.compilation.compiler_log import collect_log
+from xla_inspect.compilation.dump_fields import read_folder
 from xla_inspect.compilation.dumps import MEMORY, PINNED, PREFIX, compile_with_dumps, list_options, sweep_dumps
 from xla_inspect.compilation.kernel_code import explain_no_assembly
 from xla_inspect.compilation.located_hlo import located_hlo
@@ -54,6 +55,7 @@ __all__ = [
     "lower",
     "make_mesh",
     "read_back",
+    "read_folder",
     "read_steps",
     "recall_text",
     "run_fresh",

@@ -16,14 +16,12 @@ from xla_inspect import jax_private
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.compilation import (
     capture_cache,
+    dump_fields,
     dumps,
-    kernel_code,
     llo_dumps,
     logged_compile,
     lowering,
-    normalize,
     pass_runs,
-    thunks,
 )
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.targets import name_isa, settle
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
 
     import jax
 
+    from xla_inspect.captured import PassRun
     from xla_inspect.compilation.program_stages import Lowered
     from xla_inspect.targets import Target
 
@@ -221,9 +220,14 @@ def assemble(
         )
         message = f"target {target.name!r}: the compiler left no dump of {program.name!r}; {why}"
         raise InspectError(message)
-    frames = normalize.Frames()
-    before, after = frames.clean(unoptimized), frames.clean(optimized)
-    record = read_record(made, before)
+    found: list[pass_runs.Record] = []
+
+    def find_runs(before: str) -> tuple[PassRun, ...]:
+        found.append(read_record(made, before))
+        return found[0].runs
+
+    fields = dump_fields.read_fields(dumped, target.kind, find_runs)
+    (record,) = found
     return Capture(
         program=program.name,
         target=target.name,
@@ -235,19 +239,8 @@ def assemble(
         jaxpr_locations=lowered.jaxpr_locations,
         stablehlo=lowered.stablehlo,
         stablehlo_locations=lowered.stablehlo_locations,
-        before=before,
-        after=after,
-        runs=record.runs,
-        passes=normalize.find_changes(dumped.passes, before, record.runs, frames),
-        buffers=dumped.find("after_optimizations-buffer-assignment.txt"),
-        live_ranges=dumped.find("after_optimizations-live-range.txt"),
         memory=measure_memory(compiled) if compiled else Memory(0, 0, 0, 0, 0, 0),
         cost=measure_cost(compiled, optimized) if compiled else Cost(0, 0, 0, "", {}),
-        thunks=thunks.read_thunks(dumped.find("thunk_sequence.txt"), dumped.find("thunk_metadata.txt")),
-        fusion_log=thunks.read_fusion_log(dumped.find("priority_fusion_dump.txt")),
-        code=COLLECT[target.kind](dumped),
-        frames=frames.chains,
-        memory_report=dumped.find("after_optimizations-memory-usage-report.txt"),
         error=made.error,
         times=Times(
             lowered.traced.seconds,
@@ -259,10 +252,8 @@ def assemble(
         is_stepped=made.is_stepped,
         equations=lowered.traced.equations,
         constants=lowered.traced.constants,
+        **fields,
     )
-
-
-COLLECT = {"cpu": kernel_code.collect_cpu, "gpu": kernel_code.collect_gpu, "tpu": kernel_code.collect_tpu}
 
 
 def read_record(made: Compile, before: str) -> pass_runs.Record:

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import jax
 
@@ -51,6 +51,7 @@ ROOM = 2 << 30
 DUMPED = re.compile(r"(?P<module>module_\d+\.[^.]*)\.(?P<rest>.*)")
 GIVEN = "before_optimizations.txt"
 """What the compiler dumps of a module that it was given, and not of one that it took out of another."""
+OPTIMIZED = "after_optimizations.txt"
 
 
 @dataclass
@@ -213,13 +214,24 @@ def read(folder: Path) -> Dumps:
             dumps.metadata = max(dumps.metadata, path.read_text(encoding="utf-8"), key=len)
         elif (match := DUMPED.fullmatch(path.name)) and path.is_file():
             modules.setdefault(match["module"], []).append((re.sub(r"^cl_\d+\.", "", match["rest"]), path))
-    programs = [files for files in modules.values() if any(rest.endswith(GIVEN) for rest, _ in files)]
-    for rest, path in max(programs, key=len, default=[]):
+    programs = {name: files for name, files in modules.items() if _has(files, GIVEN)}
+    chosen = max(programs, key=lambda name: len(programs[name]), default="")
+    files = programs.get(chosen, [])
+    if chosen and not _has(files, OPTIMIZED):
+        # Some compilers go on with a copy under another number.
+        name = chosen.partition(".")[2]
+        copies = [held for other, held in modules.items() if other.partition(".")[2] == name and _has(held, OPTIMIZED)]
+        files = [*files, *max(copies, key=len, default=[])]
+    for rest, path in files:
         dumps.written[rest] = path.stat().st_mtime
         if path.suffix == ".o":
             dumps.objects[rest] = path.read_bytes()
         elif re.match(r"\d{4,}\.", rest):
             dumps.passes.append((rest, path.read_text(encoding="utf-8")))
-        elif path.suffix in {".txt", ".ll", ".ptx"}:
+        elif path.suffix in {".txt", ".ll", ".ptx"} or rest == "ptx":
             dumps.files[rest] = path.read_text(encoding="utf-8")
     return dumps
+
+
+def _has(files: Iterable[tuple[str, Path]], ending: str) -> bool:
+    return any(rest.endswith(ending) for rest, _ in files)

@@ -18,7 +18,9 @@ DISASSEMBLERS = ("capstone", "pyelftools")
 
 PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
 LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
-CPU_MODULE = re.compile(r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.(?P<stage>ir-(?:no|with)-opt)\.ll")
+CPU_MODULE = re.compile(
+    r"(?:(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.)?(?P<stage>ir-(?:no|with)-opt)\.ll"
+)
 OBJECT = re.compile(r"obj-file\.(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.o")
 NODE = re.compile(r"^!(\d+) = ")
 REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
@@ -32,6 +34,9 @@ def collect_gpu(dumps: Dumps) -> tuple[Code, ...]:
         if name.endswith(".ttir.txt") and "before_validation" not in name:
             # The path of the device library is this machine's.
             pieces.append(Code(name.removesuffix(".ttir.txt"), "triton", LIBRARY.sub(r'libpath = "\1"', text)))
+        elif name in {"ptx", "ir-with-opt.ll"}:
+            # Releases before 0.6 made one module of all kernels.
+            pieces.append(Code("module", "ptx" if name == "ptx" else "llvm", renumber(text)))
         elif name.endswith(".ptx"):
             pieces.extend(Code(kernel, "ptx", text) for kernel in PTX_ENTRY.findall(text)[:1])
         elif name.endswith(".ll"):
@@ -46,7 +51,8 @@ def collect_cpu(dumps: Dumps) -> tuple[Code, ...]:
     for name, text in dumps.files.items():
         if match := CPU_MODULE.fullmatch(name):
             language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
-            pieces.append(Code(match["kernel"], language, renumber(text)))
+            # Releases before 0.4.32 made one module of all kernels.
+            pieces.append(Code(match["kernel"] or "module", language, renumber(text)))
     if explain_no_assembly():
         return sort(pieces)
     # The disassembler takes longer to import than a cached capture to read.

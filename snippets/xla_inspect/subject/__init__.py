@@ -1,7 +1,7 @@
 """What one asks about: a function of the reader's code, what a script compiles, or a capture that was saved."""
 
 from xla_inspect.subject.asked_function import read_function, read_member
-from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
+from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path, split_name
 from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.script import read_script
@@ -31,4 +31,5 @@ __all__ = [
     "read_script",
     "read_shapes",
     "split_list",
+    "split_name",
 ]
