@@ -25,8 +25,8 @@ from xla_inspect.releases import (
     make_environment,
     measure_capture,
     measure_store,
-    read_capture,
     read_log,
+    read_probe,
     run_probe,
 )
 from xla_inspect.subject import split_list
@@ -246,7 +246,7 @@ class _History:
     def capture(self, version: str) -> Capture:
         """Return the capture of a release that compiled the program, read anew: several take much memory."""
         versions = dict(self.results[version].get("versions", {}))
-        return read_capture(self.described[version], self.results[version], versions)
+        return read_probe(self.described[version], self.results[version], versions)
 
     def explain(self, boundary: Boundary) -> ReleaseChange:
         """Return why the answer to a question changes."""

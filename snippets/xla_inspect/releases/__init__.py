@@ -8,7 +8,7 @@ from xla_inspect.releases.environments import (
     measure_store,
 )
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
-from xla_inspect.releases.probe_capture import read_capture, read_log
+from xla_inspect.releases.probe_capture import read_log, read_probe
 from xla_inspect.releases.probe_run import run_probe
 from xla_inspect.releases.release_diff import Change, Drift, PassDrift, SetChange
 from xla_inspect.releases.release_index import choose_span, list_releases
@@ -58,8 +58,8 @@ __all__ = [
     "make_environment",
     "measure_capture",
     "measure_store",
-    "read_capture",
     "read_log",
+    "read_probe",
     "read_releases",
     "run_probe",
     "write_release",

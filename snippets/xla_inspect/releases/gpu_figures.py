@@ -11,7 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from xla_inspect.traces import read_fields
+from xla_inspect.wire import read_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,24 +8,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import UNREADABLE, parse_buffers
-from xla_inspect.captured import Capture, Cost, Memory, PassRun, Times
-from xla_inspect.compilation import read_folder
+from xla_inspect.captured import Cost, Memory, PassRun, Times
+from xla_inspect.dumps import Files, list_modules, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from xla_inspect.captured import Capture
+
 PIPELINE = re.compile(r"Running HLO pass pipeline on module (?P<module>[^:\s]+): (?P<name>.+)$")
 PASS = re.compile(r"^\S*.*\]\s+HLO pass (?P<name>\S+)$")
 SPENT = re.compile(r"HLO pass: (?P<name>\S+) time: [^(]*\((?P<microseconds>\d+) us\)")
-_CLOSED = re.compile(r"^\} // .*$", re.MULTILINE)
-"""The end of a computation with its name behind it, as releases before 0.6 write it."""
 PLACE = re.compile(r'source_file="(?P<file>(?:[^"\\]|\\.)*)"(?: source_line=(?P<line>\d+))?(?: source_end_line=\d+)?')
 
 
-def read_capture(task: Mapping[str, Any], result: Mapping[str, Any], versions: Mapping[str, str]) -> Capture:
+def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Mapping[str, str]) -> Capture:
     """Return the capture of a task that compiled.
 
     Args:
@@ -37,34 +36,34 @@ def read_capture(task: Mapping[str, Any], result: Mapping[str, Any], versions: M
         InspectError: The release left no dump of the program.
     """
     folder = Path(task["folder"])
-    log = folder / "log"
-    try:
-        fields = read_folder(folder / "dumps", task["kind"], lambda before: read_log(log, _name_module(before))[0])
-    except OSError:
-        fields = {}
-    if not (fields.get("before") and fields.get("after")):
+    files = Files.from_folder(folder / "dumps")
+    programs = [module for module in list_modules(files) if module.before and module.after]
+    if not programs:
         message = f"the compiler of this release left no dump of {task['name']!r}"
         raise InspectError(message)
-    places = _Places(fields["frames"])
-    fields["before"], fields["after"] = places.number(fields["before"]), places.number(fields["after"])
-    fields["passes"] = tuple(replace(each, text=places.number(each.text)) for each in fields["passes"])
-    fields["frames"] = places.frames
-    memory = result.get("memory") or _add_up(fields["buffers"])
+    found = read_capture(files, max(programs, key=lambda module: len(module.files)))
+    places = _Places(found.frames)
+    before, after = places.number(found.before), places.number(found.after)
+    passes = tuple(replace(each, text=places.number(each.text)) for each in found.passes)
+    memory = result["memory"]
     names = ("arguments", "outputs", "aliased", "temporaries", "code", "peak")
-    made = Capture(
+    made = found.retold(
         program=task["name"].rpartition(".")[2],
         target=task["target"],
         versions=dict(versions),
         options=dict(task["xla"]),
-        source_file="",
-        source="",
         jaxpr=result["jaxpr"],
         stablehlo=result["stablehlo"],
         stablehlo_locations="",
-        memory=Memory(*(memory.get(name, 0) for name in names)),
+        before=before,
+        after=after,
+        runs=found.runs or read_log(folder / "log", _name_module(before))[0],
+        passes=passes,
+        # An older release cannot say it of an executable: then the plan of its buffers does.
+        memory=Memory(*(memory.get(name, 0) for name in names)) if memory else found.memory,
         cost=Cost((result["cost"] or {}).get("flops", 0.0), 0.0, 0.0, "executable", {}),
         times=Times(*result["seconds"]),
-        **fields,
+        frames=places.frames,
     )
     root = Path(task["root"])
     named = {frame.file for chain in made.frames.values() for frame in chain}
@@ -76,17 +75,6 @@ def read_capture(task: Mapping[str, Any], result: Mapping[str, Any], versions: M
     return made.retold(sources=sources)
 
 
-def _add_up(buffers: str) -> dict[str, int]:
-    """Return the bytes of main memory that a buffer assignment plans, where the executable does not say them itself."""
-    kinds = {"parameter": "arguments", "output": "outputs", "temporary": "temporaries"}
-    memory = dict.fromkeys(kinds.values(), 0)
-    with suppress(*UNREADABLE):
-        for allocation in parse_buffers(buffers).allocations:
-            if allocation.kind in kinds:
-                memory[kinds[allocation.kind]] += allocation.size
-    return memory
-
-
 class _Places:
     """The places in Python that instructions name, those of older releases, which name file and line, among them."""
 
@@ -96,7 +84,6 @@ class _Places:
 
     def number(self, text: str) -> str:
         """Return a module with the number of a frame where an older release names a file and a line."""
-        text = _CLOSED.sub("}", text)
         if "source_file=" not in text:
             return text
 
