@@ -140,7 +140,7 @@ class ReleaseChange:
 
 
 _STAGES = {
-    "lowering": "The modules differ before the first pass already, and never meet again: JAX gives the compiler another "
+    "lowering": "The modules differ before the first pass already, and never meet: JAX gives the compiler another "
     "program.",
     "scheduling": "The optimized modules are the same but for the order of their instructions: it is the scheduler.",
     "below HLO": "The optimized modules are the same: it is below HLO, in the plan of memory, the generated code or a "

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
 LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
 CPU_MODULE = re.compile(
-    r"(?:(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.)?(?P<stage>ir-(?:no|with)-opt)\.ll"
+    r"(?:(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.)?(?P<stage>ir-(?:no|with)-opt)"
+    r"(?:\.(?P<part>part_\d+))?\.ll"
 )
 WHOLE = "module"
 """What the code of all kernels is called where a release made one module of them, as those before 0.4.32 for a CPU and
@@ -50,7 +51,7 @@ def collect_cpu(texts: ModuleTexts) -> tuple[Code, ...]:
     for name, text in texts.files.items():
         if match := CPU_MODULE.fullmatch(name):
             language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
-            pieces.append(Code(match["kernel"] or WHOLE, language, renumber(text)))
+            pieces.append(Code(match["kernel"] or match["part"] or WHOLE, language, renumber(text)))
     return sort_code(pieces)
 
 

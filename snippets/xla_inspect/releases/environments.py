@@ -249,7 +249,7 @@ def _install_more(python: str, kind: str, requirements: Sequence[str]) -> str:
 
 def install(python: str, requirements: Sequence[str]) -> str:
     """Install requirements into an environment; return what uv said where it could not, else an empty string."""
-    arguments = ["pip", "install", "--quiet", "--only-binary", "jax,jaxlib", "--python", python, *requirements]
+    arguments = ["pip", "install", "--quiet", "--only-binary", "jaxlib", "--python", python, *requirements]
     ended = run_uv(arguments, check=False)
     return (ended.stderr.strip() or f"uv ended with {ended.returncode}") if ended.returncode else ""
 

@@ -79,7 +79,7 @@ def measure_ratio(first: float, second: float) -> float:
 
 
 _NOISE = 1024
-"""Bytes that a compiler puts aside for itself, such as the counters of loops: what is small beside them is no change."""
+"""Bytes that a compiler puts aside for itself, such as counters of loops: what is small beside them is no change."""
 
 
 def _compare_bytes(first: int, second: int) -> float:
