@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.analysis.matching import Meanings
 from xla_inspect.errors import InspectError
@@ -68,14 +69,13 @@ def find_difference(
     Args:
         old: The older compile.
         new: The newer one.
-        count: What a stage of a module comes to, where that was asked about.
-        before: What the older compile comes to in the end.
+        count: What is counted in a stage of a module, where that was asked about.
     """
     try:
         first, second = _list_states(old, new)
+        maker = _find_maker(new, count, count(old.module)) if count else ("", "")
     except UNREADABLE:
         return PassDifference("unknown")
-    maker = _find_maker(new, count, before) if count else ("", "")
     if first[-1].number == second[-1].number:
         stage: Stage = "scheduling" if _is_reordered(old.module, new.module) else "below HLO"
         return PassDifference(stage)
@@ -126,14 +126,20 @@ def _find_last_meeting(first: Sequence[_State], second: Sequence[_State]) -> tup
     return max(shared, key=sum, default=None)
 
 
-def _find_maker(capture: Capture, count: Callable[[Module], Any], before: Any) -> tuple[str, str]:  # noqa: ANN401 - JAX's own, or the reader's
-    """Return pipeline and name of the pass from which on a module comes to what it comes to in the end."""
+def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], before: Counter[str]) -> tuple[str, str]:
+    """Return pipeline and name of the pass from which on a module has as many as in the end of what differs."""
     final = count(capture.module)
-    if final == before:
+    differing = [key for key in {*final, *before} if final[key] != before[key]]
+    if not differing:
         return "", ""
+
+    def is_final(module: Module) -> bool:
+        counted = count(module)
+        return all(counted[key] == final[key] for key in differing)
+
     maker = ("", "")
     for change in reversed(capture.passes):
-        if count(change.module) != final:
+        if not is_final(change.module):
             break
         maker = (change.pipeline, change.name)
     return maker

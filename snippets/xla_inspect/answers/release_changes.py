@@ -37,7 +37,7 @@ def explain_release_change(  # noqa: PLR0913 - what is known of it
     told: tuple[str, str],
     *,
     between: Sequence[str] = (),
-    count: Callable[[Module], Any] | None = None,
+    count: Callable[[Module], Counter[str]] | None = None,
     pass_seconds: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {}),
 ) -> ReleaseChange:
     """Return where the answer to a question changes, with what is to blame.
@@ -57,8 +57,7 @@ def explain_release_change(  # noqa: PLR0913 - what is known of it
     place, line = "", ""
     what: tuple[str, ...] = ()
     try:
-        before = count(old.module) if count else None
-        found = find_difference(old, new, count, before)
+        found = find_difference(old, new, count)
         compared = compare_captures(old, new, releases)
     except UNREADABLE:
         pass

@@ -59,8 +59,7 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
         after=after,
         runs=found.runs or read_log(folder / "log", _name_module(before))[0],
         passes=passes,
-        # An older release cannot say it of an executable: then the plan of its buffers does.
-        memory=Memory(*(memory.get(name, 0) for name in names)) if memory else found.memory,
+        memory=_choose_memory(Memory(*(memory.get(name, 0) for name in names)) if memory else None, found.memory),
         cost=Cost((result["cost"] or {}).get("flops", 0.0), 0.0, 0.0, "executable", {}),
         times=Times(*result["seconds"]),
         frames=places.frames,
@@ -73,6 +72,16 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
             if (root / file).is_file():
                 sources[file] = (root / file).read_text(encoding="utf-8")
     return made.retold(sources=sources)
+
+
+def _choose_memory(told: Memory | None, planned: Memory) -> Memory:
+    """Return the bytes that an executable says it needs, with those of the plan where it says none of its temporaries.
+
+    Releases before 0.4.29 leave temporaries out for a CPU, and those before 2026 know nothing of a GPU that is not here.
+    """
+    if told is None:
+        return planned
+    return told if told.temporaries else replace(told, temporaries=planned.temporaries)
 
 
 class _Places:

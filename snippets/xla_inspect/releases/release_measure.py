@@ -49,14 +49,14 @@ class Question:
         title: The head of its column.
         distance: How far apart two values are.
         least: From which distance on two values differ.
-        count: What a stage of the module comes to, where the question can be asked of each.
+        count: What is counted in a stage of the module, where the question can be asked of each.
     """
 
     name: str
     title: str
     distance: Callable[[Any, Any], float]
     least: float
-    count: Callable[[Module], Any] | None = None
+    count: Callable[[Module], Counter[str]] | None = None
 
     def differs(self, first: ReleaseMeasure, second: ReleaseMeasure) -> bool:
         """Return whether two releases answer it otherwise; where one cannot tell, they do not."""
