@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +9,7 @@ from xla_inspect.analysis.matching import Meanings
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Sequence
 
     from xla_inspect.captured import Capture
@@ -31,8 +31,7 @@ class PassDifference:
         stage: At which stage.
         old: The pass of the older compile after which the modules differ, or an empty string.
         new: The pass of the newer one, or an empty string.
-        blamed: Which of the two is to blame: the one that changes the module in its own compile alone, else that of
-            the newer.
+        blamed: Which of the two is to blame.
         maker: The pass of the newer compile that makes what was asked about what it is in the end, or an empty string
             where the question cannot be asked of a module.
         pipeline: The pipeline of that pass, or of `new`.
@@ -56,10 +55,7 @@ class _State:
 
 
 def find_difference(
-    old: Capture,
-    new: Capture,
-    count: Callable[[Module], Any] | None = None,
-    before: Any = None,  # noqa: ANN401 - JAX's own, or the reader's
+    old: Capture, new: Capture, count: Callable[[Module], Counter[str]] | None = None
 ) -> PassDifference:
     """Return where two compiles of one program part for good.
 
@@ -86,11 +82,27 @@ def find_difference(
         states[at + 1] if at + 1 < len(states) else None for states, at in zip((first, second), meeting, strict=True)
     )
     names = (left.name if left else "", right.name if right else "")
-    others = [{_spell(each.name) for each in capture.passes} for capture in (new, old)]
-    is_gone = bool(names[0]) and _spell(names[0]) not in others[0] and _spell(names[1]) in others[1]
-    blamed = names[0] if is_gone or not names[1] else names[1]
-    shown = left if blamed == names[0] and left else right
-    return PassDifference("pass", *names, blamed, maker[1], maker[0] or (shown.pipeline if shown else ""))
+    blamed = _blame(names, old, new)
+    is_old = blamed == names[0] != names[1]
+    pipeline = (left if is_old else right) or left
+    return PassDifference("pass", *names, blamed, maker[1], maker[0] or (pipeline.pipeline if pipeline else ""))
+
+
+def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
+    """Return which of two passes is to blame: that of the older compile, or that of the newer."""
+    first, second = map(_spell, names)
+    changing = [{_spell(each.name) for each in capture.passes} for capture in (old, new)]
+    only_old, only_new = bool(first) and first not in changing[1], bool(second) and second not in changing[0]
+    if not only_old:
+        return names[1] or names[0]
+    if not only_new:
+        return names[0]
+    # Each changes the module in its own compile alone: that which runs first is where they part.
+    for capture in (new, old):
+        runs = [_spell(run.name) for run in capture.runs]
+        if first in runs and second in runs:
+            return names[0] if runs.index(first) < runs.index(second) else names[1]
+    return names[1]
 
 
 def _spell(name: str) -> str:

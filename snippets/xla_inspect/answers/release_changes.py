@@ -61,7 +61,7 @@ def explain_release_change(  # noqa: PLR0913 - what is known of it
         compared = compare_captures(old, new, releases)
     except UNREADABLE:
         pass
-    if question == "code":
+    if question in {"code", "run-time"}:
         kernel = _find_kernel(old, new)
         what = (f"kernel `{kernel}` differs most",) if kernel else ()
         place, line = _find_kernel_line(new, kernel)
@@ -151,7 +151,8 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
         named = named or [
             each for each in module.walk() if _NUMBERED.sub(r"\1", each.name) == _NUMBERED.sub(r"\1", plain)
         ]
-        inside = list(_walk_called(module, named))
+        # Older releases made one piece of all kernels.
+        inside = list(_walk_called(module, named or module.entry))
     except UNREADABLE:
         return "", ""
     found = Counter(

@@ -247,12 +247,16 @@ class ReleaseHistory(Answer):
             (
                 row.release,
                 *(show(row) if not row.failed else "" for _, show in columns),
-                shorten(row.failed, _LONGEST) or f"<- {', '.join(changed[row.release])}" * (row.release in changed),
+                shorten(row.failed, _LONGEST) or _mark(changed.get(row.release, ())),
             )
             for row in self.rows
         )
         heads = ("release", *(head for head, _ in columns), "")
         return Table(heads, rows, tuple(range(1, len(heads) - 1)))
+
+
+def _mark(questions: Sequence[str]) -> str:
+    return f"<- {', '.join(questions)}" if questions else ""
 
 
 def _show[T: float](value: T | None, form: Callable[[T], str] = str) -> str:

@@ -1,12 +1,7 @@
 """Releases of JAX: installed, a program compiled under each, what it came to, and what changed from one to a later."""
 
-from xla_inspect.releases.environments import (
-    Environment,
-    find_obstacle,
-    list_requirements,
-    make_environment,
-    measure_store,
-)
+from xla_inspect.releases.environment_store import measure_store
+from xla_inspect.releases.environments import Environment, make_environment
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
 from xla_inspect.releases.probe_capture import read_log, read_probe
 from xla_inspect.releases.probe_run import run_probe
@@ -28,6 +23,7 @@ from xla_inspect.releases.release_record import (
     read_releases,
     write_release,
 )
+from xla_inspect.releases.release_requirements import find_obstacle, list_requirements
 from xla_inspect.releases.release_search import Boundary, ReleaseSearch
 from xla_inspect.releases.uv_commands import ReleaseError
 

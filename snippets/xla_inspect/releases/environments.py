@@ -9,40 +9,33 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import re
 import shutil
 import sys
 import tempfile
-import time
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from xla_inspect import folders
+from xla_inspect.releases.environment_store import (
+    DESCRIPTION,
+    MAKING,
+    PATIENCE,
+    USED,
+    evict_environments,
+    find_store,
+    lock_file,
+    sweep_environments,
+)
 from xla_inspect.releases.interpreters import Interpreter, list_interpreters
-from xla_inspect.releases.release_index import order
+from xla_inspect.releases.release_requirements import find_obstacle
 from xla_inspect.releases.uv_commands import FULL, OFFLINE, ReleaseError, find_uv, run_uv, shorten_refusal
 from xla_inspect.store import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 OF_COMPILERS = re.compile(r"JAX_|XLA_(?!INSPECT)|TPU_|LIBTPU|TF_|PJRT_|CUDA_|ALLOW_MULTIPLE_LIBTPU|PYTHON(?!UTF8)")
-
-DESCRIPTION, USED = "environment.json", "used"
-"""The files of an environment that say what it is, and when it was used last."""
-
-MAKING = ".making-"
-"""How the name of a folder begins in which an environment is made."""
-
-LIMIT = 24 << 30
-"""Bytes that environments may take; those that were not used for longest go first. uv shares most of them with its own
-cache, where both lie on one disk, so that they take far less than they measure."""
-
-PATIENCE = 1800
-"""Seconds to wait for another process that makes the same environment: it may have a gigabyte to fetch."""
 
 RECORDED = (
     *("jax", "jaxlib", "libtpu", "numpy", "scipy", "ml-dtypes"),
@@ -91,62 +84,6 @@ class Environment:
 def find_python(environment: Path) -> Path:
     """Return the interpreter of a virtual environment, whatever the system."""
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-
-
-def find_store() -> Path:
-    """Return the folder of environments; where nothing is to be kept, one that goes with this process."""
-    cache = folders.find_cache()
-    if cache is not None:
-        return cache / "releases"
-    if not _temporary:
-        _temporary.append(tempfile.TemporaryDirectory(prefix="xla_inspect_releases_"))
-    return Path(_temporary[0].name)
-
-
-_temporary: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def list_requirements(version: str, kind: str = "cpu") -> tuple[str, ...]:
-    """Return what uv installs for a release and a kind of target.
-
-    Older releases of JAX do not say which jaxlib, NumPy and SciPy they go with, so that the newest would be taken:
-    the jaxlib is the newest that is not newer than JAX, and NumPy and SciPy are of the time before they removed names.
-    The CUDA toolkit's packages have no version that goes with a release of JAX: the newest that fits is taken.
-
-    Args:
-        version: The release of JAX.
-        kind: `cpu`, `gpu` or `tpu`.
-    """
-    of_old = next((limits for before, limits in _LIMITS if order(version) < before), ())
-    own = (f"jax=={version}", f"jaxlib<={version}", *of_old)
-    if kind == "tpu":
-        return (*own, f"jax[tpu]=={version}")
-    if kind == "gpu":
-        return (*own, *_list_cuda(version))
-    return own
-
-
-_LIMITS: Sequence[tuple[tuple[int, ...], tuple[str, ...]]] = (
-    # NumPy 2 is supported from 0.4.26 on (JAX's change log), SciPy 1.13 removed scipy.linalg.tril.
-    ((0, 4, 26), ("numpy<2", "scipy<1.13", "ml-dtypes<0.5")),
-    ((0, 5), ("numpy<2.3", "scipy<1.16")),
-)
-
-_CUDA13 = (0, 7, 2)
-"""The first release with plugins for CUDA 13."""
-
-
-def _list_cuda(version: str) -> tuple[str, ...]:
-    if order(version) >= _CUDA13:
-        return (f"jax-cuda13-plugin=={version}", "nvidia-cuda-nvcc")
-    return (f"jax-cuda12-plugin=={version}", "nvidia-cuda-nvcc-cu12")
-
-
-def find_obstacle(kind: str) -> str:
-    """Return why no release can be compiled for a kind of target on this machine, or an empty string."""
-    if kind != "cpu" and (sys.platform, platform.machine()) != ("linux", "x86_64"):
-        return f"its compiler exists for Linux on x86-64 only, and this is {platform.system()} {platform.machine()}"
-    return ""
 
 
 def make_environment(
@@ -206,13 +143,13 @@ def _install(version: str, requirements: Mapping[str, Sequence[str]], folder: Pa
     Raises:
         ReleaseError: It does not install.
     """
-    _sweep(folder.parent)
+    sweep_environments(folder.parent)
     shutil.rmtree(folder, ignore_errors=True)
     making = Path(tempfile.mkdtemp(prefix=MAKING, dir=folder.parent))
     try:
         # Locked for as long as this process lives, so that another can tell what a dead one left.
         with (making / "lock").open("w", encoding="utf-8") as file:
-            _lock(file)
+            lock_file(file)
             _try_interpreters(version, requirements, making)
         making.rename(folder)
     finally:
@@ -275,89 +212,3 @@ def clean_environment() -> dict[str, str]:
     later would load that one.
     """
     return {name: value for name, value in os.environ.items() if not OF_COMPILERS.match(name)}
-
-
-@contextmanager
-def held(environment: Environment) -> Iterator[None]:
-    """Keep an environment from being evicted by another process while it is used."""
-    with (environment.folder / USED).open("a", encoding="utf-8") as file:
-        _lock(file, shared=True)
-        yield
-
-
-def measure_store(store: Path | None = None) -> int:
-    """Return the bytes that the environments of releases take, those shared with uv's cache among them."""
-    return sum(_measure(folder) for folder in _list_folders(store or find_store()))
-
-
-def evict_environments(store: Path, limit: int = LIMIT) -> None:
-    """Remove the environments that were not used for longest, until the others take less than a limit."""
-    total = 0
-    for folder in sorted(_list_folders(store), key=_find_last_use, reverse=True):
-        total += _measure(folder)
-        if total > limit and _is_free(folder):
-            # It is gone at once for who looks for it, and then bit by bit.
-            gone = folder.with_name(f".gone-{folder.name}-{os.getpid()}")
-            with suppress(OSError):
-                folder.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
-
-
-def _list_folders(store: Path) -> list[Path]:
-    return [path for path in store.glob("[0-9]*") if (path / DESCRIPTION).is_file()] if store.is_dir() else []
-
-
-def _find_last_use(folder: Path) -> float:
-    try:
-        return (folder / USED).stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _measure(folder: Path) -> int:
-    """Return the bytes of a folder, which are counted once and then known: an environment does not change."""
-    known = folder / "size"
-    with suppress(OSError, ValueError):
-        return int(known.read_text(encoding="utf-8"))
-    total = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):
-            total += path.lstat().st_size
-    with suppress(OSError):
-        known.write_text(str(total), encoding="utf-8")
-    return total
-
-
-def _is_free(folder: Path) -> bool:
-    try:
-        with (folder / USED).open("a", encoding="utf-8") as file:
-            return _lock(file)
-    except OSError:
-        return True
-
-
-def _sweep(store: Path) -> None:
-    """Remove what processes left that died while they made an environment."""
-    for folder in (*store.glob(f"{MAKING}*"), *store.glob(".gone-*")):
-        try:
-            with (folder / "lock").open("a", encoding="utf-8") as file:
-                dead = _lock(file)
-        except OSError:
-            # A folder without its lock is one that is made just now, or is half gone.
-            with suppress(OSError):
-                dead = time.time() - folder.stat().st_mtime > PATIENCE
-        if dead:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lock(file: IO[str], *, shared: bool = False) -> bool:
-    """Lock a file, and return whether that went. Where the system has no such lock, nobody is kept out."""
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

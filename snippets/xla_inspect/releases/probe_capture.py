@@ -67,7 +67,8 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
     root = Path(task["root"])
     named = {frame.file for chain in made.frames.values() for frame in chain}
     sources = {}
-    for file in sorted(named):
+    # Those outside of the project are JAX's, or the probe's own.
+    for file in sorted(name for name in named if not Path(name).is_absolute()):
         with suppress(OSError, UnicodeDecodeError):
             if (root / file).is_file():
                 sources[file] = (root / file).read_text(encoding="utf-8")
@@ -77,7 +78,7 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
 def _choose_memory(told: Memory | None, planned: Memory) -> Memory:
     """Return the bytes that an executable says it needs, with those of the plan where it says none of its temporaries.
 
-    Releases before 0.4.29 leave temporaries out for a CPU, and those before 2026 know nothing of a GPU that is not here.
+    Releases before 0.4.29 leave the temporaries of a CPU out, and older ones know nothing of a GPU that is not here.
     """
     if told is None:
         return planned

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.crashes import name_end
-from xla_inspect.releases.environments import clean_environment, held
+from xla_inspect.releases.environment_store import held
+from xla_inspect.releases.environments import clean_environment
 from xla_inspect.releases.uv_commands import ReleaseError
 from xla_inspect.targets import COMPILERS_FIND
 from xla_inspect.units import format_bytes
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 
     from xla_inspect.releases.environments import Environment
 
-PROBE = Path(__file__).with_name("probe.py")
+PROBE = (
+    "import sys; from runpy import run_module; sys.path.append(sys.argv[1]); del sys.argv[1]; "
+    "run_module('release_probe', run_name='__main__', alter_sys=True)"
+)
+"""What runs the package of the probe, which stands alone beside this module."""
 
 LOGGED = {"TF_CPP_VMODULE": "hlo_pass_pipeline=1", "TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_MAX_VLOG_LEVEL": "1"}
 """What lets the compiler's log name each pass that runs, and how long it took."""
@@ -62,7 +67,7 @@ def run_probe(  # noqa: PLR0913 - what is known of it
         ReleaseError: The probe does not start.
     """
     waiting = {str(task["id"]): task for task in tasks}
-    with held(environment), tempfile.TemporaryDirectory(prefix="xla_inspect_probe_") as folder:
+    with held(environment.folder), tempfile.TemporaryDirectory(prefix="xla_inspect_probe_") as folder:
         while waiting:
             job = Path(folder) / "job.json"
             content: dict[str, Any] = {"flags": dict(flags), "paths": list(paths), "tasks": list(waiting.values())}
@@ -96,7 +101,7 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
 ) -> Iterator[str]:
     """Run one process of the probe, and yield the tasks that have a result when they have it."""
     # The folder of the task, so that what the reader's code writes by the way is not left in theirs.
-    command = [str(environment.python), "-I", str(PROBE), str(job)]
+    command = [str(environment.python), "-I", "-c", PROBE, str(Path(__file__).parent), str(job)]
     variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
     variables["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
     variables["TPU_LOG_DIR"] = str(folder)

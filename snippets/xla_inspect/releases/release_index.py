@@ -70,7 +70,7 @@ def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
     """
     for name, version in (("--from", first), ("--to", last)):
         if version not in known:
-            near = difflib.get_close_matches(version, known, 3, 0.5) or _find_neighbours(known, version)
+            near = _find_neighbours(known, version) or difflib.get_close_matches(version, known, 3, 0.5)
             hint = f"the nearest are {', '.join(near)}" if near else f"the newest is {known[-1]}"
             message = (
                 f"{name} {version}: there is no such release of JAX that a Python of this machine can have\n{hint}"
