@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cases import TARGETS
 from jaxlib import _hlo
-from module_texts import TEXTS
+from written_modules import TEXTS
 
 from xla_inspect.hlo import parse_module
 from xla_inspect.hlo_proto import read_hlo_proto
