@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from xla_inspect.dumps.file_names import PASS
+from xla_inspect.dumps.file_names import OPTIMIZED, PASS
 from xla_inspect.dumps.files import unpack
 from xla_inspect.errors import InspectError
+from xla_inspect.hlo_proto import read_hlo_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.files import Files
+    from xla_inspect.hlo_proto import HloProto
 
+GZIP = b"\x1f\x8b"
+PLAN = "-buffer-assignment.txt"
 _READ = (".txt", ".ll", ".ptx", ".mlir", ".pbtxt", ".textproto", ".hlo.pb", ".hlo")
 
 
@@ -57,9 +60,9 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
         is_pass = bool(PASS.fullmatch(ending))
         if (ending in between if is_pass else plain.endswith((*_READ, ".o")) or plain == "ptx") and wanted(ending):
             chosen[path] = ending
-    # An HloProto says what the text says: it is read where there is no text.
+    # An HloProto says what the text and the memory plan say: it is read where one of these is not there.
     for path, ending in [*chosen.items()]:
-        if ".hlo.pb" in ending and name_text(ending) in module.files:
+        if ".hlo.pb" in ending and _says_no_more(ending, module.files):
             del chosen[path]
     passes: dict[str, str] = {}
     for path, data in files.read_many(chosen):
@@ -68,7 +71,7 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
             if ending.endswith(".o"):
                 texts.objects[ending] = data
                 continue
-            text = decode(data, path)
+            text = _take_proto(texts, ending, data) if ".hlo.pb" in ending else decode(data, path)
         except InspectError as error:
             texts.problems[ending] = str(error)
             continue
@@ -83,9 +86,23 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
     return texts
 
 
+def _take_proto(texts: ModuleTexts, ending: str, data: bytes) -> str:
+    """Return the text of a module, that of a file if there is one, and keep its memory plan where no file has that."""
+    proto, name = read_proto(data), name_text(ending)
+    if proto.buffers:
+        texts.files.setdefault(name.removesuffix(".txt") + PLAN, proto.buffers)
+    return texts.files.get(name, proto.text)
+
+
 def name_text(ending: str) -> str:
     """Return what the text of a file is called that holds the same in another form: compressed, or as a protobuf."""
     return re.sub(r"\.hlo\.pb$", ".txt", ending.removesuffix(".gz"))
+
+
+def _says_no_more(ending: str, files: Mapping[str, str]) -> bool:
+    """Return whether the texts in a dump say all that an HloProto says."""
+    lacks_plan = OPTIMIZED.fullmatch(ending) and not any(name.endswith(PLAN) for name in files)
+    return name_text(ending) in files and not lacks_plan
 
 
 def decode(data: bytes, path: str) -> str:
@@ -94,26 +111,20 @@ def decode(data: bytes, path: str) -> str:
     Raises:
         InspectError: It holds none.
     """
-    if data.startswith(b"\x1f\x8b"):
-        data = unpack(data)
     if path.removesuffix(".gz").endswith(".pb"):
-        return read_proto(data)
+        return read_proto(data).text
+    if data.startswith(GZIP):
+        data = unpack(data)
     if b"\0" in data:
         message = f"{path} holds no text"
         raise InspectError(message)
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def read_proto(data: bytes) -> str:
-    """Return the text of the module that a serialized `HloProto` holds.
+def read_proto(data: bytes) -> HloProto:
+    """Return the module that a serialized `HloProto` holds, which may be compressed.
 
     Raises:
         InspectError: It holds none.
     """
-    try:
-        hlo_proto = import_module("xla_inspect.hlo_proto")
-    except ImportError as error:
-        message = "an HloProto (.pb) is not read here yet; dump with --xla_dump_hlo_as_text"
-        raise InspectError(message) from error
-    text: str = hlo_proto.read_hlo_proto(data).text
-    return text
+    return read_hlo_proto(unpack(data) if data.startswith(GZIP) else data)

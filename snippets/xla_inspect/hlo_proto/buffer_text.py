@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.hlo_proto.dimension_text import list_numbers
 from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode
-from xla_inspect.hlo_proto.shape_text import write_shape
+from xla_inspect.hlo_proto.shape_text import name_type, write_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,20 +40,16 @@ def write_buffers(data: bytes, graph: ModuleGraph) -> str:
     """
     plan = decode("BufferAssignmentProto", data)
     values = _read_values(plan, graph)
-    in_result = _find_result(plan, values, graph)
-    entry = graph.bodies[graph.entry]
-    alone = "tuple_shapes" not in decode("ShapeProto", entry.nodes[entry.root].fields.get("shape", b""))
+    result = _Result(plan, values, graph)
     lines = ["BufferAssignment:"]
     for part in plan.get("buffer_allocations", ()):
         allocation = decode("BufferAllocationProto", part)
         assigned = [decode("BufferAllocationProto.Assigned", row) for row in allocation.get("assigned", ())]
         rows = sorted((row.get("logical_buffer_id", 0), row.get("size", 0), row.get("offset", 0)) for row in assigned)
-        # What only passes a value on, such as a bitcast, has no place of its own in the table of aliases.
-        is_output = not in_result.isdisjoint(row[0] for row in rows) or (
-            alone and allocation.get("maybe_live_out", 0) > 0
-        )
-        lines.append(", ".join(_write_allocation(allocation, graph, is_output=is_output)) + ":")
-        lines += [_write_value(_find(values, number), size, offset) for number, size, offset in rows]
+        held = [_find(values, number) for number, _, _ in rows]
+        shape = result.text if result.is_in(held, is_live_out=bool(allocation.get("maybe_live_out"))) else ""
+        lines.append(", ".join(_write_allocation(allocation, graph, shape)) + ":")
+        lines += [_write_value(value, size, offset) for value, (_, size, offset) in zip(held, rows, strict=True)]
     return "\n".join([*lines, ""])
 
 
@@ -90,20 +86,42 @@ def _find(values: dict[int, _Value], number: int) -> _Value:
     return values[number]
 
 
-def _find_result(plan: dict[str, Any], values: dict[int, _Value], graph: ModuleGraph) -> set[int]:
-    """Return the numbers of the values that are in the program's result."""
-    entry = graph.bodies[graph.entry]
-    root = entry.nodes[entry.root]
-    found = {number for number, value in values.items() if value.node is root}
-    for part in plan.get("buffer_aliases", ()):
-        alias = decode("BufferAssignmentProto.BufferAlias", part)
-        place = decode("LogicalBufferProto.Location", alias.get("location", b""))
-        if place.get("instruction_id", 0) == entry.root or place.get("instruction_name") == root.name:
-            found.add(alias.get("source_buffer_id", 0))
-    return found
+class _Result:
+    """The program's result as a whole: its shape without layouts, and the values that it is."""
+
+    def __init__(self, plan: dict[str, Any], values: dict[int, _Value], graph: ModuleGraph) -> None:
+        entry = graph.bodies[graph.entry]
+        root = entry.nodes[entry.root]
+        shape = root.fields.get("shape", b"")
+        self.text = write_shape(shape, layouts=False)
+        self._is_array = not _is_tuple(decode("ShapeProto", shape))
+        self._numbers = {number for number, value in values.items() if value.node is root and not value.index}
+        for part in plan.get("buffer_aliases", ()):
+            alias = decode("BufferAssignmentProto.BufferAlias", part)
+            place = decode("LogicalBufferProto.Location", alias.get("location", b""))
+            is_root = place.get("instruction_id", 0) == entry.root or place.get("instruction_name") == root.name
+            if is_root and not place.get("shape_index"):
+                self._numbers.add(alias.get("source_buffer_id", 0))
+
+    def is_in(self, held: Sequence[_Value], *, is_live_out: bool) -> bool:
+        """Return whether an allocation that holds some values holds the result.
+
+        What only passes a value on, such as a bitcast or a call, is in no table of aliases: then the allocation that
+        outlives the program has it, where it is no tuple or a value in it is one of that shape.
+        """
+        if any(value.number in self._numbers for value in held):
+            return True
+        return is_live_out and (self._is_array or any(self._has_shape(value) for value in held))
+
+    def _has_shape(self, value: _Value) -> bool:
+        return not value.index and write_shape(value.node.fields.get("shape", b""), layouts=False) == self.text
 
 
-def _write_allocation(allocation: dict[str, Any], graph: ModuleGraph, *, is_output: bool) -> Iterator[str]:
+def _is_tuple(shape: dict[str, Any]) -> bool:
+    return name_type(shape.get("element_type", 0)) == "tuple"
+
+
+def _write_allocation(allocation: dict[str, Any], graph: ModuleGraph, output: str) -> Iterator[str]:
     entry = graph.bodies[graph.entry]
     yield f"allocation {allocation.get('index', 0)}: size {allocation.get('size', 0)}"
     if color := allocation.get("color", 0):
@@ -114,8 +132,8 @@ def _write_allocation(allocation: dict[str, Any], graph: ModuleGraph, *, is_outp
         number = allocation.get("parameter_number", 0)
         yield f"parameter {number}"
         yield f"shape |{_write_parameter(entry, number)}| at ShapeIndex {_list(allocation, 'parameter_shape_index')}"
-    if is_output:
-        yield f"output shape is |{write_shape(entry.nodes[entry.root].fields.get('shape', b''), layouts=False)}|"
+    if output:
+        yield f"output shape is |{output}|"
     flags = [("is_constant", "constant"), ("is_thread_local", "thread-local"), ("maybe_live_out", "maybe-live-out")]
     said = [text for field, text in flags if allocation.get(field)]
     yield from said
@@ -138,7 +156,7 @@ def _list(fields: dict[str, Any], name: str) -> str:
 def _write_value(value: _Value, size: int, offset: int) -> str:
     shape: bytes = value.node.fields.get("shape", b"")
     fields = decode("ShapeProto", shape)
-    index = list_numbers(value.index) if "tuple_shapes" in fields or value.index else ""
+    index = list_numbers(value.index) if _is_tuple(fields) or value.index else ""
     for number in value.index[:DEEPEST]:
         parts = fields.get("tuple_shapes", ())
         if not 0 <= number < len(parts):
