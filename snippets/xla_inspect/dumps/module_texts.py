@@ -7,19 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xla_inspect.dumps.file_names import OPTIMIZED, PASS
-from xla_inspect.dumps.files import unpack
+from xla_inspect.dumps.files import is_gzip, unpack
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo_proto import read_hlo_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.files import Files
-    from xla_inspect.hlo_proto import HloProto
 
-GZIP = b"\x1f\x8b"
-PLAN = "-buffer-assignment.txt"
+_PLAN = "-buffer-assignment.txt"
 _READ = (".txt", ".ll", ".ptx", ".mlir", ".pbtxt", ".textproto", ".hlo.pb", ".hlo")
 
 
@@ -52,18 +50,7 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
     Raises:
         InspectError: A file cannot be read; one that can be and makes no sense is a problem.
     """
-    texts = ModuleTexts()
-    between = module.between
-    chosen: dict[str, str] = {}
-    for ending, path in module.files.items():
-        plain = ending.removesuffix(".gz")
-        is_pass = bool(PASS.fullmatch(ending))
-        if (ending in between if is_pass else plain.endswith((*_READ, ".o")) or plain == "ptx") and wanted(ending):
-            chosen[path] = ending
-    # An HloProto says what the text and the memory plan say: it is read where one of these is not there.
-    for path, ending in [*chosen.items()]:
-        if ".hlo.pb" in ending and _says_no_more(ending, module.files):
-            del chosen[path]
+    texts, between, chosen = ModuleTexts(), module.between, _choose(module, wanted)
     passes: dict[str, str] = {}
     for path, data in files.read_many(chosen):
         ending = chosen[path]
@@ -71,7 +58,7 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
             if ending.endswith(".o"):
                 texts.objects[ending] = data
                 continue
-            text = _take_proto(texts, ending, data) if ".hlo.pb" in ending else decode(data, path)
+            text, plan = decode(data, path)
         except InspectError as error:
             texts.problems[ending] = str(error)
             continue
@@ -80,18 +67,28 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
         elif ending.endswith("metadata.textproto"):
             texts.metadata = max(texts.metadata, text, key=len)
         else:
-            texts.files[name_text(ending)] = text
+            # A text in a file is taken before that of a proto.
+            name = name_text(ending)
+            texts.files[name] = text if name == ending else texts.files.get(name, text)
+            if plan:
+                texts.files.setdefault(name.removesuffix(".txt") + _PLAN, plan)
     texts.files = dict(sorted(texts.files.items()))
     texts.passes = [(name_text(ending), passes[ending]) for ending in between if ending in passes]
     return texts
 
 
-def _take_proto(texts: ModuleTexts, ending: str, data: bytes) -> str:
-    """Return the text of a module, that of a file if there is one, and keep its memory plan where no file has that."""
-    proto, name = read_proto(data), name_text(ending)
-    if proto.buffers:
-        texts.files.setdefault(name.removesuffix(".txt") + PLAN, proto.buffers)
-    return texts.files.get(name, proto.text)
+def _choose(module: DumpedModule, wanted: Callable[[str], bool]) -> dict[str, str]:
+    """Return the files of a module that are read, by their paths: an `HloProto` only where there is no text of it or of its plan."""
+    between, has_plan = module.between, any(ending.endswith(_PLAN) for ending in module.files)
+    chosen: dict[str, str] = {}
+    for ending, path in module.files.items():
+        is_read = ending.removesuffix(".gz").endswith((*_READ, ".o")) or ending == "ptx"
+        is_read = ending in between if PASS.fullmatch(ending) else is_read
+        is_told = ".hlo.pb" in ending and name_text(ending) in module.files
+        is_told = is_told and (has_plan or not OPTIMIZED.fullmatch(ending))
+        if is_read and not is_told and wanted(ending):
+            chosen[path] = ending
+    return chosen
 
 
 def name_text(ending: str) -> str:
@@ -99,32 +96,18 @@ def name_text(ending: str) -> str:
     return re.sub(r"\.hlo\.pb$", ".txt", ending.removesuffix(".gz"))
 
 
-def _says_no_more(ending: str, files: Mapping[str, str]) -> bool:
-    """Return whether the texts in a dump say all that an HloProto says."""
-    lacks_plan = OPTIMIZED.fullmatch(ending) and not any(name.endswith(PLAN) for name in files)
-    return name_text(ending) in files and not lacks_plan
-
-
-def decode(data: bytes, path: str) -> str:
-    """Return the text that a file holds, as it is, compressed or as an `HloProto`.
+def decode(data: bytes, path: str) -> tuple[str, str]:
+    """Return the text that a file holds, as it is, compressed or as an `HloProto`, and the memory plan that is with it.
 
     Raises:
         InspectError: It holds none.
     """
-    if path.removesuffix(".gz").endswith(".pb"):
-        return read_proto(data).text
-    if data.startswith(GZIP):
+    if is_gzip(data):
         data = unpack(data)
+    if path.removesuffix(".gz").endswith(".pb"):
+        proto = read_hlo_proto(data)
+        return proto.text, proto.buffers
     if b"\0" in data:
         message = f"{path} holds no text"
         raise InspectError(message)
-    return data.decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-def read_proto(data: bytes) -> HloProto:
-    """Return the module that a serialized `HloProto` holds, which may be compressed.
-
-    Raises:
-        InspectError: It holds none.
-    """
-    return read_hlo_proto(unpack(data) if data.startswith(GZIP) else data)
+    return data.decode("utf-8", "replace").replace("\r\n", "\n"), ""
