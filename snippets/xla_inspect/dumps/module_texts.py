@@ -12,7 +12,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.hlo_proto import read_hlo_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.files import Files
@@ -79,16 +79,21 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
 
 def _choose(module: DumpedModule, wanted: Callable[[str], bool]) -> dict[str, str]:
     """Return the files of a module that are read, by their paths: an `HloProto` only where there is no text of it or of its plan."""
-    between, has_plan = module.between, any(ending.endswith(_PLAN) for ending in module.files)
+    between = module.between
+    has_plan = any(ending.endswith(_PLAN) for ending in module.files)
     chosen: dict[str, str] = {}
     for ending, path in module.files.items():
         is_read = ending.removesuffix(".gz").endswith((*_READ, ".o")) or ending == "ptx"
         is_read = ending in between if PASS.fullmatch(ending) else is_read
-        is_told = ".hlo.pb" in ending and name_text(ending) in module.files
-        is_told = is_told and (has_plan or not OPTIMIZED.fullmatch(ending))
-        if is_read and not is_told and wanted(ending):
+        if is_read and wanted(ending) and not _is_told(ending, module.files, has_plan=has_plan):
             chosen[path] = ending
     return chosen
+
+
+def _is_told(ending: str, files: Mapping[str, str], *, has_plan: bool) -> bool:
+    """Return whether texts tell all that a file tells, which is an `HloProto` then."""
+    told = ".hlo.pb" in ending and name_text(ending) in files
+    return told and (has_plan or not OPTIMIZED.fullmatch(ending))
 
 
 def name_text(ending: str) -> str:
