@@ -13,7 +13,7 @@ from xla_inspect.compilation import PINNED, list_options
 from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_project
 from xla_inspect.releases import adapt_figures
-from xla_inspect.subject import is_saved, read_shapes, split_name
+from xla_inspect.subject import is_dump, is_saved, read_shapes, split_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +41,7 @@ class ReleaseTask:
             target = targets.place(target, math.prod(request.mesh.values()))
         self.target: Target = targets.find(target)
         word = request.words[0]
-        if len(request.words) > 1 or request.is_script or is_saved(word):
-            what = (
-                "a script" if request.is_script else "a capture that was saved" if is_saved(word) else "more than one"
-            )
+        if what := _name_kind(request):
             message = f"each release compiles a function anew, and {' '.join(request.words)!r} is {what}"
             message += "\nname a function: FILE.py:FUNCTION, or package.module:FUNCTION"
             raise InspectError(message)
@@ -157,6 +154,18 @@ class ReleaseTask:
             spec = adapt_figures(spec, environment.plugin) if environment.plugin else spec
         name, platform_name, options = targets.describe_topology(self.target, spec)
         return [name, platform_name, dict(options)]
+
+
+def _name_kind(request: Request) -> str:
+    """Return what a subject is that is no function, or an empty string."""
+    word = request.words[0]
+    kinds = {
+        "a script": request.is_script,
+        "more than one": len(request.words) > 1,
+        "a dump of one release": not request.is_script and is_dump(word),
+        "a capture that was saved": is_saved(word),
+    }
+    return next((kind for kind, is_it in kinds.items() if is_it), "")
 
 
 def list_unknown(task: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
