@@ -10,7 +10,8 @@ from contextlib import chdir, redirect_stdout
 
 import stamps
 from common import ROOT
-from xla_inspect.commands import command_line
+from xla_inspect.commands import NO
+from xla_inspect.commands import main as run_command
 
 FOLDER = ROOT / "docs" / "data" / "since"
 WORDS = ("accumulate.py:accumulate", "--from", "0.10.2", "--to", "0.11.1", "--ask", "code", "--run", "--json")
@@ -20,8 +21,8 @@ def main() -> int:
     """Write the record, and return the exit status."""
     out = io.StringIO()
     with chdir(FOLDER), redirect_stdout(out):
-        status = command_line.main(["since", *WORDS])
-    if status != command_line.NO:
+        status = run_command(["since", *WORDS])
+    if status != NO:
         return status or 1
     content = json.loads(out.getvalue())
     newest = content["rows"][-1]["versions"]

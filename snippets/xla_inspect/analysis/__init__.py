@@ -2,7 +2,7 @@
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
 from xla_inspect.analysis.changes import compare_modules
-from xla_inspect.analysis.code_summary import CodeSummary, KernelCode, summarize_code
+from xla_inspect.analysis.code_summary import CodeSummary, summarize_code
 from xla_inspect.analysis.collectives import REDUCE_SCATTER, Collective, is_cut_anew, list_collectives, name_kind
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
 from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
@@ -22,7 +22,6 @@ from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, i
 from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
 from xla_inspect.analysis.launch_sources import list_origins
 from xla_inspect.analysis.launches import HOST_CALL, Launch, Role, calls_host, find_role, list_kernels, list_launches
-from xla_inspect.analysis.matching import Meanings
 from xla_inspect.analysis.memory_plan import (
     find_peak,
     live_bytes,
@@ -42,7 +41,7 @@ from xla_inspect.analysis.op_sources import (
     read_operations,
     read_stablehlo_lines,
 )
-from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, Stage, find_difference
+from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
 from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
@@ -81,11 +80,9 @@ __all__ = [
     "Held",
     "Histories",
     "JaxprStep",
-    "KernelCode",
     "KernelParts",
     "Launch",
     "Leaf",
-    "Meanings",
     "Mesh",
     "Operation",
     "Origins",
@@ -97,7 +94,6 @@ __all__ = [
     "ScriptRun",
     "Signature",
     "SourceLine",
-    "Stage",
     "Step",
     "Value",
     "Work",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from xla_inspect.answers import ReleaseHistory, ReleaseRow, explain_release_change, explain_release_failure, write_issue
 from xla_inspect.commands import command_line, question
-from xla_inspect.commands.release_task import ReleaseTask, list_unknown
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.releases import (
     QUESTIONS,
@@ -29,7 +28,7 @@ from xla_inspect.releases import (
     read_probe,
     run_probe,
 )
-from xla_inspect.subject import split_list
+from xla_inspect.subject import ReleaseTask, list_unknown, split_list
 from xla_inspect.targets import find_version
 from xla_inspect.units import format_bytes, format_duration
 

@@ -2,7 +2,7 @@
 
 from xla_inspect.releases.environment_store import measure_store
 from xla_inspect.releases.environments import Environment, make_environment
-from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
+from xla_inspect.releases.gpu_figures import adapt_figures
 from xla_inspect.releases.probe_capture import read_log, read_probe
 from xla_inspect.releases.probe_run import run_probe
 from xla_inspect.releases.release_diff import Change, Drift, PassDrift, SetChange
@@ -47,7 +47,6 @@ __all__ = [
     "SetChange",
     "adapt_figures",
     "choose_span",
-    "count_figures",
     "find_obstacle",
     "list_releases",
     "list_requirements",

@@ -9,7 +9,7 @@ import pytest
 from google.protobuf import text_format
 
 from releases.messages import find_message
-from xla_inspect.releases import adapt_figures, count_figures
+from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
 from xla_inspect.targets import TARGETS, find, find_entry, read_spec
 
 GPUS = [name for name in TARGETS if find_entry(name).kind == "gpu"]

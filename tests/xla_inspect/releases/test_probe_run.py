@@ -9,9 +9,8 @@ import pytest
 
 from xla_inspect import capture
 from xla_inspect.analysis import find_difference, list_kernels
-from xla_inspect.commands.release_task import ReleaseTask
 from xla_inspect.releases import QUESTIONS, measure_capture, read_probe, run_probe
-from xla_inspect.subject import Request, load_file
+from xla_inspect.subject import ReleaseTask, Request, load_file
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are found by path
 

@@ -13,13 +13,16 @@ from xla_inspect.compilation import PINNED, list_options
 from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_project
 from xla_inspect.releases import adapt_figures
-from xla_inspect.subject import is_dump, is_saved, read_shapes, split_name
+from xla_inspect.subject.dump import is_dump
+from xla_inspect.subject.loading import split_name
+from xla_inspect.subject.saved import is_saved
+from xla_inspect.subject.shapes import read_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from xla_inspect.releases import Environment
-    from xla_inspect.subject import Request
+    from xla_inspect.subject.request import Request
     from xla_inspect.targets import Target
 
 
