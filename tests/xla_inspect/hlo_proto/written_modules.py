@@ -290,5 +290,24 @@ ENTRY entry {
   ROOT c = f32[10,7] convolution(w, v), dim_labels=bf_oi->bf, convolution_kind=fprop
 }
 """,
+    "arrays of the program as given": r"""HloModule given, frontend_attributes={a="b"}, origin_recovery_table={
+  {"x"} : {"y" {1}},
+  "
+    HloModule recovery
+    ENTRY recovered {
+      p = f32[4] parameter(0), frontend_attributes={of=\"x\"}
+      ROOT q = f32[8] concatenate(p, p), dimensions={0}
+    }
+  "
+  {"z"} : {"w"}
+},
+debug_attributes={
+  {"x"}:({log_mode=default,callback_id=3},{partitioned=true}),
+  {"z" {0}}:({op_id=2})
+}
+ENTRY entry {
+  ROOT x = f32[8] parameter(0), origin={{"z"}}
+}
+""",
 }
 """What a module is about -> its text."""
