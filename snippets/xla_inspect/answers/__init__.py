@@ -1,10 +1,12 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
+from xla_inspect.answers.absences import list_absences, tell_absences
 from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.change_effects import Effect, find_effect
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference
+from xla_inspect.answers.dump_table import describe_dump, list_dump
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
@@ -44,6 +46,7 @@ __all__ = [
     "WhyFinder",
     "WhyTrial",
     "compare_captures",
+    "describe_dump",
     "describe_json",
     "explain_code",
     "explain_memory",
@@ -52,10 +55,13 @@ __all__ = [
     "find_effect",
     "find_exchanges",
     "join_times",
+    "list_absences",
+    "list_dump",
     "list_open_questions",
     "print_answer",
     "rank_launches",
     "summarize",
+    "tell_absences",
     "write_fragment",
     "write_json",
     "write_page",
