@@ -152,7 +152,7 @@ class InstructionText:
             yield from self._write_called(node, body, called, wrapped)
         if "sharding" in fields:
             yield f"sharding={write_sharding(fields['sharding'])}"
-        if not is_wrapped and (text := self._find_frontend(fields, wrapped)):
+        if not is_wrapped and (text := self._find_frontend(fields, wrapped if node.opcode == "async-start" else None)):
             yield f"frontend_attributes={text}"
         if before := fields.get("control_predecessor_ids"):
             yield f"control-predecessors={{{', '.join(self._list_names(before, body))}}}"
