@@ -34,6 +34,7 @@ MOST_PASSES = 2 << 30
 
 _CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|obj-file\..*\.o|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
 _LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*", re.DOTALL)
+_TOTAL, _RANGES = re.compile(r"^Total bytes used: ", re.MULTILINE), re.compile(r"^HloLiveRange ", re.MULTILINE)
 _OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.txt")
 _INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/|/lib/python\d|^<|(?:^|/)(?:jax|jaxlib|tensorflow)/")
 _FLAG = re.compile(r"^(xla_\w+): \"?(.*?)\"?$", re.MULTILINE)
@@ -57,7 +58,8 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
     before = frames.clean(texts.find("before_optimizations.txt"))
     optimized, stands_in = _find_after(files, module, texts, before)
     after = frames.clean(optimized)
-    buffers, memory, problem = _read_memory(texts.find("after_optimizations-buffer-assignment.txt"))
+    plan, live_ranges = split_plan(texts.find("after_optimizations-buffer-assignment.txt"))
+    buffers, memory, problem = _read_memory(plan)
     target = module.target if module.target != UNKNOWN else add_devices(find_by_text(after), module.devices)
     record = read_metadata(texts.metadata)
     made = Capture(
@@ -75,7 +77,7 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
         runs=record.runs,
         passes=(),
         buffers=buffers,
-        live_ranges=texts.find("after_optimizations-live-range.txt"),
+        live_ranges=texts.find("after_optimizations-live-range.txt") or live_ranges,
         memory=memory,
         cost=Cost(0, 0, 0, "", {}),
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
@@ -149,6 +151,16 @@ def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: F
         raise InspectError(message)
     found = read_texts(files, module, lambda ending: bool(re.match(r"\d{4,}\.", ending)))
     return find_changes(found.passes, capture.before, capture.runs, frames)
+
+
+def split_plan(text: str) -> tuple[str, str]:
+    """Return the buffer assignment and the live ranges that one file holds, as XLA wrote it until 2025.
+
+    Between them stand the bytes in all, and each value once more with where it is used.
+    """
+    total, ranges = _TOTAL.search(text), _RANGES.search(text)
+    plan = text[: total.start()] if total else text[: ranges.start()] if ranges else text
+    return (plan.rstrip("\n") + "\n" if plan else ""), text[ranges.start() :] if ranges else ""
 
 
 def _read_memory(text: str) -> tuple[str, Memory, str]:

@@ -29,7 +29,8 @@ class DumpedModule:
         title: What the files call that hardware, or an empty string.
         devices: How many devices run it.
         bytes: Bytes of its files.
-        kernels: How many kernels it has, or None where the names and beginnings of files do not tell.
+        kernels: How many kernels the compiler made code for, without calls of libraries, or None where the names and
+            beginnings of files do not tell.
         files: The end of a file's name, or its path in the module's own folder -> its path in the set.
         time: When it was dumped, as the names of its files have it, or an empty string.
         part: Which module of its file it is, of a file that holds several; counted from 0.
