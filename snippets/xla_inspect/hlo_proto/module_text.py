@@ -15,6 +15,8 @@ from xla_inspect.hlo_proto.shape_text import number_items, write_shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+# Real modules take as text at most three times the room of the file.
+_LEAST, _TIMES = 1 << 25, 20
 _KINDS = {1: "may-alias", 2: "must-alias"}
 
 
@@ -37,6 +39,7 @@ class ModuleText:
         entry, name = self.fields.get("entry_computation_id", 0), self.fields.get("entry_computation_name", "")
         self.graph = ModuleGraph(self.fields.get("computations", ()), entry, name)
         self._dumped = dumped
+        self._room = _LEAST + _TIMES * len(data)
         self._instructions = InstructionText(self.graph, self.fields.get("payloads", ()), dumped=dumped)
 
     def write(self) -> str:
@@ -126,7 +129,16 @@ class ModuleText:
             if node is None:
                 message = f"the schedule of computation {body.name} names instruction {number}, which is not there"
                 raise MalformedProtoError(message)
-            lines.append(f"  {'ROOT ' if number == root else ''}{write(node, body)}")
+            try:
+                line = write(node, body)
+            except MalformedProtoError as error:
+                message = f"instruction {node.name} of computation {body.name}: {error}"
+                raise MalformedProtoError(message) from error
+            self._room -= len(line)
+            if self._room < 0:
+                message = f"its text would take more than {_LEAST >> 20} MiB and {_TIMES} times the room of the file"
+                raise MalformedProtoError(message)
+            lines.append(f"  {'ROOT ' if number == root else ''}{line}")
         thread = f", execution_thread={quote(body.thread)}" if body.thread not in {"", "main"} else ""
         return [*lines, f"}}{thread}", ""]
 

@@ -67,6 +67,7 @@ BufferAllocationProto: 1 index int64, 2 size int64, 3 is_thread_local bool, 5 is
   6 parameter_number int64, 7 maybe_live_out bool, 8 color int64, 9 assigned message*,
   10 parameter_shape_index int64*, 12 is_constant bool, 13 is_parameter_aliased_with_output bool
 BufferAllocationProto.Assigned: 1 logical_buffer_id int64, 2 offset int64, 3 size int64
+BufferAssignmentProto.BufferAlias: 1 source_buffer_id int64, 2 location message
 BufferAssignmentProto: 1 logical_buffers message*, 2 buffer_aliases message*, 3 buffer_allocations message*,
   4 heap_simulator_traces message*
 ShapeProto: 2 element_type enum, 3 dimensions int64*, 4 tuple_shapes message*, 5 layout message,
@@ -232,7 +233,7 @@ def decode(message: str, data: bytes) -> dict[str, Any]:
         why = "ends within a field"
     except ValueError as error:
         why = f"is malformed: {error}"
-    text = f"a {message} of {len(data):,} bytes {why}"
+    text = f"the {message} of {len(data):,} bytes there {why}"
     raise MalformedProtoError(text)
 
 
