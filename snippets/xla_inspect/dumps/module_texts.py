@@ -78,7 +78,7 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
 
 
 def _choose(module: DumpedModule, wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Return the files of a module that are read, by their paths: an `HloProto` where a text lacks, its own or its plan."""
+    """Return the files of a module that are read, by their paths: a proto only where no text tells all of it."""
     between = module.between
     has_plan = any(ending.endswith(_PLAN) for ending in module.files)
     chosen: dict[str, str] = {}

@@ -152,7 +152,7 @@ class InstructionText:
             yield from self._write_called(node, body, called, wrapped)
         if "sharding" in fields:
             yield f"sharding={write_sharding(fields['sharding'])}"
-        if not is_wrapped and (data := fields.get("frontend_attributes")) and (text := write_frontend(data)):
+        if not is_wrapped and (text := self._find_frontend(fields, wrapped if node.opcode == "async-start" else None)):
             yield f"frontend_attributes={text}"
         if before := fields.get("control_predecessor_ids"):
             yield f"control-predecessors={{{', '.join(self._list_names(before, body))}}}"
@@ -160,6 +160,11 @@ class InstructionText:
             yield from _write_statistics(data)
         if "result_accuracy" in fields:
             yield from _write_accuracy(fields["result_accuracy"])
+
+    def _find_frontend(self, fields: dict[str, Any], wrapped: Body | None) -> str:
+        """Return an instruction's own frontend attributes, or else those of the one whose text stands in its place."""
+        inner = self._root(wrapped).fields.get("frontend_attributes", b"") if wrapped else b""
+        return write_frontend(fields.get("frontend_attributes", b"")) or write_frontend(inner)
 
     def _widen(self, node: Node, body: Body) -> dict[str, Any]:
         """Return the fields of an instruction, and what its text says of its first operand."""
