@@ -16,6 +16,7 @@ from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.machine_code import MachineCode, explain_code
 from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
+from xla_inspect.answers.module_repeats import find_repeats
 from xla_inspect.answers.open_questions import OpenQuestions, list_open_questions
 from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import explain_recompiles
@@ -62,6 +63,7 @@ __all__ = [
     "explain_release_failure",
     "find_effect",
     "find_exchanges",
+    "find_repeats",
     "join_times",
     "list_absences",
     "list_dump",

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib
 import logging
+import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any, TextIO
@@ -121,6 +122,10 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     except KeyboardInterrupt:
         _say("xla-inspect: interrupted")
         return 130
+    except BrokenPipeError:
+        # Nobody reads any more, and Python flushes the stream once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
         from xla_inspect.commands import user_code
 
