@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from xla_inspect.dumps.file_names import PASS
+from xla_inspect.dumps.file_names import OPTIMIZED, PASS
 from xla_inspect.dumps.files import is_gzip, unpack
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo_proto import read_hlo_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.files import Files
@@ -67,25 +67,33 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
         elif ending.endswith("metadata.textproto"):
             texts.metadata = max(texts.metadata, text, key=len)
         else:
-            texts.files[name_text(ending)] = text
+            # A text in a file is taken before that of a proto.
+            name = name_text(ending)
+            texts.files[name] = text if name == ending else texts.files.get(name, text)
             if plan:
-                texts.files.setdefault(name_text(ending).removesuffix(".txt") + _PLAN, plan)
+                texts.files.setdefault(name.removesuffix(".txt") + _PLAN, plan)
     texts.files = dict(sorted(texts.files.items()))
     texts.passes = [(name_text(ending), passes[ending]) for ending in between if ending in passes]
     return texts
 
 
 def _choose(module: DumpedModule, wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Return the files of a module that are read, by their paths: an `HloProto` only where there is no text of it."""
+    """Return the files of a module that are read, by their paths: a proto only where no text tells all of it."""
     between = module.between
+    has_plan = any(ending.endswith(_PLAN) for ending in module.files)
     chosen: dict[str, str] = {}
     for ending, path in module.files.items():
         is_read = ending.removesuffix(".gz").endswith((*_READ, ".o")) or ending == "ptx"
         is_read = ending in between if PASS.fullmatch(ending) else is_read
-        is_told = ".hlo.pb" in ending and name_text(ending) in module.files
-        if is_read and not is_told and wanted(ending):
+        if is_read and wanted(ending) and not _is_told(ending, module.files, has_plan=has_plan):
             chosen[path] = ending
     return chosen
+
+
+def _is_told(ending: str, files: Mapping[str, str], *, has_plan: bool) -> bool:
+    """Return whether texts tell all that a file tells, which is an `HloProto` then."""
+    told = ".hlo.pb" in ending and name_text(ending) in files
+    return told and (has_plan or not OPTIMIZED.fullmatch(ending))
 
 
 def name_text(ending: str) -> str:
