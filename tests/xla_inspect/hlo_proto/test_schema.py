@@ -10,9 +10,9 @@ import jaxlib
 import pytest
 from jaxlib import _hlo
 from protos import hlo_proto
+from releases.messages import read_descriptors
 from written_modules import TEXTS
 
-from releases.messages import read_descriptors
 from xla_inspect.hlo_proto.schema import FIELDS, VALUES, decode
 
 FILES = ("xla/service/hlo.proto", "xla/xla_data.proto")
