@@ -136,7 +136,8 @@ def parse_buffers(text: str) -> BufferAssignment:
     Raises:
         HloSyntaxError: A line is none of the kinds that this reader knows; with line and column.
     """
-    lines = _Lines(text)
+    # Releases before 2026 repeat below the allocations which values they hold, and who uses those.
+    lines = _Lines(text.partition("\n\nTotal bytes used: ")[0])
     lines.expect("BufferAssignment:")
     allocations: list[Allocation] = []
     while (match := lines.take(_ALLOCATION)) is not None:

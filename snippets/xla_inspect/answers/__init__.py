@@ -10,6 +10,7 @@ from xla_inspect.answers.dump_table import describe_dump, list_dump
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
+from xla_inspect.answers.issue_text import write_issue
 from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
@@ -20,6 +21,8 @@ from xla_inspect.answers.open_questions import OpenQuestions, list_open_question
 from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
+from xla_inspect.answers.release_changes import explain_release_change, explain_release_failure
+from xla_inspect.answers.release_history import ReleaseChange, ReleaseHistory, ReleaseRow
 from xla_inspect.answers.summary import Summary, summarize
 from xla_inspect.answers.text import print_answer
 from xla_inspect.answers.why import Why, WhyTrial
@@ -40,6 +43,9 @@ __all__ = [
     "MemoryUse",
     "Names",
     "OpenQuestions",
+    "ReleaseChange",
+    "ReleaseHistory",
+    "ReleaseRow",
     "Summary",
     "TargetCheck",
     "Trouble",
@@ -53,6 +59,8 @@ __all__ = [
     "explain_memory",
     "explain_passes",
     "explain_recompiles",
+    "explain_release_change",
+    "explain_release_failure",
     "find_effect",
     "find_exchanges",
     "find_repeats",
@@ -65,6 +73,7 @@ __all__ = [
     "summarize",
     "tell_absences",
     "write_fragment",
+    "write_issue",
     "write_json",
     "write_page",
 ]

@@ -31,6 +31,7 @@ OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",
     "read": "what a dump holds that XLA wrote, perhaps elsewhere: its modules, each of which can be asked about",
     "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
+    "since": "under the releases of JAX between two: the first that changed it, the pass, and the line",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
     "play": "serve a page on this machine on which you edit a function and see what the compilers make of it",
@@ -38,7 +39,7 @@ OTHERS: Mapping[str, str] = {
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
 
-APART = frozenset({"diff"})
+APART = frozenset({"diff", "since"})
 """Those that run the reader's code in several processes, and start each themselves."""
 
 OK, NO, BAD_INPUT, MISSING = range(4)

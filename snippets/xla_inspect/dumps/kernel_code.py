@@ -18,7 +18,9 @@ _WHOLE = "module"
 
 PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
 LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
-CPU_MODULE = re.compile(r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.?(?P<stage>ir-(?:no|with)-opt)\.ll")
+CPU_MODULE = re.compile(
+    r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.?(?P<stage>ir-(?:no|with)-opt)(?:\.(?P<part>part_\d+))?\.ll"
+)
 OBJECT = re.compile(r"obj-file\.(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.o")
 NODE = re.compile(r"^!(\d+) = ")
 REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
@@ -52,7 +54,7 @@ def collect_cpu(texts: ModuleTexts) -> tuple[Code, ...]:
     for name, text in texts.files.items():
         if match := CPU_MODULE.fullmatch(name):
             language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
-            pieces.append(Code(match["kernel"] or _WHOLE, language, renumber(text)))
+            pieces.append(Code(match["kernel"] or match["part"] or _WHOLE, language, renumber(text)))
     return sort_code(pieces)
 
 
