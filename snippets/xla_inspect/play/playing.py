@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import queue
 import signal
 import sys
 import threading
 import webbrowser
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,7 +21,7 @@ from xla_inspect.play.workshop import Limits, Workshop
 from xla_inspect.targets import TARGETS, available, find, find_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 EDIT = "edit.py"
 """What code is called that is of no file."""
@@ -54,29 +56,41 @@ def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opene
         raise InspectError(message)
     begun = read_file(named) if named else begin_with_starter()
     start = {**begun, **describe_machine(limits)}
-    ended = threading.Event()
-    before = {number: signal.signal(number, lambda *_: ended.set()) for number in _list_signals()}
-    workshop = Workshop(
-        limits, find_place(named, begun["file"]), sorted({find(each).kind for each in start["targets"]})
-    )
-    try:
+    place = find_place(named, begun["file"])
+    with hear_signals() as ended, closing(Workshop(limits, place, list_kinds(start["targets"]))) as workshop:
         server = listen(port, workshop, start)
         with server:
             threading.Thread(target=server.serve_forever, name="play-server", daemon=True).start()
             print(f"{begun['file']} is on {server.address} for you alone; Ctrl-C ends it", file=out, flush=True)
             if is_opened:
                 threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
-            ended.wait()
+            ended.get()
             server.shutdown()
+    return 0
+
+
+@contextmanager
+def hear_signals() -> Iterator[queue.SimpleQueue[int]]:
+    """Put the signals that end a program on a queue.
+
+    An event would not do: its `set` in a handler waits for ever where the signal comes within its `wait`.
+    """
+    heard = queue.SimpleQueue[int]()
+    before = {number: signal.signal(number, lambda number, _: heard.put(number)) for number in _list_signals()}
+    try:
+        yield heard
     finally:
-        workshop.close()
         for number, handler in before.items():
             signal.signal(number, handler)
-    return 0
 
 
 def _list_signals() -> Iterable[signal.Signals]:
     return [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def list_kinds(targets: Iterable[str]) -> list[str]:
+    """Return the kinds of some targets, sorted."""
+    return sorted({find(each).kind for each in targets})
 
 
 def read_file(named: str) -> dict[str, Any]:
