@@ -3,8 +3,10 @@
 from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.change_effects import Effect, find_effect
 from xla_inspect.answers.comparison import compare_captures
+from xla_inspect.answers.copies import Copy, list_copies
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
-from xla_inspect.answers.difference import Difference
+from xla_inspect.answers.difference import Difference, LineChange
+from xla_inspect.answers.exchange import Exchange
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
@@ -12,38 +14,50 @@ from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.machine_code import MachineCode, explain_code
-from xla_inspect.answers.memory import MemoryTrial, MemoryUse, explain_memory
+from xla_inspect.answers.memory import ROLES, MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.answers.open_questions import OpenQuestions, list_open_questions
 from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
-from xla_inspect.answers.summary import Summary, summarize
+from xla_inspect.answers.selection import Selector
+from xla_inspect.answers.summary import Summary, TargetSummary, summarize
+from xla_inspect.answers.tally import LineCount, Tally, compare_tallies, tally
 from xla_inspect.answers.text import print_answer
-from xla_inspect.answers.why import Why, WhyTrial
+from xla_inspect.answers.why import Finding, Why, WhyTrial
 from xla_inspect.answers.why_finding import WhyFinder
 
 __all__ = [
+    "ROLES",
     "USUAL_ROWS",
     "Answer",
     "CompileTimes",
+    "Copy",
     "Diagnosis",
     "Difference",
     "Effect",
+    "Exchange",
     "Exchanges",
+    "Finding",
     "KernelTimes",
     "Kernels",
+    "LineChange",
+    "LineCount",
     "MachineCode",
     "MemoryTrial",
     "MemoryUse",
     "Names",
     "OpenQuestions",
+    "Selector",
     "Summary",
+    "Tally",
     "TargetCheck",
+    "TargetSummary",
     "Trouble",
     "Why",
     "WhyFinder",
     "WhyTrial",
     "compare_captures",
+    "compare_tallies",
     "describe_json",
     "explain_code",
     "explain_memory",
@@ -52,10 +66,12 @@ __all__ = [
     "find_effect",
     "find_exchanges",
     "join_times",
+    "list_copies",
     "list_open_questions",
     "print_answer",
     "rank_launches",
     "summarize",
+    "tally",
     "write_fragment",
     "write_json",
     "write_page",

@@ -1,12 +1,13 @@
 """What one asks about: a function of the reader's code, what a script compiles, or a capture that was saved."""
 
-from xla_inspect.subject.asked_function import read_function, read_member
+from xla_inspect.subject.asked_function import read_call, read_function, read_member
 from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
 from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.script import read_script
 from xla_inspect.subject.shapes import read_shapes
 from xla_inspect.subject.subject import Call, Subject
+from xla_inspect.subject.trace_count import watch_calls
 from xla_inspect.subject.trials import EFFECTS, KINDS, Trial, list_trials
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "list_trials",
     "load_file",
     "put_on_path",
+    "read_call",
     "read_flags",
     "read_function",
     "read_member",
@@ -31,4 +33,5 @@ __all__ = [
     "read_script",
     "read_shapes",
     "split_list",
+    "watch_calls",
 ]

@@ -1,0 +1,30 @@
+"""Hold what a program is compiled to: assertions about its meaning, bounds in a file, and who broke them."""
+
+from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
+from xla_inspect.budgets.bound import Bound, read_bound
+from xla_inspect.budgets.budget_record import Record, read_records, write_records
+from xla_inspect.budgets.compiled_program import CompiledProgram
+from xla_inspect.budgets.fingerprint import Fingerprint
+from xla_inspect.budgets.held_call import hold_call
+from xla_inspect.budgets.measures import MEASURES
+from xla_inspect.budgets.quantity import Quantity, Verdict
+from xla_inspect.budgets.snapshots import Snapshots
+from xla_inspect.budgets.traffic import Traffic
+
+__all__ = [
+    "MEASURES",
+    "AssertionLog",
+    "Bound",
+    "BrokenError",
+    "CompiledProgram",
+    "Fingerprint",
+    "Quantity",
+    "Record",
+    "Snapshots",
+    "Traffic",
+    "Verdict",
+    "hold_call",
+    "read_bound",
+    "read_records",
+    "write_records",
+]
