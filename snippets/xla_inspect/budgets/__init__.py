@@ -2,7 +2,11 @@
 
 from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
 from xla_inspect.budgets.bound import Bound, read_bound
+from xla_inspect.budgets.budget_check import Checked, CheckedProgram, check_budget
+from xla_inspect.budgets.budget_file import Budget, read_budgets
 from xla_inspect.budgets.budget_record import Record, read_records, write_records
+from xla_inspect.budgets.budget_report import BudgetReport
+from xla_inspect.budgets.claim import Claim
 from xla_inspect.budgets.compiled_program import CompiledProgram
 from xla_inspect.budgets.fingerprint import Fingerprint
 from xla_inspect.budgets.held_call import hold_call
@@ -16,6 +20,11 @@ __all__ = [
     "AssertionLog",
     "Bound",
     "BrokenError",
+    "Budget",
+    "BudgetReport",
+    "Checked",
+    "CheckedProgram",
+    "Claim",
     "CompiledProgram",
     "Fingerprint",
     "Quantity",
@@ -23,8 +32,10 @@ __all__ = [
     "Snapshots",
     "Traffic",
     "Verdict",
+    "check_budget",
     "hold_call",
     "read_bound",
+    "read_budgets",
     "read_records",
     "write_records",
 ]
