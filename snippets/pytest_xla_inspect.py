@@ -108,17 +108,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """Say of a comparison how much was measured, against what, and where most of it comes from."""
-    budgets = sys.modules.get("xla_inspect.budgets")
-    if budgets is None or op not in _TURNED:
+    if op not in _TURNED or "xla_inspect.budgets" not in sys.modules:
         return None
-    if isinstance(left, budgets.Quantity):
-        verdict = budgets.Verdict.of(left, op, right)
-    elif isinstance(right, budgets.Quantity):
-        verdict = budgets.Verdict.of(right, _TURNED[op], left)
+    from xla_inspect.budgets import Quantity, Verdict
+
+    if isinstance(left, Quantity):
+        verdict = Verdict.of(left, op, right)
+    elif isinstance(right, Quantity):
+        verdict = Verdict.of(right, _TURNED[op], left)
     else:
         return None
     # The whole stands below, since pytest cuts what is long here.
-    return str(verdict.explain()).splitlines()[:_SHOWN]
+    return verdict.explain().splitlines()[:_SHOWN]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -8,11 +8,11 @@ from xla_inspect.answers import compare_captures, explain_memory
 from xla_inspect.budgets.argument_places import find_argument, tell_broken
 from xla_inspect.budgets.bound import read_amount, show_amount
 from xla_inspect.budgets.causes import Causes, tell_finding
+from xla_inspect.budgets.collective_traffic import CollectiveTraffic
 from xla_inspect.budgets.measures import size_exchange
 from xla_inspect.budgets.program_numbers import ProgramNumbers
 from xla_inspect.budgets.quantity import Quantity
 from xla_inspect.budgets.shared_kernel import SharedKernel
-from xla_inspect.budgets.traffic import Traffic
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import title
@@ -28,7 +28,7 @@ __tracebackhide__ = True
 class CompiledProgram(ProgramNumbers):
     """What `hlo(...)` gives: numbers that compare, and assertions that raise by themselves."""
 
-    def collectives(self, kind: str = "", *, over: str = "") -> Traffic:
+    def collectives(self, kind: str = "", *, over: str = "") -> CollectiveTraffic:
         """Return what the devices send each other.
 
         Args:
@@ -48,7 +48,7 @@ class CompiledProgram(ProgramNumbers):
 
             return Quantity(name, number, unit, of=self.name, explain=explain, log=self._log)
 
-        return Traffic(chosen, f"{kind or 'collectives'}{f' over {over}' if over else ''}", count)
+        return CollectiveTraffic(chosen, f"{kind or 'collectives'}{f' over {over}' if over else ''}", count)
 
     def none(self, kind: str = "", *, over: str = "", larger_than: float | str = 0) -> None:
         """Assert that there is no collective, or none that is larger.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xla_inspect.budgets.quantity import Quantity
 
 
-class Traffic:
+class CollectiveTraffic:
     """What some collectives of a program carry.
 
     Args:
