@@ -32,5 +32,6 @@ class HloSyntaxError(InspectError):
     def __init__(self, message: str, line: int, column: int) -> None:
         """Keep the position beside the message."""
         super().__init__(f"line {line}, column {column}: {message}")
+        self.message = message
         self.line = line
         self.column = column

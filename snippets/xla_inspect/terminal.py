@@ -227,3 +227,8 @@ def _break(line: str, width: int) -> list[str]:
             current = inner
         current += piece
     return [*parts, current.rstrip()]
+
+
+def printable(text: str) -> str:
+    """Return text without what a terminal would take for orders, such as escape sequences."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)

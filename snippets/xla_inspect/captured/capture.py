@@ -73,6 +73,8 @@ class Capture:
             literal is left out, and `dense_resource<__elided__>` stands in its place, in HLO `constant({...})`.
         log: What the compiler said of its reasons, in order, where that was asked for.
         low_level: A TPU's programs below HLO, those of kernels first, where that was asked for.
+        missing: Why a field is empty, or holds something else than it says, by its name: of a dump, which does not tell
+            all.
     """
 
     program: str
@@ -107,6 +109,7 @@ class Capture:
     constants: tuple[Constant, ...] = field(default_factory=tuple)
     log: tuple[LogEvent, ...] = field(default_factory=tuple)
     low_level: tuple[LowLevel, ...] = field(default_factory=tuple)
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def unoptimized_module(self) -> Module:

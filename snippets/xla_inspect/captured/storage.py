@@ -20,7 +20,7 @@ from xla_inspect.hlo import Frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-FORMAT = 6
+FORMAT = 7
 """Raised by one whenever what is written changes its meaning."""
 
 HEAD = (
@@ -37,6 +37,7 @@ HEAD = (
     "error",
     "times",
     "is_stepped",
+    "missing",
 )
 """The fields that a packed capture has at once."""
 
@@ -254,6 +255,7 @@ _TEXTS = {"stablehlo", "stablehlo_locations", "before", "after", "buffers", "liv
 _WRITE: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "versions": lambda versions, _: dict(versions),
     "options": lambda options, _: dict(options),
+    "missing": lambda missing, _: dict(missing),
     "sources": lambda sources, _: dict(sources),
     "runs": lambda runs, _: [[run.pipeline, run.name, run.changed] for run in runs],
     "passes": lambda passes, table: [[change.pipeline, change.name, table.add(change.text)] for change in passes],

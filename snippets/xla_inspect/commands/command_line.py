@@ -181,7 +181,7 @@ def _version() -> str:
 
 
 def _clean(text: str) -> str:
-    from xla_inspect.commands.user_code import printable
+    from xla_inspect.terminal import printable
 
     return "\n".join(map(printable, text.split("\n")))
 

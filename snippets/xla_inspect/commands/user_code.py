@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from xla_inspect.commands import child_process
+from xla_inspect.terminal import printable
 
 MEND = "mend that; with --debug you see how Python came there"
 
@@ -47,11 +48,6 @@ def _print(error: BaseException) -> str:
         return str(error)
     except Exception:  # noqa: BLE001 - an error of the reader's, which cannot even say what it is
         return ""
-
-
-def printable(text: str) -> str:
-    """Return text without what a terminal would take for orders, such as escape sequences."""
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def find_place(error: BaseException, file: str) -> str:

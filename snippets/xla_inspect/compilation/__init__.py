@@ -5,9 +5,17 @@ from typing import TYPE_CHECKING
 from xla_inspect.compilation.api import USUAL, begin, capture, capture_all, describe_program
 from xla_inspect.compilation.capture_cache import ambient_flags, recall_text
 from xla_inspect.compilation.compiler_log import collect_log
-from xla_inspect.compilation.dumps import MEMORY, PINNED, PREFIX, compile_with_dumps, list_options, sweep_dumps
-from xla_inspect.compilation.kernel_code import explain_no_assembly
+from xla_inspect.compilation.dump_compile import (
+    MEMORY,
+    PINNED,
+    PREFIX,
+    compile_with_dumps,
+    list_options,
+    place_dumps,
+    sweep_dumps,
+)
 from xla_inspect.compilation.located_hlo import located_hlo
+from xla_inspect.compilation.object_code import explain_no_assembly
 from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
 from xla_inspect.compilation.registers import count_registers
 from xla_inspect.compilation.sass import disassemble
@@ -53,6 +61,7 @@ __all__ = [
     "located_hlo",
     "lower",
     "make_mesh",
+    "place_dumps",
     "read_back",
     "read_steps",
     "recall_text",

@@ -17,7 +17,7 @@ from xla_inspect import folders
 from xla_inspect import store as files
 from xla_inspect.captured import pack, unpack
 from xla_inspect.closure import find_files, hash_files
-from xla_inspect.compilation.kernel_code import DISASSEMBLERS
+from xla_inspect.compilation.object_code import DISASSEMBLERS
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import find_version, name_isa
 

@@ -16,14 +16,24 @@ from xla_inspect import jax_private
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.compilation import (
     capture_cache,
-    dumps,
-    kernel_code,
+    dump_compile,
     llo_dumps,
     logged_compile,
     lowering,
-    normalize,
+    object_code,
     pass_runs,
-    thunks,
+)
+from xla_inspect.dumps import (
+    COLLECT,
+    Frames,
+    Record,
+    add_files,
+    complete,
+    find_changes,
+    read_fusion_log,
+    read_metadata,
+    read_thunks,
+    sort_code,
 )
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.targets import name_isa, settle
@@ -34,6 +44,7 @@ if TYPE_CHECKING:
     import jax
 
     from xla_inspect.compilation.program_stages import Lowered
+    from xla_inspect.dumps import ModuleTexts
     from xla_inspect.targets import Target
 
 
@@ -61,7 +72,7 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
     if target.obstacle:
         raise TargetUnavailableError(target.name, target.obstacle)
     settle()
-    asked = {**dumps.PINNED[target.kind], **options}
+    asked = {**dump_compile.PINNED[target.kind], **options}
     with lowering.held_settings(program.project):
         lowered = lowering.lower(program, target)
         with (
@@ -142,14 +153,14 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
         InspectError: As in `capture_program`.
         RuntimeError: The compiler gives up; what it left until then is the error's `capture`.
     """
-    folder = dumps.Folder()
+    folder = dump_compile.Folder()
     recording: pass_runs.Recording | None = None
     begun, seconds = time(), 0.0
 
     def collect(executable: jax.stages.Compiled | None, error: str = "") -> Capture:
         with folder:
-            dumped = dumps.read(Path(folder.name))
-        made = Compile(executable, dumped, recording, error, begun, seconds, is_stepped=passes, is_timed=timed)
+            texts, written = dump_compile.read(Path(folder.name))
+        made = Compile(executable, texts, written, recording, error, begun, seconds, is_stepped=passes, is_timed=timed)
         return assemble(program, lowered, target, options, made)
 
     try:
@@ -157,7 +168,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
         with pass_runs.recorded() if timed and target.kind != "tpu" else nullcontext() as recording:
             begun, started = time(), perf_counter()
             try:
-                compiled = dumps.compile_with_dumps(placed, target, options, Path(folder.name), passes=passes)
+                compiled = dump_compile.compile_with_dumps(placed, target, options, Path(folder.name), passes=passes)
             finally:
                 seconds = perf_counter() - started
         check_devices(program, jax_private.find_devices(compiled), target)
@@ -194,7 +205,8 @@ class Compile:
     """
 
     executable: jax.stages.Compiled | None
-    dumps: dumps.Dumps
+    texts: ModuleTexts
+    written: Mapping[str, float]
     recording: pass_runs.Recording | None
     error: str
     begun: float
@@ -211,8 +223,8 @@ def assemble(
     made: Compile,
 ) -> Capture:
     """Return the capture that a compile amounts to."""
-    dumped, compiled = made.dumps, made.executable
-    unoptimized, optimized = dumped.find("before_optimizations.txt"), dumped.find("after_optimizations.txt")
+    texts, compiled = made.texts, made.executable
+    unoptimized, optimized = texts.find("before_optimizations.txt"), texts.find("after_optimizations.txt")
     if not (unoptimized and (optimized or compiled is None)):
         why = (
             "does XLA_FLAGS switch dumps off?"
@@ -221,7 +233,7 @@ def assemble(
         )
         message = f"target {target.name!r}: the compiler left no dump of {program.name!r}; {why}"
         raise InspectError(message)
-    frames = normalize.Frames()
+    frames = Frames()
     before, after = frames.clean(unoptimized), frames.clean(optimized)
     record = read_record(made, before)
     return Capture(
@@ -238,23 +250,23 @@ def assemble(
         before=before,
         after=after,
         runs=record.runs,
-        passes=normalize.find_changes(dumped.passes, before, record.runs, frames),
-        buffers=dumped.find("after_optimizations-buffer-assignment.txt"),
-        live_ranges=dumped.find("after_optimizations-live-range.txt"),
+        passes=find_changes(texts.passes, before, record.runs, frames),
+        buffers=texts.find("after_optimizations-buffer-assignment.txt"),
+        live_ranges=texts.find("after_optimizations-live-range.txt"),
         memory=measure_memory(compiled) if compiled else Memory(0, 0, 0, 0, 0, 0),
         cost=measure_cost(compiled, optimized) if compiled else Cost(0, 0, 0, "", {}),
-        thunks=thunks.read_thunks(dumped.find("thunk_sequence.txt"), dumped.find("thunk_metadata.txt")),
-        fusion_log=thunks.read_fusion_log(dumped.find("priority_fusion_dump.txt")),
-        code=COLLECT[target.kind](dumped),
+        thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
+        fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
+        code=sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects))),
         frames=frames.chains,
-        memory_report=dumped.find("after_optimizations-memory-usage-report.txt"),
+        memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
         error=made.error,
         times=Times(
             lowered.traced.seconds,
             lowered.seconds,
             made.seconds,
             record.seconds,
-            pass_runs.complete(record.phases, made.seconds),
+            complete(record.phases, made.seconds),
         ),
         is_stepped=made.is_stepped,
         equations=lowered.traced.equations,
@@ -262,10 +274,7 @@ def assemble(
     )
 
 
-COLLECT = {"cpu": kernel_code.collect_cpu, "gpu": kernel_code.collect_gpu, "tpu": kernel_code.collect_tpu}
-
-
-def read_record(made: Compile, before: str) -> pass_runs.Record:
+def read_record(made: Compile, before: str) -> Record:
     """Return every run of a pass, how long each took, and what else the compile consisted of.
 
     A TPU compile writes a complete record of them and is not seen by XLA's profiler; a CPU compile writes none, and
@@ -273,11 +282,11 @@ def read_record(made: Compile, before: str) -> pass_runs.Record:
     its memory, and so is not asked where nobody wants to know.
     """
     if not made.is_timed:
-        return pass_runs.Record()
+        return Record()
     if made.recording is None:
-        record = pass_runs.read_metadata(made.dumps.metadata)
+        record = read_metadata(made.texts.metadata)
         end = made.begun + made.seconds
-        return replace(record, phases=pass_runs.add_files(record, made.dumps.written, end))
+        return replace(record, phases=add_files(record, made.written, end))
     name = re.match(r"HloModule ([^\s,]+)", before)
     return pass_runs.read_recording(made.recording, name[1] if name else "")
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from xla_inspect import jax_private
 from xla_inspect.captured import PROGRAM, LowLevel, LowStage, read_low_level, write_low_level
 from xla_inspect.compilation import capture_cache
-from xla_inspect.compilation.dumps import LOCK, Folder
+from xla_inspect.compilation.dump_compile import LOCK, Folder
 from xla_inspect.compilation.logged_compile import LoggedProcess
 from xla_inspect.errors import InspectError
 

@@ -41,9 +41,11 @@ BRACED, BRACKETED, PARENTHESISED = nest(r"\{", r"\}"), nest(r"\[", r"\]"), nest(
 _FIELD = rf"{_KEY}=(?:{STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)"
 METADATA = rf"\{{(?:{_FIELD}(?: {_FIELD})*+)?+\}}"
 _VALUE = rf"(?:[^,{{}}()\[\]\"\s]++| (?=[{{\[])|{BRACED}|{BRACKETED}|{PARENTHESISED}|{STRING})++"
-ATTRIBUTE = rf"(?:metadata={METADATA}|(?!metadata=){_KEY}={_VALUE})"
+# The one value that a blank divides: the shape of a literal, and the literal.
+_LITERAL = rf"(?:(?<=literal=)[a-z][a-z0-9]*+{BRACKETED}(?:{BRACED})?+ [\w.\-]++)"
+ATTRIBUTE = rf"(?:metadata={METADATA}|(?!metadata=){_KEY}=(?:{_LITERAL}|{_VALUE}))"
 
-_ATTRIBUTE = re.compile(rf", ?({_KEY})=({_VALUE})", re.ASCII)
+_ATTRIBUTE = re.compile(rf", ?({_KEY})=({_LITERAL}|{_VALUE})", re.ASCII)
 _METADATA = re.compile(rf"({_KEY})=({STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)", re.ASCII)
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _PLAIN_ESCAPES = {"n": 10, "r": 13, "t": 9}

@@ -29,6 +29,8 @@ _LINE = re.compile(
     rf"{_HEAD}({SHAPE}) {_OPCODE}\((?:({_REFERENCE}(?:, {_REFERENCE})*+)\)|({_ARGUMENTS})\))((?:, {ATTRIBUTE})*+)\s*+",
     re.ASCII,
 )
+# An instruction ends with its line in printed text; where it does not, a comment or a break may be part of it.
+_LINE_END = re.compile(r"[ \t]*+(?:\r?\n[ \t\r\n]*+(?![ \t\r\n,/])|\Z)")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/", re.ASCII)
 _OPERAND = re.compile(rf"\s*+(?:({SHAPE}) )?+%?({NAME})((?:{_INDEX})*+)\s*+(?:(,)|$)", re.ASCII)
 _PIECES = tuple(
@@ -60,6 +62,22 @@ def fail(message: str, line: int, text: str, offset: int) -> NoReturn:
     raise HloSyntaxError(message, line, min(max(offset, 0), len(text)) + 1)
 
 
+def match_printed(text: str, start: int) -> re.Match[str] | None:
+    """Match an instruction that takes up a line in the form of XLA's printer, from its first character on."""
+    match = _LINE.match(text, start)
+    if match is None or match[5] is None or _LINE_END.match(text, match.end(7)) is None:
+        return None
+    line = text[start : match.end(7)]
+    if "\n" in line or "//" in line:
+        return None
+    try:
+        read_shape(match[3])
+        _calls(match[7])
+    except ValueError:
+        return None
+    return match
+
+
 def read_instruction(text: str, line: int, computation: str) -> Instruction:
     """Read the instruction on a line.
 
@@ -75,6 +93,8 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
     try:
         shape = read_shape(shape_text)
         opcode, wrapped = _resolve(written)
+        plainly = "%" not in rest and " =" not in rest and text.lstrip().startswith(("%", "ROOT %"))
+        calls = _NO_CALLS if plainly else _calls(rest)
     except ShapeProblemError as problem:
         fail(problem.message, line, text, text.index(shape_text) + problem.offset)
     except ValueError as problem:
@@ -91,7 +111,6 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
         operands = tuple(plain.replace("%", "").split(", "))
     elif plain or other:
         operands, shapes, indices = _read_operands(plain or other or "", text, line, opening + 1)
-    calls = _calls(rest) if "%" in rest or not text.lstrip().startswith(("%", "ROOT %")) else _NO_CALLS
     return Instruction(
         name,
         opcode,
@@ -136,7 +155,11 @@ def _resolve(written: str) -> tuple[str, str | None]:
 
 
 def _calls(rest: str) -> Mapping[str, tuple[str, ...]]:
-    """The computations that attributes name: any value of `%names`, or the known attributes in text without `%`."""
+    """The computations that attributes name: any value of `%names`, or the known attributes in text without `%`.
+
+    Raises:
+        ValueError: An attribute holds a computation itself, which is not the printed form.
+    """
     calls = {}
     for key, value in split_attributes(rest).items():
         if key == "control-predecessors":
@@ -144,6 +167,9 @@ def _calls(rest: str) -> Mapping[str, tuple[str, ...]]:
         if _CALLEES.fullmatch(value) or (key in CALLING and _BARE_CALLEES.fullmatch(value)):
             names = value.strip("{}").replace("%", "").split(",")
             calls[key] = tuple(name.strip() for name in names)
+        elif key in CALLING and value != "{}":
+            message = f"expected the name of a computation after {key}="
+            raise ValueError(message)
     return calls or _NO_CALLS
 
 

@@ -12,6 +12,7 @@ from xla_inspect.hlo.attributes import ATTRIBUTE, split_attributes
 from xla_inspect.hlo.frame_tables import TABLES, Tables
 from xla_inspect.hlo.lines import Header, fail, read_closing, read_header, read_instruction
 from xla_inspect.hlo.module import Computation, Instruction, Module
+from xla_inspect.hlo.normal_form import NormalForm
 from xla_inspect.hlo.shape import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -38,7 +39,15 @@ def parse_module(text: str) -> Module:
         HloSyntaxError: The text is no HLO module, or holds something that this reader does not know;
             with line and column.
     """
-    return _Reader(text.split("\n")).read()
+    try:
+        return _Reader(text.split("\n")).read()
+    except HloSyntaxError:
+        pass  # written by hand, or wrong
+    form = NormalForm(text)
+    try:
+        return _Reader(form.text.split("\n")).read()
+    except HloSyntaxError as error:
+        raise HloSyntaxError(error.message, *form.locate(error.line, error.column)) from None
 
 
 class _Reader:

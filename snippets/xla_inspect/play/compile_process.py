@@ -120,11 +120,11 @@ def run(order: dict[str, Any], requests: int, sender: Sender) -> None:
         requests: The pipe that jobs come through, each with a number.
         sender: Where messages go: `ready`, and for each job `begun`, `lowered`, `whole` or `failed`, and `idle`.
     """
-    from xla_inspect.compilation import dumps
+    from xla_inspect.compilation import place_dumps
 
     folder = Path(order["folder"])
     tempfile.tempdir = str(folder)
-    dumps.MEMORY = folder
+    place_dumps(folder)
     _warm(order["kind"])
     sender.send({"kind": "ready"})
     jobs = read_messages(requests, order["mark"])

@@ -215,10 +215,10 @@ class _Edit:
         """Compile here what no other process can: a program that is spread over devices of this one."""
         from xla_inspect.analysis import list_launches
         from xla_inspect.captured import pack
-        from xla_inspect.compilation import capture_program, dumps
+        from xla_inspect.compilation import capture_program, place_dumps
         from xla_inspect.report.explorer import describe_capture
 
-        dumps.MEMORY = self.path.parent
+        place_dumps(self.path.parent)
         try:
             capture = capture_program(program, target, options)()
         except (InspectError, RuntimeError) as error:

@@ -111,6 +111,8 @@ def find_hardware(target: str) -> Hardware | None:
 
 def explain_absence(target: str) -> str:
     """Return why a target has no roofline, in one sentence."""
+    if lane(target) != "cpu":
+        return f"The {title(target.partition(':')[0])} has no roofline: the table of targets has no figures of it."
     return (
         f"The {title(target.partition(':')[0])} has no roofline: the target is any processor with these instructions, "
         "and the number of its cores, their clock and the speed of its memory differ from one to the next."
@@ -119,9 +121,10 @@ def explain_absence(target: str) -> str:
 
 @cache
 def _find_hardware(base: str) -> Hardware | None:
-    if lane(base) == "gpu":
+    entry = find_entry(base)
+    if entry.kind == "gpu" and not entry.is_local:
         return read_description(base, read_spec(base))
-    peaks = find_entry(base).peaks
+    peaks = entry.peaks
     if peaks is None:
         return None
     rates = {dtype: rate / peaks.devices for dtype, rate in peaks.matrix.items()}

@@ -5,6 +5,7 @@ The entries stand in table.toml, the figures of GPUs beside it in gpu_specs.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,14 +113,36 @@ FAMILIES = tuple(
 def find_entry(target: str, among: Collection[str] = ENTRIES) -> Entry:
     """Return what the table says of a target, whose short name may carry a topology.
 
+    Of hardware that only dumps name, such as `sm_75`, `gfx90a` and `tpu-v3`, it is what its name says, and no figures.
+
     Raises:
         InspectError: There is no such target; the message lists those that there are.
     """
     base = target.partition(":")[0]
+    if base not in among and among is ENTRIES and (other := _describe_other(base)):
+        return other
     if base not in among:
         message = f"no target is named {target!r}; the targets are {', '.join(TARGETS)}"
         raise InspectError(message)
     return ENTRIES[base]
+
+
+def _describe_other(base: str) -> Entry | None:
+    """Return what a name says of hardware that nothing is compiled for here, or None where it says nothing."""
+    if match := _OTHERS.fullmatch(base):
+        kind = {"sm": "gpu", "gfx": "gpu"}.get(match.lastgroup or "", match.lastgroup or "")
+        maker = {"sm": "NVIDIA", "gfx": "AMD", "tpu": "Google"}.get(match.lastgroup or "", "")
+        title = {
+            "sm": f"NVIDIA GPU ({base})",
+            "gfx": f"AMD GPU ({base})",
+            "tpu": base.replace("tpu", "TPU").replace("-", " "),
+        }
+        called = title.get(match.lastgroup or "", "unknown hardware")
+        return Entry(base, called, kind, maker, called, is_local=True)
+    return None
+
+
+_OTHERS = re.compile(r"(?P<sm>sm_\d+[a-z]*)|(?P<gfx>gfx\w+)|(?P<tpu>tpu(?:-v\w+)?)|(?P<unknown>unknown)")
 
 
 def place(target: str, devices: int) -> str:

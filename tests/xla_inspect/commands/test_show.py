@@ -185,7 +185,7 @@ def test_code_that_cannot_be_disassembled_is_shown_as_far_as_it_can_and_what_is_
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in ("commands.show", "compilation.kernel_code"):
+    for module in ("commands.show", "compilation.object_code"):
         monkeypatch.setattr(f"xla_inspect.{module}.find_version", lambda name: None if name == missing else "1")
     assert command_line.run_here(["show", LAYER, "--target", target, "--stage", "code"]) == 0
     printed = capsys.readouterr()

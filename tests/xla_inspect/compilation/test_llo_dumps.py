@@ -21,7 +21,7 @@ from programs import layer
 from xla_inspect import InspectError, capture, jax_private, targets
 from xla_inspect.captured import PROGRAM
 from xla_inspect.compilation import PREFIX, describe_program, llo_dumps, lowering, sweep_dumps
-from xla_inspect.compilation.dumps import LOCK, Folder
+from xla_inspect.compilation.dump_compile import LOCK, Folder
 
 if TYPE_CHECKING:
     from xla_inspect.captured import LowLevel

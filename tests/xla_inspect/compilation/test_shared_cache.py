@@ -33,12 +33,12 @@ for _ in range(int(sys.argv[2])):
 COMPILE_SLOWLY = """
 import logging, sys, time
 from xla_inspect import capture
-from xla_inspect.compilation import dumps
-compile_with_dumps = dumps.compile_with_dumps
+from xla_inspect.compilation import dump_compile
+compile_with_dumps = dump_compile.compile_with_dumps
 def compile_late(*given, **options):
     time.sleep(0.5)
     return compile_with_dumps(*given, **options)
-dumps.compile_with_dumps = compile_late
+dump_compile.compile_with_dumps = compile_late
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
 print("ready", flush=True)
 input()

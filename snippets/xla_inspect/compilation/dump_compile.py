@@ -1,4 +1,4 @@
-"""Compile a lowered program, and read the files that the compiler leaves in its dump folder."""
+"""Compile a lowered program, and find what the compiler leaves in its dump folder."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 import shutil
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from xla_inspect.dumps import Files, ModuleTexts, list_modules, read_texts
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -48,31 +48,7 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - `tempfile` makes a private folder insi
 
 ROOM = 2 << 30
 
-DUMPED = re.compile(r"(?P<module>module_\d+\.[^.]*)\.(?P<rest>.*)")
-GIVEN = "before_optimizations.txt"
-"""What the compiler dumps of a module that it was given, and not of one that it took out of another."""
-
-
-@dataclass
-class Dumps:
-    """The dump folder's files by what they are.
-
-    Attributes:
-        files: The part of a file's name after module number and module name, with its text (or bytes for `.o`).
-        passes: File names of the modules dumped between passes, in order, with their text.
-        metadata: The text of the record of pass runs, or an empty string (a CPU compile writes none).
-        written: When each of the program's files was written, by the system's clock.
-    """
-
-    files: dict[str, str] = field(default_factory=dict)
-    objects: dict[str, bytes] = field(default_factory=dict)
-    passes: list[tuple[str, str]] = field(default_factory=list)
-    metadata: str = ""
-    written: dict[str, float] = field(default_factory=dict)
-
-    def find(self, ending: str) -> str:
-        """Return the text of the file whose name ends so, or an empty string."""
-        return next((text for name, text in self.files.items() if name.endswith(ending)), "")
+_READ = (".txt", ".ll", ".ptx", ".o", "metadata.textproto")
 
 
 def compile_with_dumps(
@@ -192,6 +168,12 @@ def is_abandoned(folder: Path) -> bool:
     return False
 
 
+def place_dumps(folder: Path) -> None:
+    """Let all further dumps of this process lie in a folder."""
+    global MEMORY  # noqa: PLW0603 - of the process
+    MEMORY = folder
+
+
 def find_memory() -> Path | None:
     """Return a folder in memory with room for any compile's dumps, or None: a disk takes longer for so many files."""
     try:
@@ -200,26 +182,17 @@ def find_memory() -> Path | None:
         return None
 
 
-def read(folder: Path) -> Dumps:
-    """Return the dumps of the one program module in a folder.
+def read(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
+    """Return the texts of the one program module in a folder, and when each of its files was written.
 
     Others may share the folder: small ones of JAX, and what a compiler takes out for another core, as that of TPU7x
-    does with a scatter that it gives to the SparseCore.
+    does with a scatter that it gives to the SparseCore. The times are those of the system's clock, by what a file is of
+    the module.
     """
-    dumps = Dumps()
-    modules: dict[str, list[tuple[str, Path]]] = {}
-    for path in sorted(folder.iterdir()):
-        if path.name.endswith(".metadata.textproto"):
-            dumps.metadata = max(dumps.metadata, path.read_text(encoding="utf-8"), key=len)
-        elif (match := DUMPED.fullmatch(path.name)) and path.is_file():
-            modules.setdefault(match["module"], []).append((re.sub(r"^cl_\d+\.", "", match["rest"]), path))
-    programs = [files for files in modules.values() if any(rest.endswith(GIVEN) for rest, _ in files)]
-    for rest, path in max(programs, key=len, default=[]):
-        dumps.written[rest] = path.stat().st_mtime
-        if path.suffix == ".o":
-            dumps.objects[rest] = path.read_bytes()
-        elif re.match(r"\d{4,}\.", rest):
-            dumps.passes.append((rest, path.read_text(encoding="utf-8")))
-        elif path.suffix in {".txt", ".ll", ".ptx"}:
-            dumps.files[rest] = path.read_text(encoding="utf-8")
-    return dumps
+    files = Files.from_folder(folder)
+    programs = [module for module in list_modules(files) if module.before]
+    if not programs:
+        return ModuleTexts(), {}
+    program = max(programs, key=lambda module: len(module.files))
+    written = {ending: (folder / path).stat().st_mtime for ending, path in program.files.items()}
+    return read_texts(files, program, lambda ending: ending.endswith(_READ)), written

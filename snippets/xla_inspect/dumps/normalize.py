@@ -20,7 +20,6 @@ EMPTY_ATTRIBUTES = re.compile(r",?\s*frontend_attributes=\{\}")
 FRAME_ID = re.compile(r"(\bstack_frame_id=)(\d+)")
 
 DUMP_NAME = re.compile(r"\d{4,}\.(?P<pipeline>.*?)\.(?:after_(?P<name>.*?)(?:\.before_.*)?|(?P<before>before_.*))\.txt")
-NUMBERED = re.compile(r"^(apply-xla-transforms)-\d+$")
 PLAIN = re.compile(r"[^a-zA-Z0-9_.+-]")
 
 

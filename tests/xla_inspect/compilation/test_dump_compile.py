@@ -15,7 +15,8 @@ import pytest
 
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import list_kernels
-from xla_inspect.compilation import dumps
+from xla_inspect.compilation import dump_compile
+from xla_inspect.dumps import ModuleTexts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +28,8 @@ import sys
 from pathlib import Path
 import jax, jax.numpy as jnp
 from xla_inspect import capture
-from xla_inspect.compilation import dumps
-dumps.MEMORY = Path(sys.argv[1])
+from xla_inspect.compilation import dump_compile
+dump_compile.MEMORY = Path(sys.argv[1])
 def deep(x):
     for _ in range(400):
         x = jnp.tanh(x @ x) + jnp.sort(x)
@@ -43,8 +44,8 @@ def parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     found = [tmp_path / "memory", tmp_path / "disk"]
     for folder in found:
         folder.mkdir()
-    monkeypatch.setattr(dumps, "MEMORY", found[0])
-    monkeypatch.setattr(dumps.tempfile, "tempdir", str(found[1]))
+    monkeypatch.setattr(dump_compile, "MEMORY", found[0])
+    monkeypatch.setattr(dump_compile.tempfile, "tempdir", str(found[1]))
     return found
 
 
@@ -57,33 +58,33 @@ def test_dumps_of_a_compile_that_was_killed_are_swept_and_those_of_one_that_live
     parent, used = (memory, memory) if place == "memory" else (disk, memory / "none")
     process = subprocess.Popen([sys.executable, "-c", COMPILE, str(used)], env=environment)
     deadline = time.monotonic() + 120
-    while not (found := [each for each in parent.glob(f"{dumps.PREFIX}*") if len(list(each.iterdir())) > 2]):
+    while not (found := [each for each in parent.glob(f"{dump_compile.PREFIX}*") if len(list(each.iterdir())) > 2]):
         assert time.monotonic() < deadline, "it wrote no dumps"
         time.sleep(0.01)
-    dumps.sweep_dumps()
+    dump_compile.sweep_dumps()
     assert list(parent.iterdir()) == found
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert list(parent.iterdir()) == found
-    dumps.sweep_dumps()
+    dump_compile.sweep_dumps()
     assert list(parent.iterdir()) == []
 
 
 def test_the_first_compile_of_a_process_sweeps(parents: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    dead = parents[0] / f"{dumps.PREFIX}dead"
+    dead = parents[0] / f"{dump_compile.PREFIX}dead"
     dead.mkdir()
-    (dead / dumps.LOCK).touch()
-    dumps.sweep_once.cache_clear()
-    monkeypatch.setattr(dumps, "find_memory", lambda: None)
+    (dead / dump_compile.LOCK).touch()
+    dump_compile.sweep_once.cache_clear()
+    monkeypatch.setattr(dump_compile, "find_memory", lambda: None)
     capture(jnp.sin, 1.0)
     assert [list(parent.iterdir()) for parent in parents] == [[], []]
 
 
 def test_a_folder_that_is_no_dump_stays(parents: list[Path]) -> None:
-    for name in (f"{dumps.PREFIX}being_made", "xla_inspect_tpu_logs"):
+    for name in (f"{dump_compile.PREFIX}being_made", "xla_inspect_tpu_logs"):
         (parents[0] / name).mkdir()
         os.utime(parents[0] / name, (0, 0))
-    dumps.sweep_dumps()
+    dump_compile.sweep_dumps()
     assert len(list(parents[0].iterdir())) == 2
 
 
@@ -124,7 +125,7 @@ def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
 def test_dumps_that_are_missing_are_put_down_to_the_flags_only_where_there_are_such(
     flags: str, asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dumps, "read", lambda _: dumps.Dumps())
+    monkeypatch.setattr(dump_compile, "read", lambda _: (ModuleTexts(), {}))
     monkeypatch.setenv("XLA_FLAGS", flags)
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
     with pytest.raises(InspectError) as caught:

@@ -8,7 +8,7 @@ from jax.sharding import PartitionSpec as P
 from programs import mlp
 from xla_inspect import Capture, capture
 from xla_inspect.analysis import find_line
-from xla_inspect.compilation.normalize import Frames
+from xla_inspect.dumps import Frames
 
 TABLES = """FileNames
 1 "a.py"

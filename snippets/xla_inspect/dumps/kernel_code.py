@@ -6,15 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from xla_inspect.captured import Code
-from xla_inspect.compilation.normalize import Frames
-from xla_inspect.installation import install_line
-from xla_inspect.targets import find_version
+from xla_inspect.dumps.normalize import Frames
 
 if TYPE_CHECKING:
-    from xla_inspect.compilation.dumps import Dumps
+    from collections.abc import Iterable
 
-DISASSEMBLERS = ("capstone", "pyelftools")
-"""The packages that turn object files into assembly: an extra of the wheel, `asm`."""
+    from xla_inspect.dumps.module_texts import ModuleTexts
 
 PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
 LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
@@ -25,10 +22,10 @@ REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
 LIBRARY = re.compile(r'libpath = "[^"]*/([^"/]+)"')
 
 
-def collect_gpu(dumps: Dumps) -> tuple[Code, ...]:
+def collect_gpu(texts: ModuleTexts) -> tuple[Code, ...]:
     """Return Triton IR, LLVM IR before and after optimization, and PTX of each kernel."""
     pieces = []
-    for name, text in dumps.files.items():
+    for name, text in texts.files.items():
         if name.endswith(".ttir.txt") and "before_validation" not in name:
             # The path of the device library is this machine's.
             pieces.append(Code(name.removesuffix(".ttir.txt"), "triton", LIBRARY.sub(r'libpath = "\1"', text)))
@@ -37,36 +34,28 @@ def collect_gpu(dumps: Dumps) -> tuple[Code, ...]:
         elif name.endswith(".ll"):
             language = "llvm" if "with-opt" in name else "llvm-unoptimized"
             pieces.extend(Code(kernel, language, renumber(text)) for kernel in LLVM_KERNEL.findall(text)[:1])
-    return sort(pieces)
+    return sort_code(pieces)
 
 
-def collect_cpu(dumps: Dumps) -> tuple[Code, ...]:
-    """Return LLVM IR before and after optimization, and assembly of each kernel."""
+def collect_cpu(texts: ModuleTexts) -> tuple[Code, ...]:
+    """Return LLVM IR of each kernel before and after optimization; its machine code is in the object files."""
     pieces = []
-    for name, text in dumps.files.items():
+    for name, text in texts.files.items():
         if match := CPU_MODULE.fullmatch(name):
             language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
             pieces.append(Code(match["kernel"], language, renumber(text)))
-    if explain_no_assembly():
-        return sort(pieces)
-    # The disassembler takes longer to import than a cached capture to read.
-    from xla_inspect.compilation.assembly import disassemble
-
-    for name, data in dumps.objects.items():
-        if (match := OBJECT.fullmatch(name)) and (assembly := disassemble(data)):
-            pieces.append(Code(match["kernel"], "asm", assembly))
-    return sort(pieces)
+    return sort_code(pieces)
 
 
-def explain_no_assembly() -> str:
-    """Return why a capture for the CPU holds no assembly here and what to do about it, or an empty string."""
-    missing = [name for name in DISASSEMBLERS if find_version(name) is None]
-    return f"{' and '.join(missing)} not installed; run `{install_line('asm')}`" if missing else ""
+def name_object(name: str) -> str:
+    """Return the kernel whose machine code a file holds, or an empty string where it is no object file of one."""
+    match = OBJECT.fullmatch(name)
+    return match["kernel"] if match else ""
 
 
-def collect_tpu(dumps: Dumps) -> tuple[Code, ...]:
+def collect_tpu(texts: ModuleTexts) -> tuple[Code, ...]:
     """Return the scheduled module that the code generator worked from; what is below it `llo_dumps` collects."""
-    text = dumps.find("after_codegen.txt")
+    text = texts.find("after_codegen.txt")
     return (Code("module", "hlo", Frames().clean(text)),) if text else ()
 
 
@@ -103,6 +92,10 @@ def renumber(text: str) -> str:
     return "\n".join(map(rewrite, [*body[:end], *(nodes[key] for key in ordered), *body[end:]]))
 
 
-def sort(pieces: list[Code]) -> tuple[Code, ...]:
+def sort_code(pieces: Iterable[Code]) -> tuple[Code, ...]:
     """Return the pieces by kernel, then language."""
     return tuple(sorted(pieces, key=lambda code: (code.kernel, code.language, code.text)))
+
+
+COLLECT = {"cpu": collect_cpu, "gpu": collect_gpu, "tpu": collect_tpu}
+"""What collects the code of a module, by the kind of its target."""

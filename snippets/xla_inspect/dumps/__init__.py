@@ -1,0 +1,44 @@
+"""Files that XLA dumped, read as modules and captures; needs no JAX, and runs in a browser."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.dumps.dump_module import DumpedModule
+from xla_inspect.dumps.files import Entry, Files
+from xla_inspect.dumps.kernel_code import COLLECT, name_object, sort_code
+from xla_inspect.dumps.module_list import list_modules, pick_module
+from xla_inspect.dumps.module_texts import ModuleTexts, read_texts
+from xla_inspect.dumps.normalize import Frames, find_changes
+from xla_inspect.dumps.pass_record import BETWEEN, CHECKS, Record, add_files, complete, name_run, read_metadata
+from xla_inspect.dumps.thunks import read_fusion_log, read_thunks
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.dumps.dump_capture import read_capture
+
+__all__ = [
+    "BETWEEN",
+    "CHECKS",
+    "COLLECT",
+    "DumpedModule",
+    "Entry",
+    "Files",
+    "Frames",
+    "ModuleTexts",
+    "Record",
+    "add_files",
+    "complete",
+    "find_changes",
+    "list_modules",
+    "name_object",
+    "name_run",
+    "pick_module",
+    "read_capture",
+    "read_fusion_log",
+    "read_metadata",
+    "read_texts",
+    "read_thunks",
+    "sort_code",
+]
+
+# By name, since a compile needs the rest alone, and what it needs is a part of the key of its capture.
+__getattr__ = lazy_names(__name__, {"dump_capture": ("read_capture",)})

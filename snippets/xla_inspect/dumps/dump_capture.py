@@ -1,0 +1,158 @@
+"""A dumped module as a capture: what its files tell, and why the rest is missing."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.analysis import parse_buffers
+from xla_inspect.captured import Capture, Cost, Memory, Times
+from xla_inspect.dumps.absence import explain_absences
+from xla_inspect.dumps.file_names import PASS
+from xla_inspect.dumps.kernel_code import COLLECT
+from xla_inspect.dumps.module_texts import ModuleTexts, decode, read_texts
+from xla_inspect.dumps.normalize import Frames, find_changes
+from xla_inspect.dumps.pass_record import read_metadata
+from xla_inspect.dumps.plain_files import find_texts
+from xla_inspect.dumps.target_name import UNKNOWN, add_devices, find_by_text
+from xla_inspect.dumps.thunks import read_fusion_log, read_thunks
+from xla_inspect.errors import InspectError
+from xla_inspect.targets import find_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.captured import PassChange
+    from xla_inspect.dumps.dump_module import DumpedModule
+    from xla_inspect.dumps.files import Files
+
+MOST_PASSES = 2 << 30
+"""How many bytes of modules between passes are read."""
+
+_CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
+_LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*|obj-file\..*", re.DOTALL)
+_OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.txt")
+_FLAG = re.compile(r"^(xla_\w+): \"?(.*?)\"?$", re.MULTILINE)
+
+
+def read_capture(files: Files, module: DumpedModule) -> Capture:
+    """Return a dumped module as a capture; the modules between passes and the code are read when they are asked for.
+
+    What a dump does not tell is empty, and `missing` says why.
+
+    Raises:
+        InspectError: A file cannot be read, or none holds a module.
+    """
+    texts = read_texts(files, module, lambda ending: not _LATER.fullmatch(ending))
+    frames, missing = Frames(), dict(texts.problems)
+    before = frames.clean(texts.find("before_optimizations.txt"))
+    optimized, stands_in = _find_after(files, module, texts, before)
+    after = frames.clean(optimized)
+    buffers, memory, problem = _read_memory(texts.find("after_optimizations-buffer-assignment.txt"))
+    target = module.target if module.target != UNKNOWN else add_devices(find_by_text(after), module.devices)
+    runs = read_metadata(texts.metadata).runs
+    made = Capture(
+        program=module.name,
+        target=target,
+        versions={},
+        options=dict(_FLAG.findall(texts.find("debug_options"))),
+        source_file="",
+        source="",
+        jaxpr="",
+        stablehlo=texts.find("module.mlir"),
+        stablehlo_locations=texts.find("module.mlir"),
+        before=before,
+        after=after,
+        runs=runs,
+        passes=(),
+        buffers=buffers,
+        live_ranges=texts.find("after_optimizations-live-range.txt"),
+        memory=memory,
+        cost=Cost(0, 0, 0, "", {}),
+        thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
+        fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
+        frames=frames.chains,
+        memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
+        times=Times(),
+        is_stepped=bool(module.between),
+    )
+    missing = explain_absences(made, module, texts.problems, {"after": stands_in, "buffers": problem})
+    return _read_later(made.retold(missing=missing), files, module, frames)
+
+
+def _read_later(capture: Capture, files: Files, module: DumpedModule, frames: Frames) -> Capture:
+    """Return a capture that reads its passes and code when they are asked for."""
+
+    @cache
+    def read_passes() -> Mapping[str, Any]:
+        return {"passes": _read_passes(files, module, capture, frames)}
+
+    @cache
+    def read_code() -> Mapping[str, Any]:
+        found = read_texts(files, module, lambda ending: bool(_CODE.fullmatch(ending)))
+        collect = COLLECT.get(find_entry(capture.target).kind)
+        return {"code": collect(found) if collect else ()}
+
+    for name in ("passes", "code"):
+        del capture.__dict__[name]
+    return capture.retold(_later={"passes": read_passes, "code": read_code})
+
+
+def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: str) -> tuple[str, str]:
+    """Return the optimized module, or what comes nearest, and what that is or an empty string.
+
+    Raises:
+        InspectError: There is neither.
+    """
+    found = next((text for name, text in texts.files.items() if _OPTIMIZED.fullmatch(name)), "")
+    if module.number is None and found:
+        parts = find_texts(found) or [found]
+        return parts[min(module.part, len(parts) - 1)], ""
+    if found:
+        return found, ""
+    between = module.between
+    if between:
+        ending = [*between][-1]
+        ((_, data),) = files.read_many([between[ending]])
+        match = PASS.fullmatch(ending)
+        name = (match["name"] or match["before"]) if match else ending
+        return decode(data, between[ending]), f"the last that was dumped, after {name}, stands in its place"
+    if before:
+        return before, "the module as the compiler got it stands in its place"
+    problem = next(iter(texts.problems.values()), "there is no module among its files")
+    message = f"{module.key}: {problem}"
+    raise InspectError(message)
+
+
+def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: Frames) -> tuple[PassChange, ...]:
+    total = sum(map(files.size, module.between.values()))
+    if total > MOST_PASSES:
+        message = f"the modules between passes take {total:,} bytes, and no more than {MOST_PASSES:,} are read"
+        raise InspectError(message)
+    found = read_texts(files, module, lambda ending: bool(re.match(r"\d{4,}\.", ending)))
+    return find_changes(found.passes, capture.before, capture.runs, frames)
+
+
+def _read_memory(text: str) -> tuple[str, Memory, str]:
+    """Return the buffer assignment, the bytes that a device needs by it, and what is wrong with it."""
+    if not text:
+        return "", Memory(0, 0, 0, 0, 0, 0), ""
+    try:
+        allocations = parse_buffers(text).allocations
+    except InspectError as error:
+        return "", Memory(0, 0, 0, 0, 0, 0), f"the buffer assignment in this dump cannot be read: {error}"
+    main = [each for each in allocations if each.color == 0 and not each.is_thread_local]
+    outputs = [each for each in main if each.is_output or each.is_live_out]
+    return (
+        text,
+        Memory(
+            arguments=sum(each.size for each in main if each.parameter is not None),
+            outputs=sum(each.size for each in outputs),
+            aliased=sum(each.size for each in outputs if each.parameter is not None),
+            temporaries=sum(each.size for each in main if each.kind == "temporary"),
+            generated_code=0,
+            peak=0,
+        ),
+        "",
+    )

@@ -1,0 +1,98 @@
+"""Modules in files that have other names than XLA gives: HLO text, of one module or several, and `HloProto`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from xla_inspect.dumps.dump_module import DumpedModule
+from xla_inspect.dumps.target_name import UNKNOWN, count_devices
+from xla_inspect.errors import InspectError
+from xla_inspect.terminal import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.dumps.files import Files
+
+_ENDINGS = (".hlo", ".txt", ".pb", ".hlotxt", ".gz", ".log")
+_START = re.compile(r"^[ \t]*HloModule[ \t]+([^\s,]+)", re.MULTILINE)
+_BARE = re.compile(r"^[ \t]*(?:ENTRY\b|%?[\w.-]+ (?:\([^\n]*\) -> [^\n]*)?\{)", re.MULTILINE)
+_MLIR = re.compile(r"^[ \t]*(?:module\b.*\{|func\.func|#loc)|stablehlo\.|\bmhlo\.", re.MULTILINE)
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_LOOK = 64 << 10
+
+
+def list_plain(files: Files) -> list[DumpedModule]:
+    """Return the modules of files, each of which holds one or several.
+
+    Raises:
+        InspectError: None does.
+    """
+    single = len(files.names) == 1
+    wanted = [name for name in files.names if single or name.lower().endswith(_ENDINGS)]
+    found: list[DumpedModule] = []
+    seen: list[str] = []
+    for name, data in files.read_many(wanted):
+        listed = list(_describe(name, data, files.size(name)))
+        found += listed
+        if not listed:
+            seen.append(describe_content(data))
+    if not found:
+        raise InspectError(_explain(files, seen))
+    return found
+
+
+def find_texts(text: str) -> list[str]:
+    """Return the texts of the modules that a text holds: PyTorch/XLA writes one behind the other."""
+    starts = [match.start() for match in _START.finditer(text)]
+    if len(starts) < 2:  # noqa: PLR2004 - several
+        return [text] if starts or _BARE.search(text) else []
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def describe_content(data: bytes) -> str:
+    """Return what a file that holds no HLO holds instead, as far as its beginning tells."""
+    if not data:
+        return "is empty"
+    if _BINARY.search(data[:_LOOK]):
+        return "is binary, and no HloProto"
+    if _MLIR.search(data[:_LOOK].decode("utf-8", "replace")):
+        return "is MLIR, as StableHLO is, and no HLO"
+    return "is a text without an HLO module"
+
+
+def _describe(name: str, data: bytes, size: int) -> Iterator[DumpedModule]:
+    folder, _, file = name.rpartition("/")
+    if _BINARY.search(data[:_LOOK]):
+        if not file.endswith((".pb", ".pb.gz", ".gz")):
+            return
+        kind, texts = "after_optimizations.hlo.pb", [""]
+    else:
+        text = data.decode("utf-8", "replace")
+        kind, texts = "after_optimizations.txt", find_texts(text)
+    for part, each in enumerate(texts):
+        named = _START.search(each)
+        yield DumpedModule(
+            name=printable(named[1] if named else file),
+            number=None,
+            folder=printable(folder),
+            target=UNKNOWN,
+            title="",
+            devices=count_devices(each.partition("\n")[0]),
+            bytes=len(each) or size,
+            kernels=None,
+            files={kind: name},
+            part=part,
+        )
+
+
+def _explain(files: Files, seen: list[str]) -> str:
+    if len(files.names) == 1:
+        what = f"{files.title} {seen[0] if seen else 'is empty'}"
+    elif not files.names:
+        what = f"{files.title} holds no file"
+    else:
+        what = f"{files.title} holds {len(files.names):,} files, and none that XLA dumped"
+    left_out = "".join(f"\n  left out: {name}: {reason}" for name, reason in [*files.left_out.items()][:3])
+    return f"{what}\nwhat --xla_dump_to writes is read, and files of HLO as text or HloProto{left_out}"

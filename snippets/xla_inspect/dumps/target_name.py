@@ -1,0 +1,154 @@
+"""Which hardware a dumped module was compiled for, as its files tell."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from xla_inspect.targets import ENTRIES, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+UNKNOWN = "unknown"
+"""What a target is called that nothing tells."""
+
+_GENERATIONS = {
+    "v2": "tpu-v2", "v3": "tpu-v3", "v4": "tpu-v4", "v4 lite": "tpu-v4i", "v5 lite": "tpu-v5e", "v5": "tpu-v5p",
+    "v6 lite": "tpu-v6e", "7x": "tpu7x",
+}  # fmt: skip
+"""What a TPU is called in JAX's device kind -> its short name."""
+
+_VERSIONS = {
+    "JELLYFISH": "tpu-v2", "DRAGONFISH": "tpu-v3", "PUFFERFISH": "tpu-v4", "PUFFERFISH lite": "tpu-v4i",
+    "VIPERFISH": "tpu-v5p", "VIPERFISH lite": "tpu-v5e", "GHOSTLITE": "tpu-v6e",
+}  # fmt: skip
+"""What the compiler calls a TPU's generation -> its short name."""
+
+_PLATFORM = re.compile(r"TFRT TPU ?(7x|v\d+(?: lite)?)")
+_TPU_VERSION = re.compile(r'\bversion: TPU_VERSION_(\w+)(?:\s+variant: "(\w*)")?')
+_BOUNDS = re.compile(r"(chips_per_host|host)_bounds \{\s*x: (\d+)\s+y: (\d+)\s+(?:z: (\d+)\s+)?\}")
+_DEVICE = re.compile(r'(?:device_description_str|^  name): "([^"]*)"', re.MULTILINE)
+_CUDA = re.compile(r"cuda_compute_capability \{\s*(?:major: (\d+))?\s*(?:minor: (\d+))?")
+_ROCM = re.compile(r'gcn_arch_name: "([\w:+-]+)"')
+_CORES = re.compile(r"core_count: (\d+)")
+_MEMORY = re.compile(r"device_memory_size: ([1-9]\d*)")
+_NEAR = 0.05
+_BACKEND = re.compile(r"(?:^|\.)(?:(sm_\d+\.\d+[a-z]*|gfx[^.]*?)_gpu|(cpu|gpu))_after_optimizations")
+_DEVICES = (re.compile(r"\bnum_partitions=(\d{1,9})\b"), re.compile(r"\breplica_count=(\d{1,9})\b"))
+_PTX = re.compile(r"^\.target (sm_\w+)", re.MULTILINE)
+
+# Marks of HLO text that one compiler alone writes.
+_MARKS = (
+    (
+        "tpu",
+        re.compile(r"\{[\d,]*:[^}\s]*T\(\d|custom_call_target=\"tpu_|\"window_config\":|\"scoped_memory_configs\""),
+    ),
+    (
+        "gpu",
+        re.compile(
+            r"__cublas|__cudnn|__triton|\"gpu_backend_config\"|wait_on_operation_queues|\"fusion_backend_config\""
+        ),
+    ),
+    ("cpu", re.compile(r"__onednn|\"outer_dimension_partitions\"|xla_cpu|__ynn|__xnn|\"cpu_backend|ynn_fusion")),
+)
+
+
+def find_target(endings: Iterable[str], heads: Mapping[str, str]) -> tuple[str, str]:
+    """Return the short name of the hardware that a module was compiled for, and what its files call it.
+
+    Args:
+        endings: The ends of its files' names, as `group_files` gives them.
+        heads: The beginning of those files that tell, by the same names: those that `tells` takes.
+
+    Returns:
+        A name of the table of targets, else one such as `sm_75`, `gfx90a`, `tpu-v3`, `gpu`; `UNKNOWN` where no file
+        says. The title is empty where no file has one.
+    """
+    texts = "\n".join(text for name, text in heads.items() if tells(name))
+    if match := _PLATFORM.search(texts):
+        return _GENERATIONS.get(match[1], "tpu"), "TPU7x" if match[1] == "7x" else f"TPU {match[1]}"
+    if match := _TPU_VERSION.search(texts):
+        return _VERSIONS.get(" ".join(filter(None, match.groups())), "tpu"), ""
+    description = next((text for name, text in heads.items() if name.startswith("gpu_target_config")), "")
+    return _find_gpu(description) if description else (_guess_by_names([*endings], texts), "")
+
+
+def _guess_by_names(endings: Sequence[str], texts: str) -> str:
+    """Return the target that the names of files tell, which few of them do."""
+    if backend := next(filter(None, map(_BACKEND.search, endings)), None):
+        return backend[2] or _name_architecture(backend[1])
+    if ptx := _PTX.search(texts):
+        return ptx[1].rstrip("af")
+    if any(re.match(r"tpu_comp_env|after_codegen|transfer_stats", ending) for ending in endings):
+        return "tpu"
+    is_gpu = any(ending.startswith("thunk_sequence") or ending.endswith(".ptx") for ending in endings)
+    return "gpu" if is_gpu else UNKNOWN
+
+
+def tells(ending: str) -> bool:
+    """Return whether a file may tell which hardware a module was compiled for."""
+    return bool(re.match(r"(?:gpu_target_config|target_arguments|topology)\.", ending) or ending.endswith(".ptx"))
+
+
+def count_devices(header: str) -> int:
+    """Return how many devices run a module, as the first line of its text says."""
+    return math.prod(max(int(match[1]), 1) for form in _DEVICES if (match := form.search(header)))
+
+
+def add_devices(target: str, devices: int, grid: str = "") -> str:
+    """Return a target of so many devices, of a TPU as the grid that its files tell."""
+    if devices <= 1 or target == UNKNOWN:
+        return target
+    return f"{target}:{grid if target.startswith('tpu') and grid else devices}"
+
+
+def find_by_text(text: str) -> str:
+    """Return the kind of target that the text of an optimized module is for by what only its compiler writes."""
+    return next((kind for kind, mark in _MARKS if mark.search(text)), UNKNOWN)
+
+
+def find_grid(heads: Mapping[str, str]) -> str:
+    """Return the grid of chips that a TPU's files tell, such as `2x2x2`, or an empty string."""
+    texts = "\n".join(heads.values())
+    bounds = {match[1]: [int(size or 1) for size in match.groups()[1:]] for match in _BOUNDS.finditer(texts)}
+    if len(bounds) < len(("chips_per_host", "host")):
+        return ""
+    sizes = [inner * outer for inner, outer in zip(bounds["chips_per_host"], bounds["host"], strict=True)]
+    return "x".join(map(str, sizes))
+
+
+def _find_gpu(description: str) -> tuple[str, str]:
+    device = _DEVICE.search(description)
+    title = device[1] if device else ""
+    if rocm := _ROCM.search(description):
+        return rocm[1].partition(":")[0], title
+    cuda = _CUDA.search(description)
+    if cuda is None or not cuda[1]:
+        return "gpu", title
+    known = {name for name, entry in ENTRIES.items() if entry.kind == "gpu" and not entry.is_local}
+    for name in sorted(known):
+        spec = read_spec(name)
+        same = _CUDA.search(spec)
+        if same and same.groups() == cuda.groups() and _is_same(spec, description, title, ENTRIES[name].title):
+            return name, title
+    return f"sm_{cuda[1]}{cuda[2] or 0}", title
+
+
+def _is_same(spec: str, description: str, title: str, named: str) -> bool:
+    """Return whether a device is that of the table, and none of the same name with fewer cores or less memory."""
+    if title and named not in title:
+        return False
+    cores, others = _CORES.search(spec), _CORES.search(description)
+    room, other_room = _MEMORY.search(spec), _MEMORY.search(description)
+    if not (cores and others and room and other_room):
+        return False
+    return cores[1] == others[1] and abs(int(room[1]) / int(other_room[1]) - 1) < _NEAR
+
+
+def _name_architecture(backend: str) -> str:
+    """Return the short name of what the names of files call `sm_9.0a` or `gfx90a:sramecc+`."""
+    if backend.startswith("gfx"):
+        return re.split(r"[^\w]", backend)[0]
+    return re.sub(r"[a-z]+$", "", backend.replace(".", ""))

@@ -1,0 +1,184 @@
+"""HLO text as people write it, put into the form in which XLA prints it, which `parser` reads.
+
+The grammar is that of XLA's own parser (xla/hlo/parser/hlo_parser.cc): comments and line breaks anywhere, names with
+`%` or without, no header, no `ENTRY`, no `ROOT`, one instruction alone, shapes left out where the operands give them,
+instructions as operands and computations as attributes.
+"""
+
+from __future__ import annotations
+
+from xla_inspect.hlo.bodies import Bodies, Body
+from xla_inspect.hlo.frame_tables import TABLES
+from xla_inspect.hlo.source_map import Line
+from xla_inspect.hlo.tokens import Tokens, locate
+from xla_inspect.hlo.values import is_shape, take_shape, write_string
+
+_COMPUTATION = "a computation such as %name (x: f32[8]) -> f32[8] {"
+_LOCATION = ("file_name_id", "function_name_id", "line", "end_line", "column", "end_column")
+_FRAME = ("file_location_id", "parent_frame_id")
+
+
+class NormalForm:
+    """A text in the form of XLA's printer, which knows where each of its pieces stood before.
+
+    Attributes:
+        source: The text as it was written.
+        text: The text in the printer's form.
+    """
+
+    def __init__(self, source: str) -> None:
+        """Rewrite a text.
+
+        Raises:
+            HloSyntaxError: The text is no HLO; with what was expected, and where.
+        """
+        self.source = source
+        self._lines = _Rewriter(source).rewrite()
+        self.text = "\n".join(map(str, self._lines))
+
+    def locate(self, line: int, column: int) -> tuple[int, int]:
+        """Return the line and column in the source of a line and column in the text, all counted from one."""
+        if line > len(self._lines) or not self._lines[line - 1].length:
+            return locate(self.source, len(self.source))
+        return locate(self.source, min(self._lines[line - 1].locate(column - 1), len(self.source)))
+
+
+class _Rewriter:
+    """One pass over a text."""
+
+    def __init__(self, source: str) -> None:
+        self._tokens = Tokens(source)
+        self._bodies = Bodies(self._tokens)
+        self._lines: list[Line] = []
+
+    def rewrite(self) -> list[Line]:
+        """Return the lines of the printed form."""
+        tokens = self._tokens
+        if tokens.kind == "end":
+            tokens.fail("'HloModule'")
+        header, name = Line(), ""
+        whole = tokens.at("HloModule")
+        entry = None
+        if whole:
+            header.put("HloModule ", tokens.start)
+            tokens.advance()
+            header.put(*tokens.expect_name("the name of the module"))
+            self._bodies.take_attributes(header, "")
+        elif not (tokens.at("ENTRY") or tokens.peek() == "{"):
+            return self._take_alone()
+        self._lines += [header, Line()]
+        if tokens.at(TABLES[0]):
+            self._take_tables()
+        while tokens.kind != "end" or not self._bodies.done:
+            body, is_entry = self._take_computation()
+            if is_entry and entry is not None:
+                tokens.refuse(f"expected one ENTRY computation, found a second, {body.name!r}", body.source)
+            entry = body if is_entry else entry
+        entry = entry or self._bodies.done[-1]
+        if not whole:
+            name = f"module_{entry.name}"
+            header.put(f"HloModule {name}", 0)
+        return self._finish(entry)
+
+    def _finish(self, entry: Body) -> list[Line]:
+        """Add the lines of all computations."""
+        for body in self._bodies.done:
+            self._add(f"{'ENTRY ' if body is entry else ''}%{body.name} {{", body.source)
+            for index, (is_root, item) in enumerate(body.items):
+                line = Line()
+                last = not body.root and index == len(body.items) - 1
+                line.put("  ROOT " if is_root or last else "  ", item.locate(0))
+                line.add(item)
+                self._lines.append(line)
+            self._add(f"}}{body.thread}", body.source)
+            self._add("", body.source)
+        return self._lines
+
+    def _add(self, text: str, source: int) -> None:
+        line = Line()
+        line.put(text, source)
+        self._lines.append(line)
+
+    def _take_alone(self) -> list[Line]:
+        """Take a text that is one instruction, whose operands become parameters."""
+        tokens, body = self._tokens, Body("_", 0, alone=True)
+        if is_shape(tokens):
+            self._bodies.take_unnamed(body)
+        elif tokens.at("ROOT") or tokens.peek() == "=":
+            self._bodies.take_instruction(body)
+        else:
+            tokens.fail("'HloModule' and a name, 'ENTRY', a computation such as name { or one instruction")
+        if tokens.kind != "end":
+            tokens.fail("the end, since one instruction came without a module; or 'HloModule' before it")
+        self._bodies.done.append(body)
+        self._add("HloModule _, is_scheduled=true", 0)
+        self._add("", 0)
+        return self._finish(body)
+
+    def _take_computation(self) -> tuple[Body, bool]:
+        """Take `ENTRY name (parameters) -> shape { instructions }, attributes`."""
+        tokens = self._tokens
+        is_entry = tokens.take("ENTRY")
+        name, source = tokens.expect_name(_COMPUTATION)
+        if not (tokens.at("(") or tokens.at("{")):
+            tokens.fail(_COMPUTATION, source)
+        if name in self._bodies.by_name:
+            tokens.refuse(f"computation {name!r} is defined twice", source)
+        if tokens.at("("):
+            self._take_signature()
+        body = self._bodies.take_body(name, source)
+        rest = Line()
+        self._bodies.take_attributes(rest, name)
+        body.thread = str(rest)
+        return body, is_entry
+
+    def _take_signature(self) -> None:
+        tokens, unused = self._tokens, Line()
+        tokens.expect("(")
+        while not tokens.at(")"):
+            tokens.expect_name("the name of a parameter, or ')'")
+            tokens.take(":")
+            take_shape(tokens, unused)
+            if not tokens.take(",") and not tokens.at(")"):
+                tokens.fail("',' or ')' after a parameter")
+        tokens.advance()
+        tokens.expect("->", "'->' and the shape of the result")
+        take_shape(tokens, unused)
+
+    def _take_tables(self) -> None:
+        """Take the tables of stack frames, whose rows count from one whatever number they have."""
+        tokens = self._tokens
+        for table, fields in zip(TABLES, ((), (), _LOCATION, _FRAME), strict=True):
+            self._add(table, tokens.expect(table))
+            number = 0
+            while tokens.kind == "number":
+                number += 1
+                source = tokens.start
+                tokens.advance()
+                if fields:
+                    row = self._take_row(fields)
+                elif tokens.kind != "string":
+                    tokens.fail("a name in quotes")
+                else:
+                    row = write_string(tokens.value)
+                    tokens.advance()
+                self._add(f"{number} {row}", source)
+            self._add("", tokens.start)
+
+    def _take_row(self, fields: tuple[str, ...]) -> str:
+        """Take `{field=number ...}` in any order; return it in the printer's."""
+        tokens = self._tokens
+        found: dict[str, str] = {}
+        tokens.expect("{")
+        while not tokens.take("}"):
+            tokens.take(",")
+            if tokens.value not in fields:
+                tokens.fail(f"one of {', '.join(fields)}")
+            key = tokens.value
+            tokens.advance()
+            tokens.expect("=")
+            if tokens.kind != "number":
+                tokens.fail("a number")
+            found[key] = tokens.value
+            tokens.advance()
+        return f"{{{' '.join(f'{field}={found[field]}' for field in fields if field in found)}}}"

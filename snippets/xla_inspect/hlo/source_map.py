@@ -1,0 +1,51 @@
+"""Lines that were put together from pieces of another text, and where each piece stood there."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+
+
+class Line:
+    """A line as it is put together: its pieces, and for each where it starts here and where it stood."""
+
+    __slots__ = ("length", "marks", "pieces")
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.pieces: list[str] = []
+        self.marks = (array("q"), array("q"))
+        self.length = 0
+
+    def put(self, text: str, source: int) -> None:
+        """Add a piece that stood at an offset of the source."""
+        self.marks[0].append(self.length)
+        self.marks[1].append(source)
+        self.pieces.append(text)
+        self.length += len(text)
+
+    def put_name(self, name: str, source: int, text: str) -> None:
+        """Add `%` and a name that stood at an offset of the source `text`, with `%` or without."""
+        self.put("%", source)
+        self.put(name, source + text.startswith("%", source))
+
+    def add(self, other: Line) -> None:
+        """Add another line's pieces."""
+        self.marks[0].extend(start + self.length for start in other.marks[0])
+        self.marks[1].extend(other.marks[1])
+        self.pieces.extend(other.pieces)
+        self.length += other.length
+
+    def __str__(self) -> str:
+        """The line."""
+        return "".join(self.pieces)
+
+    def locate(self, column: int) -> int:
+        """Return the offset in the source of what stands at a column, counted from zero."""
+        starts, sources = self.marks
+        if not starts:
+            return 0
+        index = max(bisect_right(starts, column) - 1, 0)
+        # A piece may be longer than what it was written for: no further than its source's next.
+        limit = len(self.pieces[index]) if index < len(self.pieces) else 0
+        return sources[index] + min(column - starts[index], limit)

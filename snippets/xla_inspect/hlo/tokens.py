@@ -1,0 +1,145 @@
+"""The tokens of HLO text, as XLA's own lexer has them (xla/hlo/parser/hlo_lexer.cc)."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from xla_inspect.errors import HloSyntaxError
+
+_SKIP = r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
+_QUOTED = r"\"(?:[^\"\\]++|\\[^\n])*+\"|'(?:[^'\\]++|\\[^\n])*+'"
+_SKIPPED = re.compile(_SKIP)
+_TOKEN = re.compile(
+    rf"{_SKIP}(?:(?P<string>{_QUOTED})|%(?P<name>[A-Za-z_][\w.\-]*+)"
+    r"|(?P<number>[0-9bf?]{2,}_[0-9io?]{2,}->[0-9bf?]{2,}"  # the labels of a convolution's dimensions
+    r"|-?+(?:(?<=-)inf|(?<=-)nan(?:\(0x[0-9a-fA-F]++\))?+|\.?[0-9](?:[\w.]++|(?<=[eEx_])[-+](?=[0-9]))*+))"
+    r"|(?P<word>[A-Za-z_][\w.\-]*+)|(?P<mark>->|<=|\.\.\.|[=,:*#+~\[\]{}()?])|(?P<end>\Z))",
+    re.ASCII,
+)
+_JSON = re.compile(r'[^"{}]++|"(?:[^"\\]++|\\[^\n])*+"|[{}]')
+
+
+def locate(text: str, offset: int) -> tuple[int, int]:
+    """Return the line and the column of an offset, both counted from one."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+class Tokens:
+    """A place in a text, on a token; comments and white space before it are passed over.
+
+    Attributes:
+        text: The whole text.
+        kind: `string`, `name` (written with `%`), `word`, `number`, `mark` or `end`.
+        value: The token as written, a name without its `%`.
+        start: Where it starts; end: where it ends.
+        gap: Whether something stands between it and the token before.
+    """
+
+    __slots__ = ("end", "gap", "kind", "start", "text", "value")
+
+    def __init__(self, text: str) -> None:
+        """Stand on the first token.
+
+        Raises:
+            HloSyntaxError: No token begins the text.
+        """
+        self.text = text
+        self.move_to(0)
+
+    def move_to(self, offset: int) -> None:
+        """Stand on the token at an offset or next after it."""
+        self.end = offset
+        self.advance()
+
+    def advance(self) -> None:
+        """Go to the next token.
+
+        Raises:
+            HloSyntaxError: What comes next is no token.
+        """
+        match = _TOKEN.match(self.text, self.end)
+        if match is None:
+            self._fail_to_lex()
+        kind = match.lastgroup or ""
+        self.kind, self.value = kind, match[kind]
+        self.start = match.start(kind) - (kind == "name")
+        self.gap = self.start > self.end
+        self.end = match.end()
+
+    def peek(self) -> str:
+        """Return the token after this one as written, a name without its `%`; empty where none is."""
+        match = _TOKEN.match(self.text, self.end)
+        return match[match.lastgroup or ""] if match else ""
+
+    def at(self, value: str) -> bool:
+        """Return whether this is a mark or a word of that spelling."""
+        return self.value == value and self.kind in {"mark", "word"}
+
+    def take(self, value: str) -> bool:
+        """Pass over a mark or a word if this is it, and return whether it was."""
+        found = self.at(value)
+        if found:
+            self.advance()
+        return found
+
+    def expect(self, value: str, what: str = "") -> int:
+        """Pass over a mark that must be here; return where it stands.
+
+        Raises:
+            HloSyntaxError: Something else stands here.
+        """
+        if not self.at(value):
+            self.fail(what or repr(value))
+        start = self.start
+        self.advance()
+        return start
+
+    def expect_name(self, what: str) -> tuple[str, int]:
+        """Pass over a name, with `%` or without; return it and where it stands.
+
+        Raises:
+            HloSyntaxError: Something else stands here.
+        """
+        if self.kind not in {"name", "word"}:
+            self.fail(what)
+        found = self.value, self.start
+        self.advance()
+        return found
+
+    def take_json(self) -> tuple[str, int]:
+        """Pass over braces and what they hold, in which only strings and braces count; return it and where it stands.
+
+        Raises:
+            HloSyntaxError: The braces do not close.
+        """
+        start, position, depth = self.start, self.start, 0
+        while True:
+            match = _JSON.match(self.text, position)
+            if match is None:
+                self.fail("'}' that closes this brace")
+            position = match.end()
+            depth += {"{": 1, "}": -1}.get(match[0], 0)
+            if depth == 0:
+                self.move_to(position)
+                return self.text[start:position], start
+
+    def fail(self, expected: str, offset: int | None = None) -> NoReturn:
+        """Raise an `HloSyntaxError` at this token, or at an offset, that says what was expected and found."""
+        start = self.start if offset is None else offset
+        found = repr(self.text[start : start + 40].partition("\n")[0].rstrip()) if start < len(self.text) else "the end"
+        self.refuse(f"expected {expected}, found {found}", start)
+
+    def refuse(self, message: str, offset: int | None = None) -> NoReturn:
+        """Raise an `HloSyntaxError` at this token, or at an offset."""
+        raise HloSyntaxError(message, *locate(self.text, self.start if offset is None else offset)) from None
+
+    def _fail_to_lex(self) -> NoReturn:
+        skipped = _SKIPPED.match(self.text, self.end)
+        offset = skipped.end() if skipped else self.end
+        here = self.text[offset : offset + 2]
+        if here == "/*":
+            self.refuse("expected '*/' after this, found the end", offset)
+        if here[0] in "\"'":
+            self.refuse(f"expected {here[0]} that closes this string, found the end", offset)
+        self.refuse(f"expected HLO, found {here[0]!r}", offset)

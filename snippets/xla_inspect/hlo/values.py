@@ -1,0 +1,179 @@
+"""What stands after the `=` of an attribute, put into the form in which XLA prints it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NoReturn
+
+from xla_inspect.hlo.tokens import locate
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.source_map import Line
+    from xla_inspect.hlo.tokens import Tokens
+
+_MESHES = frozenset({"mesh", "maximal_mesh"})
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_CLOSING = {opening: closing for closing, opening in _PAIRS.items()}
+_TIGHT_BEFORE = frozenset({")", "]", "}", ",", "=", ":", "<=", "->", "#", "*"})
+_TIGHT_AFTER = frozenset({"(", "[", "{", ",", "=", ":", "<=", "->", "#", ""})
+# Attributes between whose parts XLA prints a blank after each comma.
+_SPACED = frozenset({
+    "sharding", "slice", "operand_layout_constraints", "input_output_alias", "buffer_donor",
+    "output_to_operand_aliasing", "domain", "entry_computation_layout", "origin", "origin_recovery_table",
+    "outfeed_shape", "debug_attributes",
+})  # fmt: skip
+_DEEP = 8
+"""Braces of a configuration nested deeper than this are written as a string, as XLA may print them too."""
+_BLANK = re.compile(r"\s++")
+_STRING = re.compile(r'("(?:[^"\\]++|\\[^\n])*+")')
+_SIMPLE = re.compile(r"'[\w ./:\-]*+'", re.ASCII)
+_LITERAL = re.compile(r"[^()/\"']*+")
+
+
+def write_string(text: str) -> str:
+    """Return a quoted token as XLA prints a string: in double quotes, on one line."""
+    if text.startswith("'"):
+        text = '"' + text[1:-1].replace("\\'", "'").replace('\\"', '"').replace('"', '\\"') + '"'
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
+def write_json(text: str) -> str:
+    """Return braces as one line: blanks outside strings are not counted; deeper than any compiler's, as a string."""
+    parts = _STRING.split(text)
+    parts[::2] = [_BLANK.sub("", part) for part in parts[::2]]
+    parts[1::2] = [write_string(part) for part in parts[1::2]]
+    deepest = depth = 0
+    for part in parts[::2]:
+        for mark in part:
+            depth += (mark in "{[") - (mark in "}]")
+            deepest = max(deepest, depth)
+    line = "".join(parts)
+    return line if deepest <= _DEEP else '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def is_shape(tokens: Tokens) -> bool:
+    """Return whether a shape begins here: `f32[`, a tuple, or `b(` for a buffer."""
+    if tokens.kind == "word":
+        return tokens.peek() == "[" or (tokens.value == "b" and tokens.peek() == "(")
+    return tokens.at("(")
+
+
+def take_shape(tokens: Tokens, line: Line) -> None:
+    """Pass over a shape; add it to a line as XLA prints shapes.
+
+    Raises:
+        HloSyntaxError: No shape begins here, or it does not end.
+    """
+    if not is_shape(tokens):
+        tokens.fail("a shape such as f32[2,3]{1,0}")
+    stack: list[str] = []
+    while True:
+        mark = tokens.value if tokens.kind == "mark" else ""
+        if mark in _PAIRS:
+            if not stack or stack[-1][-1] != _PAIRS[mark]:
+                tokens.fail("a shape")
+            stack.pop()
+        elif mark and mark in "([{":
+            tile = mark == "(" and bool(stack) and stack[-1] == "{"
+            stack.append("tile(" if tile else mark)
+        elif tokens.kind == "end" or mark in {"=", "->"}:
+            tokens.fail("the end of the shape")
+        line.put(", " if mark == "," and stack and stack[-1] == "(" else tokens.value, tokens.start)
+        tokens.advance()
+        if not stack and mark in _PAIRS and not (mark == "]" and _begins_layout(tokens)):
+            return
+
+
+def _begins_layout(tokens: Tokens) -> bool:
+    """Return whether braces here are the layout of the shape before them, and not the body of a computation."""
+    return tokens.at("{") and (tokens.peek()[:1].isdecimal() or tokens.peek() in {":", "}"})
+
+
+def take_literal(tokens: Tokens, line: Line) -> None:
+    """Pass over what stands in the parentheses of a constant; add it to a line.
+
+    Raises:
+        HloSyntaxError: The parentheses do not close.
+    """
+    start = tokens.expect("(")
+    match = _LITERAL.match(tokens.text, start + 1)
+    if match and tokens.text.startswith(")", match.end()):
+        line.put(", ".join(part.strip() for part in _BLANK.sub(" ", match[0].strip()).split(",")), start + 1)
+        tokens.move_to(match.end() + 1)
+        return
+    take_balanced(tokens, line, "literal", start)
+    tokens.expect(")")
+
+
+def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = None) -> None:
+    """Pass over a value; add it to a line.
+
+    Args:
+        tokens: Where the value begins.
+        line: Where it goes.
+        key: The attribute that it is of.
+        opening: Where the parenthesis stands before whose partner it ends; else it ends where no more can belong to it.
+
+    Raises:
+        HloSyntaxError: There is none, or a bracket is not closed.
+    """
+    stack = [] if opening is None else [("(", opening)]
+    before = first = ""
+    while True:
+        kind, value = tokens.kind, tokens.value
+        mark = value if kind == "mark" else ""
+        if kind == "end":
+            _fail_to_close(tokens, stack)
+        if not stack and before and not _continues(tokens, before, first):
+            return
+        if opening is not None and len(stack) == 1 and mark == ")":
+            return
+        if mark in _PAIRS:
+            if not stack or stack[-1][0][-1] != _PAIRS[mark]:
+                _fail_to_close(tokens, stack)
+            stack.pop()
+        apart = tokens.gap and before not in _TIGHT_AFTER and value not in _TIGHT_BEFORE and value != "["
+        if (apart and stack) or (value == "{" and first in _MESHES and not stack):
+            line.put(" ", tokens.start)
+        if mark and mark in "([{":
+            called = mark == "(" and (before.isalnum() or before in {")", "*", "#"})
+            stack.append(("call(" if called else mark, tokens.start))
+        line.put(_write(tokens, key, before, stack), tokens.start)
+        first = first or value
+        before = value if kind != "string" else "string"
+        tokens.advance()
+
+
+def _fail_to_close(tokens: Tokens, stack: list[tuple[str, int]]) -> NoReturn:
+    """Say which bracket is open where another closes or the text ends."""
+    if not stack:
+        tokens.fail("a value")
+    opening, offset = stack[-1]
+    line, column = locate(tokens.text, offset)
+    tokens.fail(f"{_CLOSING[opening[-1]]!r} for the {opening[-1]!r} of line {line}, column {column}")
+
+
+def _write(tokens: Tokens, key: str, before: str, stack: list[tuple[str, int]]) -> str:
+    """Return a token as it is written inside a value."""
+    if tokens.kind == "string":
+        return write_string(tokens.value) if before == "=" or not _SIMPLE.fullmatch(tokens.value) else tokens.value
+    if tokens.kind == "name":
+        return f"%{tokens.value}"
+    if tokens.at(",") and key in _SPACED:
+        inside = stack[-1][0] if stack else ""
+        listed = inside == "{" and before.isdecimal()
+        return "," if listed or inside == "call(" or (inside == "[" and tokens.peek() != "{") else ", "
+    return ": " if tokens.at(":") and before == "}" else tokens.value
+
+
+def _continues(tokens: Tokens, before: str, first: str) -> bool:
+    """Return whether a token belongs to the value that stands before it."""
+    value = tokens.value
+    if tokens.kind in {"string", "name", "end"}:
+        return False
+    if first in _MESHES:
+        listed = value == "," and before == "]" and tokens.peek() == "device_ids"
+        return listed or before == "," or value in {"[", "(", "{", "="}
+    if value == "{":
+        return before == "]"
+    return value in {"[", "(", "<="} or before == "<=" or (value == "T" and before == "]" and tokens.peek() == "(")
