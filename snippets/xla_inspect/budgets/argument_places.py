@@ -56,8 +56,8 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
     return name, found
 
 
-def tell_broken(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
-    """Yield what of an argument is not updated in place, each with what to ask why of.
+def tell_untaken(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
+    """Yield the arrays of an argument whose place no result takes, each with what to ask why of.
 
     Args:
         capture: The program.
@@ -68,6 +68,15 @@ def tell_broken(capture: Capture, parameters: Sequence[Instruction]) -> Iterator
         name = each.op_name or each.name
         if each.parameter_number not in taken:
             yield f"{name} ({format_bytes(each.shape.bytes)}): no result takes its place", name
+
+
+def tell_copied(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
+    """Yield the arrays of an argument that are copied whole, likewise, and results that are of their size.
+
+    Args:
+        capture: The program.
+        parameters: The argument's arrays.
+    """
     names = {each.op_name or each.name for each in parameters}
     sizes = {each.shape.bytes for each in parameters}
     for copy in list_copies(capture):

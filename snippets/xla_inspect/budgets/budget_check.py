@@ -148,6 +148,7 @@ def _hold_traffic(program: CompiledProgram, claim: Claim) -> None:
 
 
 _CHECKS: Mapping[str, Callable[[CompiledProgram, Claim], None]] = {
+    "donated": lambda program, claim: program.donated(claim.given),
     "in_place": lambda program, claim: program.in_place(claim.given),
     "one_kernel": lambda program, claim: program.one_kernel(*claim.given),
     "apart": lambda program, claim: program.apart(*claim.given),

@@ -68,7 +68,8 @@ def _names(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the f
 
 def _place(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     return [
-        Claim("in_place", int(each) if each.lstrip("-").isdecimal() else each) for each in read_arguments(where, given)
+        Claim(where.rpartition(" ")[2], int(each) if each.lstrip("-").isdecimal() else each)
+        for each in read_arguments(where, given)
     ]
 
 
@@ -136,6 +137,7 @@ def _traffic(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the
 
 CLAIMS: Mapping[str, Callable[[str, Any], list[Claim]]] = {
     TRACES: lambda _, given: [Claim(TRACES, given)],
+    "donated": _place,
     "in_place": _place,
     "one_kernel": _names,
     "apart": _names,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import compare_captures, explain_memory
-from xla_inspect.budgets.argument_places import find_argument, tell_broken
+from xla_inspect.budgets.argument_places import find_argument, tell_copied, tell_untaken
 from xla_inspect.budgets.bound import read_amount, show_amount
 from xla_inspect.budgets.causes import Causes, tell_finding
 from xla_inspect.budgets.collective_traffic import CollectiveTraffic
@@ -19,7 +19,10 @@ from xla_inspect.report import title
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from xla_inspect.budgets.bound import Unit
+    from xla_inspect.hlo import Instruction
 
 __tracebackhide__ = True
 """So that pytest shows the test's own lines."""
@@ -91,6 +94,21 @@ class CompiledProgram(ProgramNumbers):
             said = f"{self.name} has {many}{size}, and has to have none"
             self._break(said, [*self._causes.tell_copies(found)], "kernels")
 
+    def donated(self, argument: int | str) -> None:
+        """Assert that a result takes the place of each array of an argument, though the compiler may copy it first.
+
+        Args:
+            argument: Its number, or its name.
+
+        Raises:
+            BrokenError: None does.
+            InspectError: There is no such argument.
+        """
+        name, parameters = self._find_argument(argument)
+        rows = self._explain(tell_untaken(self.capture, parameters))
+        if rows:
+            self._break(f"{self.name} does not let a result take the place of its argument {name}", rows, "memory")
+
     def in_place(self, argument: int | str) -> None:
         """Assert that an argument is updated in place: a result takes the place of each array, and none is copied.
 
@@ -101,17 +119,22 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: It is not.
             InspectError: There is no such argument.
         """
+        name, parameters = self._find_argument(argument)
+        told = (*tell_untaken(self.capture, parameters), *tell_copied(self.capture, parameters))
+        if told:
+            self._break(f"{self.name} does not update its argument {name} in place", self._explain(told), "memory")
+
+    def _find_argument(self, argument: int | str) -> tuple[str, tuple[Instruction, ...]]:
         self._log.note_asserted()
         self.require()
         if self.subject.call is None:
-            message = "in_place is asserted of a function, and this is a capture that was saved"
+            message = "what becomes of an argument is asserted of a function, and this is a capture that was saved"
             raise InspectError(message)
-        name, parameters = find_argument(self.capture, self.subject.call, argument)
-        rows = []
-        for said, asked in tell_broken(self.capture, parameters):
-            rows += [f"    {said}", *self._causes.tell_finding(asked)]
-        if rows:
-            self._break(f"{self.name} does not update its argument {name} in place", rows, "memory")
+        return find_argument(self.capture, self.subject.call, argument)
+
+    def _explain(self, told: Iterable[tuple[str, str]]) -> list[str]:
+        """Return what is told with why each is so."""
+        return [line for said, asked in told for line in (f"    {said}", *self._causes.tell_finding(asked))]
 
     def one_kernel(self, *names: str) -> None:
         """Assert that parts of the program are computed in one and the same kernel.
