@@ -6,16 +6,18 @@ Each pair is called with the same arguments; what is asserted holds of the first
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
 
-from xla_inspect.budgets import CompiledProgram
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xla_inspect.budgets import CompiledProgram
 
 S = jax.ShapeDtypeStruct
 ROWS, CACHE = S((256, 128), jnp.float32), S((4096, 128), jnp.float32)
@@ -217,7 +219,8 @@ MISTAKES = [
         lambda of: of.hold("results", "<= 512 KiB"), "results", {"target": "tpu-v5e"},
     ),
     Mistake(
-        "a checkpoint that is taken out", recomputed, kept, (S((512, 128), jnp.float32), S((16, 128, 128), jnp.float32)),
+        "a checkpoint that is taken out", recomputed, kept,
+        (S((512, 128), jnp.float32), S((16, 128, 128), jnp.float32)),
         lambda of: of.hold("peak", "< 9 MiB"), "saved for the backward pass", {"target": "h100"},
     ),
     Mistake(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import list_copies
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Call
 
 __tracebackhide__ = True
-_ROOT = re.compile(r"[^.\[]+")
-_REST = re.compile(r"args\[(\d+)\]")
 
 
 def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[str, tuple[Instruction, ...]]:
@@ -49,7 +46,7 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
                 f"{capture.program} has no argument {name!r}; it has {', '.join((*names, *call.kwargs)) or 'none'}"
             )
             raise InspectError(message)
-    found = tuple(each for each in capture.module.entry.parameters if _name_root(each.op_name or each.name) == name)
+    found = tuple(each for each in capture.module.entry.parameters if _is_of(each.op_name or each.name, name))
     if not found:
         message = f"{capture.program} uses no array of its argument {name!r}, so that none can be updated in place"
         raise InspectError(message)
@@ -104,10 +101,6 @@ def _list_names(call: Call) -> list[str]:
     return names
 
 
-def _name_root(op_name: str) -> str:
-    """Return the argument that an array is of, by what JAX calls it: `state` of `state['w']`, or `args[0]`."""
-    rest = _REST.match(op_name)
-    if rest:
-        return rest[0]
-    root = _ROOT.match(op_name)
-    return root[0] if root else op_name
+def _is_of(op_name: str, name: str) -> bool:
+    """Return whether an array is one of an argument, by what JAX calls both: `state['w']` and `state`."""
+    return op_name == name or op_name.startswith((f"{name}[", f"{name}."))

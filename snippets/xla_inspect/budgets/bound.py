@@ -101,7 +101,8 @@ def _read_text(text: str, unit: Unit, what: str) -> float:
         message = f"{what} {text!r} has no unit; write one of bytes behind it, such as {text.strip()} MiB, or a number"
         raise InspectError(message)
     if given not in units:
-        near = difflib.get_close_matches(given, units, 1, 0.3)
+        near = [each for each in units if each.lower() == given.lower()]
+        near = near or difflib.get_close_matches(given, units, 1, 0.3)
         known = ", ".join(filter(None, units))
         meant = f", did you mean {near[0]!r}?" if near else "."
         message = f"{what} {text!r}: {given!r} is no unit of {unit or 'a count'}{meant} There are {known}"

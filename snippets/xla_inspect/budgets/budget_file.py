@@ -80,9 +80,8 @@ def read_budgets(path: Path) -> tuple[Budget, ...]:
 
 def _read_budget(where: str, name: str, table: object) -> Budget:
     if not isinstance(table, dict):
-        message = (
-            f"{where.partition(': [')[0]}: {name!r} stands outside of any program; write [{name}] or put it below one"
-        )
+        file = where.partition(": [")[0]
+        message = f"{file}: {name!r} stands outside of any program; put it below a line such as [step]"
         raise InspectError(message)
     known = {*_CALL, *CLAIMS, *MEASURES}
     for key in table:

@@ -214,5 +214,5 @@ class CompiledProgram(ProgramNumbers):
         self.require()
         other.require()
         found = compare_captures(self.capture, other.capture, (self.subject.name, other.subject.name))
-        if not found.holds:
+        if not found.is_same_result:
             self._break(str(found), [], "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.budgets.assertion_log import AssertionLog
@@ -11,7 +12,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.subject import read_call, read_shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from xla_inspect.budgets.budget_record import Record
 
@@ -80,7 +81,7 @@ def _split(option: str, given: Arguments) -> dict[str, Any]:
     Raises:
         InspectError: Something is neither a number nor a name.
     """
-    items = (given,) if isinstance(given, int | str) else tuple(given)
+    items = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     if bad := [each for each in items if isinstance(each, bool) or not isinstance(each, int | str)]:
         message = f"{option}={bad[0]!r} is neither the number of an argument nor its name"
         raise InspectError(message)
