@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.budgets.compiled_program import CompiledProgram
 
-ENDING = ".xla.json"
+ENDING = ".xla-record.json"
 """How the name of the file ends that holds the records of a file of tests."""
 
 

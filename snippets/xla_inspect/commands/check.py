@@ -76,10 +76,11 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         write_records(place, made, keep=bool(options.only))
     report = BudgetReport(str(options.file), tuple(rows), len(made))
     question.tell([report], str(options.file), options, out)
-    return _choose_status(report)
+    return choose_status(report)
 
 
-def _choose_status(report: BudgetReport) -> int:
+def choose_status(report: BudgetReport) -> int:
+    """Return the exit status of what came of a check, the weightiest where there are several."""
     if report.broken and not report.is_of_compiler:
         return command_line.NO
     if report.missing:
