@@ -66,7 +66,9 @@ async function open(root, asked = "") {
   const [button] = root.querySelectorAll("button")
   said.textContent = "Loading the explorer …"
   try {
-    const [css] = await Promise.all([fetchFile(style).then((answer) => answer.text()), ...JSON.parse(names).map(load)])
+    const [first, later] = JSON.parse(names)
+    const [css] = await Promise.all([fetchFile(style).then((answer) => answer.text()), load(first)])
+    globalThis.xlaExplorer.more = () => load(later)
     const offers = await (index ? offerRecorded : offerCaptures)(root.dataset)
     const { Explorer } = globalThis.xlaExplorer
     if (root.shadowRoot) return

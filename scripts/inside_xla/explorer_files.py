@@ -52,18 +52,21 @@ def publish(pages: Iterable[str], site: Path) -> None:
         raise PluginError(message)
     for name in names:
         _put(project.root / STAGED / name, folder / name)
-    from xla_inspect.report.explorer import COMPILERS, SCRIPTS, STYLE, read_asset
+    from xla_inspect.report.explorer import BUNDLES, STYLE, join_scripts, read_asset
 
-    for name in (*SCRIPTS, *COMPILERS, STYLE):
-        (folder / name).write_text(read_asset(name), encoding="utf-8")
+    for name, parts in BUNDLES.items():
+        (folder / name).write_text(join_scripts(parts), encoding="utf-8")
+    (folder / STYLE).write_text(read_asset(STYLE), encoding="utf-8")
     store.evict(project.root / STAGED, "*.json", size=LIMIT, keep=names)
 
 
 def _list_indexed(indexes: Iterable[str]) -> Iterator[str]:
     """Yield the files of data that indexes name; one that is not there is missed where it is published."""
     for path in (project.root / STAGED / name for name in indexes):
-        captures = json.loads(path.read_bytes())["captures"] if path.is_file() else ()
-        yield from (each[part] for each in captures for part in ("src", "details") if each[part])
+        if path.is_file():
+            index = json.loads(path.read_bytes())
+            yield index["codes"]
+            yield from (each[part] for each in index["captures"] for part in ("src", "details") if each[part])
 
 
 def _put(file: Path, place: Path) -> None:

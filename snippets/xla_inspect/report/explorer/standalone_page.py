@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.report import draw_entry, draw_timeline, find_measured, read_times, title
 from xla_inspect.report.explorer.data import describe_capture, describe_details
-from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE, read_asset
+from xla_inspect.report.explorer.static_files import LATER, SCRIPTS, STYLE, join_scripts, read_asset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ def write_report(
                 *(_embed(it, None, find_measured(record, it), name) for name, it in (beside or {}).items()),
             ]
         ),
-        script="\n".join((*map(read_asset, SCRIPTS), _START)),
+        script=join_scripts((*SCRIPTS, *LATER)) + _START,
     )
 
 

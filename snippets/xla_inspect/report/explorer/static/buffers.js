@@ -125,10 +125,9 @@
     ];
   };
 
-  views.buffers = {
-    title: "Buffers",
+  Object.assign(views.buffers, {
     draw,
     count: (model, place, state) =>
       planOf(model, state).allocations.reduce((sum, each) => sum + each.values.filter((value) => value.place === place).length, 0),
-  };
+  });
 }
