@@ -1,11 +1,13 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
+from xla_inspect.answers.absences import list_absences, tell_absences
 from xla_inspect.answers.answer import Answer, Part, Table
 from xla_inspect.answers.change_effects import Effect, find_effect
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.copies import Copy, list_copies
 from xla_inspect.answers.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.answers.difference import Difference, LineChange
+from xla_inspect.answers.dump_table import describe_dump, list_dump
 from xla_inspect.answers.exchange import Exchange
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
@@ -60,6 +62,7 @@ __all__ = [
     "WhyTrial",
     "compare_captures",
     "compare_tallies",
+    "describe_dump",
     "describe_json",
     "explain_code",
     "explain_memory",
@@ -68,12 +71,15 @@ __all__ = [
     "find_effect",
     "find_exchanges",
     "join_times",
+    "list_absences",
     "list_copies",
+    "list_dump",
     "list_open_questions",
     "print_answer",
     "rank_launches",
     "summarize",
     "tally",
+    "tell_absences",
     "write_fragment",
     "write_json",
     "write_page",

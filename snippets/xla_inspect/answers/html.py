@@ -6,10 +6,11 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
+from xla_inspect.answers.absences import tell_absences
 from xla_inspect.answers.answer import Hint, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from xla_inspect.answers.answer import Answer, Part
 
@@ -27,14 +28,16 @@ body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 """
 
 
-def write_page(answers: Iterable[Answer], title: str) -> str:
+def write_page(answers: Iterable[Answer], title: str, missing: Mapping[str, str] | None = None) -> str:
     """Return answers, one below the other, as a page that needs nothing else.
 
     Args:
         answers: The answers.
         title: What they are about.
+        missing: What is not known, and why.
     """
     told = "\n".join(map(write_fragment, answers))
+    told += f"\n<p>{_write_text(tell_absences(missing))}</p>" if missing else ""
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{escape(title)}</title><style>{STYLE}</style>\n<main>{told}</main></html>\n"

@@ -29,6 +29,7 @@ QUESTIONS: Mapping[str, str] = {
 OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",
     "check": "hold the programs of a file against their budgets, and tell whether you or the compiler broke one",
+    "read": "what a dump holds that XLA wrote, perhaps elsewhere: its modules, each of which can be asked about",
     "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
@@ -55,11 +56,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = complete(sys.argv[1:] if arguments is None else arguments)
     options = parse(words)
-    if not getattr(options, "subject", None) or options.command in APART:
+    if not getattr(options, "subject", None) or options.command in APART or _is_dump(options.subject[0]):
         return run_here(words)
     from xla_inspect.commands import child_process
 
     return child_process.run(words, options)
+
+
+def _is_dump(named: str) -> bool:
+    """Return whether a subject is a dump, of which none of the reader's code runs."""
+    if named == "run" or named.rpartition(":")[0].endswith(".py"):
+        return False
+    from xla_inspect.dumps import split_dump
+
+    return split_dump(named) is not None
 
 
 def list_questions() -> dict[str, str]:

@@ -15,7 +15,7 @@ from xla_inspect.compilation.dump_compile import (
     sweep_dumps,
 )
 from xla_inspect.compilation.located_hlo import located_hlo
-from xla_inspect.compilation.object_code import explain_no_assembly
+from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
 from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
 from xla_inspect.compilation.registers import count_registers
 from xla_inspect.compilation.sass import disassemble
@@ -45,6 +45,7 @@ __all__ = [
     "capture",
     "capture_all",
     "capture_program",
+    "collect_assembly",
     "collect_log",
     "compile_lowered",
     "compile_with_dumps",

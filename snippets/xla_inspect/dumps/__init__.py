@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from xla_inspect.dumps.archive import is_archive
 from xla_inspect.dumps.dump_module import DumpedModule
+from xla_inspect.dumps.dump_path import split_dump
 from xla_inspect.dumps.files import Entry, Files
 from xla_inspect.dumps.kernel_code import COLLECT, name_object, sort_code
 from xla_inspect.dumps.module_list import list_modules, pick_module
@@ -28,6 +30,7 @@ __all__ = [
     "add_files",
     "complete",
     "find_changes",
+    "is_archive",
     "list_modules",
     "name_object",
     "name_run",
@@ -38,6 +41,7 @@ __all__ = [
     "read_texts",
     "read_thunks",
     "sort_code",
+    "split_dump",
 ]
 
 # By name, since a compile needs the rest alone, and what it needs is a part of the key of its capture.

@@ -10,7 +10,7 @@ from xla_inspect.analysis import parse_buffers
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.dumps.absence import explain_absences
 from xla_inspect.dumps.file_names import PASS
-from xla_inspect.dumps.kernel_code import COLLECT
+from xla_inspect.dumps.kernel_code import COLLECT, sort_code
 from xla_inspect.dumps.module_texts import ModuleTexts, decode, read_texts
 from xla_inspect.dumps.normalize import Frames, find_changes
 from xla_inspect.dumps.pass_record import read_metadata
@@ -21,25 +21,33 @@ from xla_inspect.errors import InspectError
 from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from xla_inspect.captured import PassChange
+    from xla_inspect.captured import Code, PassChange
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.files import Files
+
+type Disassemble = Callable[[Mapping[str, bytes]], Iterable[Code]]
 
 MOST_PASSES = 2 << 30
 """How many bytes of modules between passes are read."""
 
-_CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
-_LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*|obj-file\..*", re.DOTALL)
+_CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|obj-file\..*\.o|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
+_LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*", re.DOTALL)
 _OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.txt")
+_INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/|/lib/python\d|^<|(?:^|/)(?:jax|jaxlib|tensorflow)/")
 _FLAG = re.compile(r"^(xla_\w+): \"?(.*?)\"?$", re.MULTILINE)
 
 
-def read_capture(files: Files, module: DumpedModule) -> Capture:
+def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = lambda _: ()) -> Capture:
     """Return a dumped module as a capture; the modules between passes and the code are read when they are asked for.
 
     What a dump does not tell is empty, and `missing` says why.
+
+    Args:
+        files: The set of files.
+        module: One of its modules.
+        disassemble: What makes assembly of a CPU's object files, where that can be had.
 
     Raises:
         InspectError: A file cannot be read, or none holds a module.
@@ -51,7 +59,7 @@ def read_capture(files: Files, module: DumpedModule) -> Capture:
     after = frames.clean(optimized)
     buffers, memory, problem = _read_memory(texts.find("after_optimizations-buffer-assignment.txt"))
     target = module.target if module.target != UNKNOWN else add_devices(find_by_text(after), module.devices)
-    runs = read_metadata(texts.metadata).runs
+    record = read_metadata(texts.metadata)
     made = Capture(
         program=module.name,
         target=target,
@@ -64,7 +72,7 @@ def read_capture(files: Files, module: DumpedModule) -> Capture:
         stablehlo_locations=texts.find("module.mlir"),
         before=before,
         after=after,
-        runs=runs,
+        runs=record.runs,
         passes=(),
         buffers=buffers,
         live_ranges=texts.find("after_optimizations-live-range.txt"),
@@ -73,15 +81,18 @@ def read_capture(files: Files, module: DumpedModule) -> Capture:
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
         fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
         frames=frames.chains,
+        sources=dict.fromkeys(_list_sources(frames), ""),
         memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
-        times=Times(),
+        times=Times(0, 0, sum(record.phases.values()), record.seconds, record.phases),
         is_stepped=bool(module.between),
     )
     missing = explain_absences(made, module, texts.problems, {"after": stands_in, "buffers": problem})
-    return _read_later(made.retold(missing=missing), files, module, frames)
+    return _read_later(made.retold(missing=missing), files, module, frames, disassemble)
 
 
-def _read_later(capture: Capture, files: Files, module: DumpedModule, frames: Frames) -> Capture:
+def _read_later(
+    capture: Capture, files: Files, module: DumpedModule, frames: Frames, disassemble: Disassemble
+) -> Capture:
     """Return a capture that reads its passes and code when they are asked for."""
 
     @cache
@@ -92,11 +103,17 @@ def _read_later(capture: Capture, files: Files, module: DumpedModule, frames: Fr
     def read_code() -> Mapping[str, Any]:
         found = read_texts(files, module, lambda ending: bool(_CODE.fullmatch(ending)))
         collect = COLLECT.get(find_entry(capture.target).kind)
-        return {"code": collect(found) if collect else ()}
+        return {"code": sort_code((*(collect(found) if collect else ()), *disassemble(found.objects)))}
 
     for name in ("passes", "code"):
         del capture.__dict__[name]
     return capture.retold(_later={"passes": read_passes, "code": read_code})
+
+
+def _list_sources(frames: Frames) -> list[str]:
+    """Return the files of a program's own that its call chains name: none that is installed, where there are others."""
+    named = sorted({frame.file for chain in frames.chains.values() for frame in chain})
+    return [file for file in named if not _INSTALLED.search(file)] or named
 
 
 def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: str) -> tuple[str, str]:
@@ -117,7 +134,7 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
         ((_, data),) = files.read_many([between[ending]])
         match = PASS.fullmatch(ending)
         name = (match["name"] or match["before"]) if match else ending
-        return decode(data, between[ending]), f"the last that was dumped, after {name}, stands in its place"
+        return decode(data, between[ending])[0], f"the last that was dumped, after {name}, stands in its place"
     if before:
         return before, "the module as the compiler got it stands in its place"
     problem = next(iter(texts.problems.values()), "there is no module among its files")

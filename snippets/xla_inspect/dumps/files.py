@@ -180,6 +180,11 @@ class Files:
                 yield name, self._entries[name].read(most)
 
 
+def is_gzip(data: bytes) -> bool:
+    """Return whether bytes are those of a gzip file."""
+    return data.startswith(b"\x1f\x8b")
+
+
 def unpack(data: bytes, most: int = MOST_BYTES) -> bytes:
     """Return what a gzip file holds, at most so many bytes of it.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.dumps.dump_module import DumpedModule, is_text
 from xla_inspect.dumps.file_names import GIVEN, OPTIMIZED, group_files
+from xla_inspect.dumps.files import is_gzip
 from xla_inspect.dumps.plain_files import list_plain
 from xla_inspect.dumps.target_name import add_devices, count_devices, find_grid, find_target, tells
 from xla_inspect.errors import InspectError
@@ -121,7 +122,7 @@ def _read_heads(files: Files, groups: Mapping[_Key, Mapping[str, str]]) -> dict[
 
 
 def _decode(data: bytes) -> str:
-    if data.startswith(b"\x1f\x8b"):
+    if is_gzip(data):
         # It is cut off, as a beginning is.
         try:
             data = zlib.decompressobj(wbits=31).decompress(data, _HEAD)

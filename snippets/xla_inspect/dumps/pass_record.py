@@ -19,7 +19,9 @@ FIELD = re.compile(
 NUMBERED = re.compile(r"^(apply-xla-transforms)-\d+$")
 START = "pipeline-start"
 CHECKS = "checks before each pipeline"
+"""What the checks of a module are called that run before a pipeline's passes."""
 BETWEEN = "between pipelines, as scheduling"
+"""What the time is called between two pipelines, in which the compiler does what is no pass."""
 
 LANDMARKS = {
     "memory spaces and buffer assignment": "after_optimizations-buffer-assignment.txt",

@@ -183,6 +183,8 @@ def _convolution(fields: Fields) -> Iterator[str]:
 
 
 def _custom_call(fields: Fields) -> Iterator[str]:
+    if fields.get("window") == b"":
+        yield "window={}"
     yield from _convolved(fields)
     if padding := fields.get("padding_type"):
         yield f"padding_type={name_value('PaddingType', padding)}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo_proto.module_graph import Body, ModuleGraph, Node
 
 _FEW = 5
+_LONGEST = 1 << 26
 _APPLYING = frozenset(
     {
         *("call", "map", "reduce", "reduce-window", "scan", "scatter", "sort"),
@@ -43,6 +44,8 @@ class InstructionText:
         self._graph, self._payloads, self._dumped = graph, payloads, dumped
         self._shapes: dict[bytes, str] = {}
         self._metadata: dict[bytes, str] = {}
+        self._configs: dict[bytes, str] = {}
+        self._wrapped: dict[str, Body | None] = {}
 
     def write(self, node: Node, body: Body) -> str:
         """Return the line of an instruction, without indentation and without `ROOT`.
@@ -60,7 +63,9 @@ class InstructionText:
         if (data := fields.get("metadata")) and (text := self._write_metadata(data)):
             attributes.append(text)
         if config := self._find_config(fields):
-            attributes.append(f"backend_config={write_config(config, is_sorted=self._dumped)}")
+            if config not in self._configs:
+                self._configs[config] = write_config(config, is_sorted=self._dumped)
+            attributes.append(f"backend_config={self._configs[config]}")
         return f"{head}, {', '.join(attributes)}" if attributes else head
 
     def shape(self, data: bytes) -> str:
@@ -89,27 +94,46 @@ class InstructionText:
             return write_constant(fields.get("literal"), fields.get("shape", b""))
         if node.opcode == "parameter":
             return str(fields.get("parameter_number", 0))
-        names = [f"%{self._find(number, node, body).name}" for number in fields.get("operand_ids", ())]
-        return ", ".join(names) if len(names) <= _FEW else number_items(names)
+        numbers = fields.get("operand_ids", ())
+        if len(numbers) <= _FEW:
+            return ", ".join([f"%{self._find(number, body).name}" for number in numbers])
+        return number_items(self._list_names(numbers, body))
 
-    def _find(self, number: int, node: Node, body: Body) -> Node:
+    def _list_names(self, numbers: Sequence[int], body: Body) -> list[str]:
+        """Return the names of instructions, unless they take more room than any real list of them."""
+        found = [self._find(number, body) for number in numbers]
+        if sum(len(each.name) for each in found) > _LONGEST:
+            message = f"it names {len(found):,} instructions"
+            raise MalformedProtoError(message)
+        return [f"%{each.name}" for each in found]
+
+    @staticmethod
+    def _find(number: int, body: Body) -> Node:
         found = body.nodes.get(number)
         if found is None:
-            message = f"instruction {node.name} of computation {body.name} refers to {number}, which is not there"
+            message = f"it refers to instruction {number}, which is not there"
             raise MalformedProtoError(message)
         return found
 
     def _find_wrapped(self, node: Node, body: Body) -> Body | None:
         """Return the computation that an asynchronous instruction calls where its text stands in its place."""
-        seen: set[str] = set()
-        while not node.fields.get("called_computation_ids") or node.opcode not in _ASYNCHRONOUS:
+        path: dict[str, Body | None] = {}
+        found: Body | None = None
+        while node.name not in path:
+            if node.name in self._wrapped:
+                found = self._wrapped[node.name]
+                break
+            path[node.name] = None
             operands = node.fields.get("operand_ids", ())
-            if node.name in seen or not operands:
-                return None
-            seen.add(node.name)
-            node = self._find(operands[0], node, body)
-        inner = self._graph.body(node.fields["called_computation_ids"][0], node)
-        return inner if inner.is_shortened else None
+            if node.opcode in _ASYNCHRONOUS and (called := node.fields.get("called_computation_ids")):
+                inner = self._graph.body(called[0])
+                found = inner if inner.is_shortened else None
+                break
+            if not operands:
+                break
+            node = self._find(operands[0], body)
+        self._wrapped |= dict.fromkeys(path, found)
+        return found
 
     @staticmethod
     def _root(body: Body) -> Node:
@@ -128,14 +152,19 @@ class InstructionText:
             yield from self._write_called(node, body, called, wrapped)
         if "sharding" in fields:
             yield f"sharding={write_sharding(fields['sharding'])}"
-        if not is_wrapped and (data := fields.get("frontend_attributes")) and (text := write_frontend(data)):
+        if not is_wrapped and (text := self._find_frontend(fields, wrapped if node.opcode == "async-start" else None)):
             yield f"frontend_attributes={text}"
         if before := fields.get("control_predecessor_ids"):
-            yield f"control-predecessors={{{', '.join(f'%{self._find(n, node, body).name}' for n in before)}}}"
+            yield f"control-predecessors={{{', '.join(self._list_names(before, body))}}}"
         if data := fields.get("statistics_viz"):
             yield from _write_statistics(data)
         if "result_accuracy" in fields:
             yield from _write_accuracy(fields["result_accuracy"])
+
+    def _find_frontend(self, fields: dict[str, Any], wrapped: Body | None) -> str:
+        """Return an instruction's own frontend attributes, or else those of the one whose text stands in its place."""
+        inner = self._root(wrapped).fields.get("frontend_attributes", b"") if wrapped else b""
+        return write_frontend(fields.get("frontend_attributes", b"")) or write_frontend(inner)
 
     def _widen(self, node: Node, body: Body) -> dict[str, Any]:
         """Return the fields of an instruction, and what its text says of its first operand."""
@@ -148,10 +177,10 @@ class InstructionText:
     def _find_first(self, node: Node, body: Body) -> dict[str, Any]:
         """Return the fields of the shape of an instruction's first operand; none where it has none."""
         operands = node.fields.get("operand_ids", ())
-        return decode("ShapeProto", self._find(operands[0], node, body).fields.get("shape", b"")) if operands else {}
+        return decode("ShapeProto", self._find(operands[0], body).fields.get("shape", b"")) if operands else {}
 
     def _write_called(self, node: Node, body: Body, called: Sequence[int], wrapped: Body | None) -> Iterator[str]:
-        names = [f"%{self._graph.body(number, node).name}" for number in called]
+        names = [f"%{self._graph.body(number).name}" for number in called]
         opcode = node.opcode
         if opcode == "while" and len(names) > 1:
             yield from (f"condition={names[1]}", f"body={names[0]}")

@@ -27,7 +27,7 @@ def write_constant(data: bytes | None, shape: bytes) -> str:
         shape: The `ShapeProto` of the instruction.
     """
     fields = decode("ShapeProto", shape)
-    sizes = fields.get("dimensions", ())
+    sizes = _check_rank(fields.get("dimensions", ()))
     is_array = name_type(fields.get("element_type", 0)) not in {"tuple", "token", "opaque", "buffer"}
     if data is None or not is_array or math.prod(sizes) > _MOST or max(sizes, default=0) > _BRACES:
         return ELIDED
@@ -52,7 +52,7 @@ def write_literal(data: bytes, *, layout: bool = False, depth: int = 0) -> str:
     before = f"{write_shape(literal['shape'])} " if layout and "shape" in literal else ""
     if kind == "token":
         return before + "token"
-    sizes = shape.get("dimensions", ())
+    sizes = _check_rank(shape.get("dimensions", ()))
     count = math.prod(sizes)
     if min(sizes, default=0) < 0 or count > len(data) * 8 or max(sizes, default=0) > len(data) * 8 + _BRACES:
         message = f"a literal of {len(data)} bytes has a shape of {sizes}"
@@ -61,6 +61,13 @@ def write_literal(data: bytes, *, layout: bool = False, depth: int = 0) -> str:
     if values is None:
         return before + ELIDED
     return before + _write_array(values, sizes, _find_strides(shape, sizes), kind)
+
+
+def _check_rank(sizes: Sequence[int]) -> Sequence[int]:
+    if len(sizes) > DEEPEST:
+        message = f"an array has {len(sizes):,} dimensions"
+        raise MalformedProtoError(message)
+    return sizes
 
 
 def _find_strides(shape: dict[str, Any], sizes: Sequence[int]) -> list[int]:

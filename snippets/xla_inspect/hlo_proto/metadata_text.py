@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.hlo_proto.dimension_text import list_numbers
 from xla_inspect.hlo_proto.quoted_text import quote, write_json
-from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode
+from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode, name_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def _write_elements(parts: Sequence[bytes]) -> str:
     for part in parts:
         element = decode("OriginalValueElementProto", part)
         index = element.get("shape_index", ())
-        array = _write_array(element["original_array"]) if "original_array" in element else ""
+        array = write_array(element["original_array"]) if "original_array" in element else ""
         if not index:
             return f"{{{array}}}"
         if len(index) > DEEPEST:
@@ -89,7 +89,28 @@ def _write_tree(tree: Mapping[int, Any]) -> str:
     return f"({', '.join(inner)})"
 
 
-def _write_array(data: bytes) -> str:
+def write_array(data: bytes) -> str:
+    """Return the text of an `OriginalArrayProto`: an instruction of the program as given, and an element of it."""
     array = decode("OriginalArrayProto", data)
     index = array.get("shape_index")
     return f'"{array.get("instruction_name", "")}"' + (f" {list_numbers(index)}" if index else "")
+
+
+def write_debugging(data: bytes) -> str:
+    """Return the text of a `DebugAttributeTableEntryProto`: how an array of the program as given is logged."""
+    entry = decode("DebugAttributeTableEntryProto", data)
+    groups = (_write_debug(decode("DebugAttributesProto", part)) for part in entry.get("debug_attributes", ()))
+    return f"{{{write_array(entry.get('original_array', b''))}}}:({','.join(groups)})"
+
+
+def _write_debug(attributes: Mapping[str, Any]) -> str:
+    fields = []
+    if mode := attributes.get("log_mode"):
+        fields.append(f"log_mode={name_value('DebugAttributesProto.DebugLogModeProto', mode).lower()}")
+    if "callback_id" in attributes:
+        fields.append(f"callback_id={attributes['callback_id']}")
+    if attributes.get("partitioned"):
+        fields.append("partitioned=true")
+    if "op_id" in attributes:
+        fields.append(f"op_id={attributes['op_id']}")
+    return f"{{{','.join(fields)}}}"

@@ -11,8 +11,10 @@ from xla_inspect.hlo_proto.schema import MalformedProtoError, decode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_NAME = re.compile(NAME, re.ASCII)
+NAMED = re.compile(NAME, re.ASCII)
+"""What names look like."""
 _UPPER = 0xFFFF_FFFF
+_LONGEST_NAME = 1 << 14
 
 
 class Node:
@@ -26,10 +28,10 @@ class Node:
 
     __slots__ = ("fields", "name", "opcode")
 
-    def __init__(self, data: bytes, where: str) -> None:
+    def __init__(self, data: bytes) -> None:
         """Decode an `HloInstructionProto`."""
         self.fields = decode("HloInstructionProto", data)
-        self.name = check_name(self.fields.get("name", ""), f"an instruction of {where}")
+        self.name = check_name(self.fields.get("name", ""), "it")
         self.opcode: str = self.fields.get("opcode", "")
 
 
@@ -47,19 +49,24 @@ class Body:
     def __init__(self, data: bytes) -> None:
         """Decode an `HloComputationProto`."""
         fields = decode("HloComputationProto", data)
-        self.name = check_name(fields.get("name", ""), "a computation")
+        self.name = check_name(fields.get("name", ""), "it")
         self.number: int = fields.get("id", 0)
         self.thread: str = fields.get("execution_thread", "")
         self.nodes: dict[int, Node] = {}
-        for part in fields.get("instructions", ()):
-            node = Node(part, f"computation {self.name}")
+        parts = fields.get("instructions", ())
+        for place, part in enumerate(parts, 1):
+            try:
+                node = Node(part)
+            except MalformedProtoError as error:
+                message = f"instruction {place} of {len(parts)}: {error}"
+                raise MalformedProtoError(message) from error
             number = node.fields.get("id", 0)
             if number in self.nodes:
-                message = f"computation {self.name} has two instructions with the id {number}"
+                message = f"two of its instructions have the id {number}"
                 raise MalformedProtoError(message)
             self.nodes[number] = node
         if not self.nodes:
-            message = f"computation {self.name} has no instructions"
+            message = "it has no instructions"
             raise MalformedProtoError(message)
         # A file that names no root has it last.
         root = fields.get("root_id", 0)
@@ -83,8 +90,8 @@ def check_name(name: str, what: str) -> str:
     Raises:
         MalformedProtoError: It is none.
     """
-    if not _NAME.fullmatch(name):
-        message = f"{what} has a name that text cannot hold: {name[:40]!a}"
+    if len(name) > _LONGEST_NAME or not NAMED.fullmatch(name):
+        message = f"{what} has a name that text cannot hold: {name[:40]!a}" if name else f"{what} has no name"
         raise MalformedProtoError(message)
     return name
 
@@ -101,8 +108,12 @@ class ModuleGraph:
     def __init__(self, parts: Sequence[bytes], entry: int, entry_name: str) -> None:
         """Decode the computations."""
         self.bodies: dict[int, Body] = {}
-        for part in parts:
-            body = Body(part)
+        for place, part in enumerate(parts, 1):
+            try:
+                body = Body(part)
+            except MalformedProtoError as error:
+                message = f"computation {place} of {len(parts)}: {error}"
+                raise MalformedProtoError(message) from error
             if body.number in self.bodies:
                 message = f"two computations have the id {body.number}"
                 raise MalformedProtoError(message)
@@ -115,11 +126,11 @@ class ModuleGraph:
             entry = named[0]
         self.entry = entry
 
-    def body(self, number: int, caller: Node) -> Body:
-        """Return the computation with an id that an instruction calls."""
+    def body(self, number: int) -> Body:
+        """Return the computation with an id, which an instruction calls."""
         found = self.bodies.get(number)
         if found is None:
-            message = f"instruction {caller.name} calls computation {number}, which is not there"
+            message = f"it calls computation {number}, which is not there"
             raise MalformedProtoError(message)
         return found
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.hlo_proto.dimension_text import list_numbers
 from xla_inspect.hlo_proto.instruction_text import InstructionText
-from xla_inspect.hlo_proto.metadata_text import write_frontend
+from xla_inspect.hlo_proto.metadata_text import write_array, write_debugging, write_frontend
 from xla_inspect.hlo_proto.module_graph import Body, ModuleGraph, check_name
 from xla_inspect.hlo_proto.quoted_text import escape, quote
-from xla_inspect.hlo_proto.schema import MalformedProtoError, decode
+from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode
 from xla_inspect.hlo_proto.shape_text import number_items, write_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+# Real modules take as text at most three times the room of the file.
+_LEAST, _TIMES = 1 << 25, 20
 _KINDS = {1: "may-alias", 2: "must-alias"}
 
 
@@ -24,9 +27,10 @@ class ModuleText:
     Args:
         data: The `HloModuleProto`.
         dumped: Whether to write as XLA does into a dump, or else as `to_string()` does.
+        depth: In how many other modules it lies.
     """
 
-    def __init__(self, data: bytes, *, dumped: bool = True) -> None:
+    def __init__(self, data: bytes, *, dumped: bool = True, depth: int = 0) -> None:
         """Decode the module and its instructions.
 
         Raises:
@@ -36,7 +40,8 @@ class ModuleText:
         self.name = check_name(self.fields.get("name", ""), "the module")
         entry, name = self.fields.get("entry_computation_id", 0), self.fields.get("entry_computation_name", "")
         self.graph = ModuleGraph(self.fields.get("computations", ()), entry, name)
-        self._dumped = dumped
+        self._dumped, self._depth = dumped, depth
+        self._room = _LEAST + _TIMES * len(data)
         self._instructions = InstructionText(self.graph, self.fields.get("payloads", ()), dumped=dumped)
 
     def write(self) -> str:
@@ -46,7 +51,8 @@ class ModuleText:
             MalformedProtoError: Something in it is malformed, or refers to what is not there.
         """
         schedule = self._read_schedule()
-        lines = [", ".join([f"HloModule {self.name}", *self._write_head(scheduled=schedule is not None)])]
+        head = ", ".join([f"HloModule {self.name}", *self._write_head(scheduled=schedule is not None)])
+        lines = [head.replace(", \n", ",\n")]
         if frames := self.fields.get("stack_frame_index"):
             lines += _write_frames(decode("StackFrameIndexProto", frames))
         lines.append("")
@@ -87,6 +93,17 @@ class ModuleText:
             yield f"input_output_alias={{ {', '.join(aliases)} }}"
         if donors := [*self._write_donors()]:
             yield f"buffer_donor={{ {', '.join(donors)} }}"
+        yield from self._write_settings()
+        if (data := self.fields.get("frontend_attributes")) and (text := write_frontend(data)):
+            yield f"frontend_attributes={text}"
+        if data := self.fields.get("original_value_recovery_table"):
+            yield f"origin_recovery_table={{\n{''.join(self._write_recoveries(data))}}}\n"
+        if parts := self.fields.get("debug_attributes"):
+            entries = ",\n".join(f"  {write_debugging(part)}" for part in parts)
+            yield f"\ndebug_attributes={{\n{entries}\n}}"
+
+    def _write_settings(self) -> Iterator[str]:
+        """Yield what a proto keeps of the settings that the module is compiled with."""
         if "host_program_shape" in self.fields:
             shape = decode("ProgramShapeProto", self.fields["host_program_shape"])
             parameters = number_items(map(write_shape, shape.get("parameters", ())))
@@ -96,8 +113,21 @@ class ModuleText:
             for field, name in (("replica_count", "replica_count"), ("computation_count", "num_partitions")):
                 if devices.get(field, 1) > 1:
                     yield f"{name}={devices[field]}"
-        if (data := self.fields.get("frontend_attributes")) and (text := write_frontend(data)):
-            yield f"frontend_attributes={text}"
+
+    def _write_recoveries(self, data: bytes) -> Iterator[str]:
+        """Yield how to compute arrays of the program as given from those that there are now."""
+        if self._depth >= DEEPEST:
+            message = f"modules nest deeper than {DEEPEST} levels"
+            raise MalformedProtoError(message)
+        for part in decode("OriginalValueRecoveryTableProto", data).get("entries", ()):
+            entry = decode("OriginalValueRecoveryTableProto.Entry", part)
+            old, new = (write_array(entry.get(f"{age}_original_array", b"")) for age in ("old", "new"))
+            yield f"  {{{old}}} : {{{new}}}"
+            if "recovery_module" in entry:
+                inner = ModuleText(entry["recovery_module"], dumped=self._dumped, depth=self._depth + 1)
+                text = "\n".join(map(escape, inner.write().split("\n")))
+                yield f',\n  "\n{indent(text, "    ")}\n  "'
+            yield "\n"
 
     def _write_aliases(self) -> Iterator[str]:
         table = decode("HloInputOutputAliasProto", self.fields.get("input_output_alias", b""))
@@ -126,7 +156,16 @@ class ModuleText:
             if node is None:
                 message = f"the schedule of computation {body.name} names instruction {number}, which is not there"
                 raise MalformedProtoError(message)
-            lines.append(f"  {'ROOT ' if number == root else ''}{write(node, body)}")
+            try:
+                line = write(node, body)
+            except MalformedProtoError as error:
+                message = f"instruction {node.name} of computation {body.name}: {error}"
+                raise MalformedProtoError(message) from error
+            self._room -= len(line)
+            if self._room < 0:
+                message = f"its text would take more than {_LEAST >> 20} MiB and {_TIMES} times the room of the file"
+                raise MalformedProtoError(message)
+            lines.append(f"  {'ROOT ' if number == root else ''}{line}")
         thread = f", execution_thread={quote(body.thread)}" if body.thread not in {"", "main"} else ""
         return [*lines, f"}}{thread}", ""]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from typing import Any
 
 _PLAIN = re.compile(r"[ !#-&(-\[\]-~]*+")
@@ -34,7 +33,6 @@ def write_json(text: str) -> str:
     return text if _is_object(text) else quote(text)
 
 
-@lru_cache(maxsize=1 << 10)
 def write_config(data: bytes, *, is_sorted: bool = True) -> str:
     """Return a `backend_config`: an object of JSON, with its keys sorted and without blanks, or else a string."""
     text = data.decode("utf-8", "surrogateescape")

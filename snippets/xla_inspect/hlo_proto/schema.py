@@ -21,7 +21,10 @@ HloProto: 1 hlo_module message, 3 buffer_assignment message
 HloModuleProto: 1 name string, 2 entry_computation_name string, 3 computations message*, 4 host_program_shape message,
   5 id int64, 6 entry_computation_id int64, 7 schedule message, 8 input_output_alias message,
   15 device_assignment message, 17 stack_frame_index message, 18 buffer_donor message, 19 frontend_attributes message,
-  20 original_value_recovery_table message, 22 payloads bytes*
+  20 original_value_recovery_table message, 22 payloads bytes*,
+  24 debug_attributes message*
+DebugAttributeTableEntryProto: 1 original_array message, 2 debug_attributes message*
+DebugAttributesProto: 1 log_mode enum, 2 callback_id int64, 3 op_id int64, 4 partitioned bool
 HloComputationProto: 1 name string, 2 instructions message*, 5 id int64, 6 root_id int64, 8 execution_thread string
 HloInstructionProto: 1 name string, 2 opcode string, 3 shape message, 7 metadata message, 8 literal message,
   9 parameter_number int64, 11 fusion_kind string, 13 tuple_index int64, 14 dimensions int64*, 15 window message,
@@ -67,6 +70,7 @@ BufferAllocationProto: 1 index int64, 2 size int64, 3 is_thread_local bool, 5 is
   6 parameter_number int64, 7 maybe_live_out bool, 8 color int64, 9 assigned message*,
   10 parameter_shape_index int64*, 12 is_constant bool, 13 is_parameter_aliased_with_output bool
 BufferAllocationProto.Assigned: 1 logical_buffer_id int64, 2 offset int64, 3 size int64
+BufferAssignmentProto.BufferAlias: 1 source_buffer_id int64, 2 location message
 BufferAssignmentProto: 1 logical_buffers message*, 2 buffer_aliases message*, 3 buffer_allocations message*,
   4 heap_simulator_traces message*
 ShapeProto: 2 element_type enum, 3 dimensions int64*, 4 tuple_shapes message*, 5 layout message,
@@ -182,6 +186,7 @@ PrecisionConfig.Algorithm: 0 ALG_UNSET, 1 ALG_DOT_ANY_F8_ANY_F8_F32, 2 ALG_DOT_A
 DimLevelType: 0 DIM_DENSE, 1 DIM_COMPRESSED, 2 DIM_SINGLETON, 3 DIM_LOOSE_COMPRESSED
 CollectiveOpGroupMode: 0 COLLECTIVE_OP_GROUP_MODE_CROSS_REPLICA, 1 COLLECTIVE_OP_GROUP_MODE_CROSS_PARTITION,
   2 COLLECTIVE_OP_GROUP_MODE_CROSS_REPLICA_AND_PARTITION, 3 COLLECTIVE_OP_GROUP_MODE_FLATTENED_ID
+DebugAttributesProto.DebugLogModeProto: 0 NONE, 1 DEFAULT, 2 FUSION_DEBUGGER, 3 NO_FUSION, 4 GUARANTEED
 OpSharding.Type: 0 REPLICATED, 1 MAXIMAL, 2 TUPLE, 3 OTHER, 4 MANUAL, 5 UNKNOWN, 6 UNREDUCED
 OpSharding.ShardGroupType: 0 AS, 1 LIKE
 ResultAccuracy.Mode: 0 DEFAULT, 1 HIGHEST
@@ -232,7 +237,7 @@ def decode(message: str, data: bytes) -> dict[str, Any]:
         why = "ends within a field"
     except ValueError as error:
         why = f"is malformed: {error}"
-    text = f"a {message} of {len(data):,} bytes {why}"
+    text = f"the {message} of {len(data):,} bytes there {why}"
     raise MalformedProtoError(text)
 
 

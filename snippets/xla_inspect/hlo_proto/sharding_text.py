@@ -77,7 +77,8 @@ def _write_named(sharding: dict[str, Any]) -> str:
         name: [_write_axis(part, mesh) for part in sharding.get(f"{name}_axes", ())]
         for name in ("replicated", "unreduced", "manual")
     }
-    whole = len(mesh.get("axes", ()))
+    whole, operation = len(mesh.get("axes", ())), sharding.get("reduction_op", 0)
+    how = name_value("NamedShardingProto.ReductionOpProto", operation).lower() if operation else ""
     dimensions = [decode("NamedShardingProto.DimensionSharding", part) for part in sharding.get("dim_shardings", ())]
     fields = [_write_mesh(mesh)]
     if not mesh.get("axes") and mesh.get("device_ids"):
@@ -85,12 +86,13 @@ def _write_named(sharding: dict[str, Any]) -> str:
     elif not dimensions and not any(axes.values()):
         fields.append("replicated")
     elif not dimensions and len(axes["unreduced"]) == whole:
-        fields.append("unreduced")
+        fields.append(f"unreduced={how}" if how else "unreduced")
     elif not dimensions and len(axes["manual"]) == whole:
         fields.append("manual")
     else:
         fields.append(f"[{', '.join(_write_dimension(dimension, mesh) for dimension in dimensions)}]")
-        fields += [f"{name}={{{', '.join(found)}}}" for name, found in axes.items() if found]
+        marks = {"unreduced": how}
+        fields += [f"{name}={marks.get(name, '')}{{{', '.join(found)}}}" for name, found in axes.items() if found]
     if metadata := sharding.get("metadata"):
         fields.append(f"metadata={{{', '.join(f'{{{write_metadata(part)}}}' for part in metadata)}}}")
     return f"{{{', '.join(fields)}}}"

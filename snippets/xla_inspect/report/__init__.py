@@ -17,7 +17,7 @@ from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
 from xla_inspect.report.places import fit_symbol, read_line, show_place
 from xla_inspect.report.roofline import draw_roofline
-from xla_inspect.report.timeline import draw_timeline
+from xla_inspect.report.timeline import draw_timeline, explain_no_plan
 from xla_inspect.report.words import describe_words
 from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten, size
 
@@ -46,6 +46,7 @@ __all__ = [
     "draw_roofline",
     "draw_timeline",
     "explain_absence",
+    "explain_no_plan",
     "figure",
     "find_hardware",
     "find_measured",

@@ -1,6 +1,7 @@
-"""What one asks about: a function of the reader's code, what a script compiles, or a capture that was saved."""
+"""What one asks about: a function of the reader's code, what a script compiles, a dump, or a capture that was saved."""
 
 from xla_inspect.subject.asked_function import read_call, read_function, read_member
+from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
 from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
 from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
@@ -20,15 +21,19 @@ __all__ = [
     "Trial",
     "find_listed",
     "find_named",
+    "is_dump",
     "is_saved",
     "list_trials",
     "load_file",
+    "open_dump",
     "put_on_path",
     "read_call",
+    "read_dump",
     "read_flags",
     "read_function",
     "read_member",
     "read_mesh",
+    "read_module",
     "read_saved",
     "read_script",
     "read_shapes",

@@ -62,6 +62,8 @@ class Subject:
         others: Names of what else could have been asked about, such as the other functions that a script compiles.
         options: Options of XLA that it is compiled with.
         script: What all of a script let JAX compile, where that is asked about.
+        origin: What a subject without a call is.
+        axes: The axes of the mesh with their sizes, of a subject without a call.
 
     Attributes:
         is_timed: Whether captures say how long they took to make.
@@ -76,6 +78,8 @@ class Subject:
         others: tuple[str, ...] = (),
         options: Mapping[str, str | int | bool] | None = None,
         script: ScriptRun | None = None,
+        origin: str = "a capture that was saved",
+        axes: Mapping[str, int] | None = None,
     ) -> None:
         """Compile nothing yet."""
         self.is_timed = True
@@ -85,6 +89,8 @@ class Subject:
         self.others = others
         self.options = dict(options or {})
         self.script = script
+        self.origin = origin
+        self.axes = dict((call.settings.get("mesh") if call else axes) or {})
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:
@@ -144,7 +150,7 @@ class Subject:
     def program(self, **settings: Any) -> Program:
         """Return the program, traced once for all targets."""
         if self.call is None:
-            message = f"{self.name} is a capture that was saved: there is no program to compile again"
+            message = f"{self.name} is {self.origin}: there is no program to compile again"
             raise InspectError(message)
         key = repr(sorted(settings.items()))
         if key not in self._programs:

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import jaxlib
+import pytest
+from jaxlib import _hlo
+from protos import hlo_proto
+from written_modules import TEXTS
 
 from releases.messages import read_descriptors
-from xla_inspect.hlo_proto.schema import FIELDS, VALUES
+from xla_inspect.hlo_proto.schema import FIELDS, VALUES, decode
 
 FILES = ("xla/service/hlo.proto", "xla/xla_data.proto")
 TYPES = {
@@ -67,3 +71,31 @@ def test_no_field_of_an_instruction_has_come_without_being_seen() -> None:
     passed_over = {"all_reduce_id"}
     known = {field.name for field in FIELDS["HloInstructionProto"]} | passed_over
     assert {field.name for field in messages["HloInstructionProto"].field} - known == set()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_messages_are_decoded_as_protobuf_decodes_them(name: str) -> None:
+    data = bytes(_hlo.hlo_module_from_text(TEXTS[name]).as_serialized_hlo_module_proto())
+    assert compare("HloModuleProto", data, type(hlo_proto()().hlo_module).FromString(data)) > 20
+
+
+def compare(message: str, data: bytes, theirs: Any) -> int:  # noqa: ANN401 - the class is built at run time
+    """Compare the fields of a message and of those within it; return how many there were."""
+    ours, compared = decode(message, data), 0
+    kinds = theirs.DESCRIPTOR.fields_by_name
+    known = {field.name: field for field in FIELDS[message]}
+    assert {field.name for field, _ in theirs.ListFields()} & known.keys() <= ours.keys()
+    for name, value in ours.items():
+        found = getattr(theirs, name)
+        if known[name].kind != "message":
+            pairs = zip(value, found, strict=True) if known[name].repeated else [(value, found)]
+            # What has no sign comes with one; no nan equals another.
+            same = all(one == other or one + (1 << 64) == other or str(one) == str(other) for one, other in pairs)
+            assert same, f"{message}.{name}: {value}"
+            compared += 1
+            continue
+        inner = kinds[name].message_type.full_name.removeprefix("xla.")
+        if inner in FIELDS and not kinds[name].message_type.GetOptions().map_entry:
+            pairs = zip(value, found, strict=True) if known[name].repeated else [(value, found)]
+            compared += sum(compare(inner, part, each) for part, each in pairs)
+    return compared

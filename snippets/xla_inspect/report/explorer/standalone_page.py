@@ -67,7 +67,8 @@ def write_report(
     donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in compiled}
     heading = f"{compiled[0].program}, as XLA compiles it" if compiled else "Nothing was compiled"
     versions = sorted({f"{name} {version}" for capture in compiled for name, version in capture.versions.items()})
-    made = f"Compiled by {', '.join(versions)}." if compiled else ""
+    made = f"Compiled by {', '.join(versions)}." if versions else ""
+    made += "".join(f" {_tell_absences(capture)}" for capture in compiled if capture.is_dumped)
     missing = "".join(f" Not compiled here: {target} ({reason})." for target, reason in captures.missing.items())
     return Template(read_asset("page.html")).substitute(
         title=html.escape(heading),
@@ -82,6 +83,15 @@ def write_report(
         ),
         script=join_scripts((*SCRIPTS, *LATER)) + _START,
     )
+
+
+def _tell_absences(capture: Capture) -> str:
+    """Return what a page says of a capture that was read from a dump."""
+    told = "; ".join(dict.fromkeys(capture.missing[name] for name in _STAGES if name in capture.missing))
+    return f"Read from what a compiler dumped for {title(capture.target)}{f': {told}' if told else ''}."
+
+
+_STAGES = ("before", "after", "passes", "buffers", "live_ranges")
 
 
 def _show(capture: Capture) -> str:

@@ -43,6 +43,8 @@ TEXTS = {
   s = f32[8,8] copy(x), sharding={maximal_mesh[device_id=3]}
   t = f32[8,8] copy(x), sharding={mesh['x'=4,'y'=2], device_ids=(7,6,5,4,3,2,1,0), [{'x'}, {}]}
   u = f32[8,8] copy(x), sharding={mesh['x'=4,'y'=2], [{'x'}, {}], manual={'y'}}
+  o = f32[8,8] copy(x), sharding={mesh['x'=4,'y'=2], unreduced=max}
+  p = f32[8,8] copy(x), sharding={mesh['x'=4,'y'=2], [{'x'}, {}], unreduced=min{'y'}}
   ROOT v = f32[] constant(1), sharding={mesh['x'=4], replicated}
 """),
     "shardings by devices": _wrap(r"""
@@ -141,6 +143,7 @@ TEXTS = {
   f = f32[8,8] custom-call(x), custom_call_target="a", called_computations={added}
   g = f32[8,8] custom-call(x), custom_call_target="b", literal=s32[2]{0} {1,2}
   h = f32[8,8] custom-call(x), custom_call_target="b", api_version=API_VERSION_STATUS_RETURNING_UNIFIED, frontend_attributes={a="b",c={"x":1},d="q\"t"}
+  w = f32[8,8] custom-call(x), custom_call_target="w", window={}
   ROOT t = (f32[8,8],f32[8,8]) tuple(c,d)
 """),
     "metadata": _wrap(r"""
@@ -288,6 +291,25 @@ ENTRY entry {
   v = f32[7,3] parameter(2)
   t = (f32[2], s32[2]) topk(x), k=2, largest=true, is_stable=true
   ROOT c = f32[10,7] convolution(w, v), dim_labels=bf_oi->bf, convolution_kind=fprop
+}
+""",
+    "arrays of the program as given": r"""HloModule given, frontend_attributes={a="b"}, origin_recovery_table={
+  {"x"} : {"y" {1}},
+  "
+    HloModule recovery
+    ENTRY recovered {
+      p = f32[4] parameter(0), frontend_attributes={of=\"x\"}
+      ROOT q = f32[8] concatenate(p, p), dimensions={0}
+    }
+  "
+  {"z"} : {"w"}
+},
+debug_attributes={
+  {"x"}:({log_mode=default,callback_id=3},{partitioned=true}),
+  {"z" {0}}:({op_id=2})
+}
+ENTRY entry {
+  ROOT x = f32[8] parameter(0), origin={{"z"}}
 }
 """,
 }
