@@ -12,15 +12,19 @@ from xla_inspect.answers.exchange import Exchange
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
+from xla_inspect.answers.issue_text import write_issue
 from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.machine_code import MachineCode, explain_code
 from xla_inspect.answers.memory import ROLES, MemoryTrial, MemoryUse, explain_memory
+from xla_inspect.answers.module_repeats import find_repeats
 from xla_inspect.answers.open_questions import OpenQuestions, list_open_questions
 from xla_inspect.answers.passes import CompileTimes, explain_passes
 from xla_inspect.answers.recompiles import explain_recompiles
 from xla_inspect.answers.record import describe_json, write_json
+from xla_inspect.answers.release_changes import explain_release_change, explain_release_failure
+from xla_inspect.answers.release_history import ReleaseChange, ReleaseHistory, ReleaseRow
 from xla_inspect.answers.selection import Selector
 from xla_inspect.answers.summary import Summary, TargetSummary, summarize
 from xla_inspect.answers.tally import LineCount, Tally, compare_tallies, tally
@@ -50,6 +54,9 @@ __all__ = [
     "Names",
     "OpenQuestions",
     "Part",
+    "ReleaseChange",
+    "ReleaseHistory",
+    "ReleaseRow",
     "Selector",
     "Summary",
     "Table",
@@ -68,8 +75,11 @@ __all__ = [
     "explain_memory",
     "explain_passes",
     "explain_recompiles",
+    "explain_release_change",
+    "explain_release_failure",
     "find_effect",
     "find_exchanges",
+    "find_repeats",
     "join_times",
     "list_absences",
     "list_copies",
@@ -81,6 +91,7 @@ __all__ = [
     "tally",
     "tell_absences",
     "write_fragment",
+    "write_issue",
     "write_json",
     "write_page",
 ]

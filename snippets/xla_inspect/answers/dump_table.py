@@ -35,7 +35,8 @@ class ModuleRow:
         devices: How many devices run it.
         passes: How many modules were dumped between passes.
         bytes: Bytes of its files.
-        kernels: How many kernels the names and beginnings of files tell, or None where they do not.
+        kernels: How many kernels the compiler made code for, without calls of libraries, or None where the names and
+            beginnings of files do not tell.
         has: What there is of it: `before`, `after`, `buffers`, `live ranges`, `thunks`.
     """
 
@@ -74,7 +75,7 @@ class DumpTable(Answer):
         yield f"{self.title} holds {plural(len(self.modules), 'module')}, {size}."
         shown = sorted(self.modules, key=lambda row: -row.bytes)[: self.rows]
         shown = [row for row in self.modules if row in shown]
-        columns = ("target", "passes", "size", "kernels", "module")
+        columns = ("target", "passes", "size", "kernels made", "module")
         yield Table(columns, tuple(map(_tell_row, shown)), (1, 2, 3))
         if len(shown) < len(self.modules):
             yield f"{len(self.modules) - len(shown)} smaller ones are left out; --all shows them."

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.absences import tell_absences
-from xla_inspect.answers.answer import Hint, Table
+from xla_inspect.answers.answer import Hint, Listing, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +24,7 @@ body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 .xla-answer th, .xla-answer td { padding: .15rem .75rem .15rem 0; text-align: left; vertical-align: top; }
 .xla-answer th { border-bottom: 1px solid; font-weight: 600; }
 .xla-answer .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.xla-answer pre { overflow-x: auto; }
 .xla-answer .said { font-size: 1.15rem; }
 """
 
@@ -57,6 +58,8 @@ def _write_parts(answer: Answer) -> Iterator[str]:
 def _write(part: Part) -> str:
     if isinstance(part, Table):
         return _write_table(part)
+    if isinstance(part, Listing):
+        return f"<details><summary>{escape(part.title)}</summary><pre>{escape(part.text)}</pre></details>"
     if isinstance(part, Hint):
         command = f" <code>{escape(part.command)}</code>" if part.command else ""
         return f"<p>{_write_text(part.text)}{command}</p>"

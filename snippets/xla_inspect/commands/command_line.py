@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib
 import logging
+import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any, TextIO
@@ -31,6 +32,7 @@ OTHERS: Mapping[str, str] = {
     "check": "hold the programs of a file against their budgets, and tell whether you or the compiler broke one",
     "read": "what a dump holds that XLA wrote, perhaps elsewhere: its modules, each of which can be asked about",
     "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
+    "since": "under the releases of JAX between two: the first that changed it, the pass, and the line",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
     "play": "serve a page on this machine on which you edit a function and see what the compilers make of it",
@@ -38,7 +40,7 @@ OTHERS: Mapping[str, str] = {
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
 
-APART = frozenset({"diff"})
+APART = frozenset({"diff", "since"})
 """Those that run the reader's code in several processes, and start each themselves."""
 
 OK, NO, BAD_INPUT, MISSING, CHANGED = range(5)
@@ -122,6 +124,10 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     except KeyboardInterrupt:
         _say("xla-inspect: interrupted")
         return 130
+    except BrokenPipeError:
+        # Nobody reads any more, and Python flushes the stream once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
         from xla_inspect.commands import user_code
 

@@ -158,7 +158,7 @@ def read_subject(request: Request, limit: float) -> Subject:
     Raises:
         InspectError: There is no such thing, or its arguments are missing.
     """
-    if request.whole and not request.is_script:
+    if request.whole and not request.is_script and not is_dump(request.words[0]):
         message = f"that is asked about a whole script: run SCRIPT.py and its arguments, and not {request.words[0]!r}"
         raise InspectError(message)
     if request.is_script:

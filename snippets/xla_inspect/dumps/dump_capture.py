@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import parse_buffers
+from xla_inspect.analysis import parse_buffers, parse_live_ranges
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.dumps.absence import explain_absences
 from xla_inspect.dumps.file_names import PASS
@@ -34,6 +34,7 @@ MOST_PASSES = 2 << 30
 
 _CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|obj-file\..*\.o|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
 _LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*", re.DOTALL)
+_TOTAL, _RANGES = re.compile(r"^Total bytes used: ", re.MULTILINE), re.compile(r"^HloLiveRange ", re.MULTILINE)
 _OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.txt")
 _INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/|/lib/python\d|^<|(?:^|/)(?:jax|jaxlib|tensorflow)/")
 _FLAG = re.compile(r"^(xla_\w+): \"?(.*?)\"?$", re.MULTILINE)
@@ -57,7 +58,9 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
     before = frames.clean(texts.find("before_optimizations.txt"))
     optimized, stands_in = _find_after(files, module, texts, before)
     after = frames.clean(optimized)
-    buffers, memory, problem = _read_memory(texts.find("after_optimizations-buffer-assignment.txt"))
+    plan, live_ranges = split_plan(texts.find("after_optimizations-buffer-assignment.txt"))
+    buffers, memory, problem = _read_memory(plan)
+    live_ranges, trouble = _check_ranges(texts.find("after_optimizations-live-range.txt") or live_ranges)
     target = module.target if module.target != UNKNOWN else add_devices(find_by_text(after), module.devices)
     record = read_metadata(texts.metadata)
     made = Capture(
@@ -75,7 +78,7 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
         runs=record.runs,
         passes=(),
         buffers=buffers,
-        live_ranges=texts.find("after_optimizations-live-range.txt"),
+        live_ranges=live_ranges,
         memory=memory,
         cost=Cost(0, 0, 0, "", {}),
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
@@ -86,7 +89,9 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
         times=Times(0, 0, sum(record.phases.values()), record.seconds, record.phases),
         is_stepped=bool(module.between),
     )
-    missing = explain_absences(made, module, texts.problems, {"after": stands_in, "buffers": problem})
+    missing = explain_absences(
+        made, module, texts.problems, {"after": stands_in, "buffers": problem, "live_ranges": trouble}
+    )
     return _read_later(made.retold(missing=missing), files, module, frames, disassemble)
 
 
@@ -149,6 +154,26 @@ def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: F
         raise InspectError(message)
     found = read_texts(files, module, lambda ending: bool(re.match(r"\d{4,}\.", ending)))
     return find_changes(found.passes, capture.before, capture.runs, frames)
+
+
+def split_plan(text: str) -> tuple[str, str]:
+    """Return the buffer assignment and the live ranges that one file holds, as XLA wrote it until 2025.
+
+    Between them stand the bytes in all, and each value once more with where it is used.
+    """
+    total, ranges = _TOTAL.search(text), _RANGES.search(text)
+    plan = text[: total.start()] if total else text[: ranges.start()] if ranges else text
+    return (plan.rstrip("\n") + "\n" if plan else ""), text[ranges.start() :] if ranges else ""
+
+
+def _check_ranges(text: str) -> tuple[str, str]:
+    """Return live ranges, none where they cannot be read, and what is wrong with them."""
+    try:
+        if text:
+            parse_live_ranges(text)
+    except InspectError as error:
+        return "", f"the live ranges in this dump cannot be read: {error}"
+    return text, ""
 
 
 def _read_memory(text: str) -> tuple[str, Memory, str]:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from xla_inspect.dumps.dump_module import DumpedModule, is_text
+from xla_inspect.dumps.entry_arguments import list_arguments
 from xla_inspect.dumps.file_names import GIVEN, OPTIMIZED, group_files
 from xla_inspect.dumps.files import is_gzip
 from xla_inspect.dumps.plain_files import list_plain
@@ -19,7 +20,7 @@ from xla_inspect.terminal import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from xla_inspect.dumps.files import Files
+from xla_inspect.dumps.files import Files
 
 _HEAD = 64 << 10
 _FEW = 8
@@ -151,4 +152,5 @@ def _describe(files: Files, key: _Key, own: Mapping[str, str], heads: Mapping[st
         kernels=len(_THUNK.findall(sequence)) if sequence and len(sequence) < _HEAD else objects or None,
         files=own,
         time=time,
+        arguments=list_arguments(header),
     )

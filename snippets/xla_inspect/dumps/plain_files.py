@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from xla_inspect.dumps.dump_module import DumpedModule
+from xla_inspect.dumps.entry_arguments import list_arguments
 from xla_inspect.dumps.files import is_gzip, unpack
 from xla_inspect.dumps.target_name import add_devices, count_devices, find_by_text
 from xla_inspect.errors import InspectError
@@ -16,7 +17,7 @@ from xla_inspect.terminal import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.dumps.files import Files
+from xla_inspect.dumps.files import Files
 
 _ENDINGS = (".hlo", ".txt", ".pb", ".hlotxt", ".gz", ".log")
 _START = re.compile(r"^[ \t]*HloModule[ \t]+([^\s,]+)", re.MULTILINE)
@@ -87,6 +88,7 @@ def _describe(name: str, data: bytes) -> Iterator[DumpedModule]:
             bytes=len(each) if len(texts) > 1 else len(data),
             kernels=None,
             files={kind: name},
+            arguments=list_arguments(each.partition("\n")[0]),
             part=part,
         )
 

@@ -3,6 +3,7 @@
 from xla_inspect.subject.asked_function import read_call, read_function, read_member
 from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
 from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
+from xla_inspect.subject.release_task import ReleaseTask, list_unknown
 from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.script import read_script
@@ -16,6 +17,7 @@ __all__ = [
     "FORMS",
     "KINDS",
     "Call",
+    "ReleaseTask",
     "Request",
     "Subject",
     "Trial",
@@ -24,6 +26,7 @@ __all__ = [
     "is_dump",
     "is_saved",
     "list_trials",
+    "list_unknown",
     "load_file",
     "open_dump",
     "put_on_path",

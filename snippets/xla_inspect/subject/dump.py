@@ -53,7 +53,7 @@ def _open(path: str) -> tuple[Files, tuple[DumpedModule, ...]]:
 
 
 def read_dump(request: Request) -> Subject:
-    """Return the subject that a module of a dump is.
+    """Return the subject that a module of a dump is, or all of them where the whole is asked about.
 
     Raises:
         InspectError: It cannot be read; there is no such module, or several; or it is to be compiled again.
@@ -69,6 +69,11 @@ def read_dump(request: Request) -> Subject:
             message = f"{named} is a dump: --{option} would have to compile it again; ask about the function itself"
             raise InspectError(message)
     files, modules, path, name = open_dump(named)
+    if request.whole:
+        if name:
+            message = f"that is asked about a whole dump: {path}, and not {named}"
+            raise InspectError(message)
+        return Subject(files.title, origin="a dump", modules=modules)
     module = pick_module(modules, name, path)
     capture = read_module(files, module)
     return Subject(module.name, saved={capture.target: capture}, origin="a dump", axes=request.mesh)

@@ -13,11 +13,12 @@ from xla_inspect.compilation import begin, describe_program
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from xla_inspect.analysis import ScriptRun
     from xla_inspect.captured import Capture
     from xla_inspect.compilation import Program
+    from xla_inspect.dumps import DumpedModule
 
 
 _PACKAGE = Path(__file__).parents[1]
@@ -64,6 +65,7 @@ class Subject:
         script: What all of a script let JAX compile, where that is asked about.
         origin: What a subject without a call is.
         axes: The axes of the mesh with their sizes, of a subject without a call.
+        modules: All modules of a dump, where that is asked about.
 
     Attributes:
         is_timed: Whether captures say how long they took to make.
@@ -80,6 +82,7 @@ class Subject:
         script: ScriptRun | None = None,
         origin: str = "a capture that was saved",
         axes: Mapping[str, int] | None = None,
+        modules: Sequence[DumpedModule] = (),
     ) -> None:
         """Compile nothing yet."""
         self.is_timed = True
@@ -90,6 +93,7 @@ class Subject:
         self.options = dict(options or {})
         self.script = script
         self.origin = origin
+        self.modules = tuple(modules)
         self.axes = dict((call.settings.get("mesh") if call else axes) or {})
         self._programs: dict[str, Program] = {}
 

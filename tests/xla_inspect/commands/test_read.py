@@ -100,6 +100,20 @@ def test_what_is_missing_is_told_as_text_and_as_json(dump: Path) -> None:
     assert json.loads(written)["absent"]["log"].startswith("a dump holds nothing of")
 
 
+def test_what_was_compiled_again_is_told_with_the_arguments_that_differ(tmp_path: Path) -> None:
+    for number, size in ((1, 4), (3, 8), (5, 8)):
+        header = f"HloModule jit_step, is_scheduled=true, entry_computation_layout={{(f32[{size}]{{0}}, s32[])->f32[]}}"
+        write_module(tmp_path / "d", number, "jit_step", f"{header}\n\nENTRY e {{\n  ROOT c = f32[] constant(1)\n}}\n")
+    status, text = ask("recompiles", str(tmp_path / "d"))
+    assert status == 0
+    assert text.startswith("d holds 3 modules; compiled more than once: jit_step 3 times.")
+    assert "module_0003  argument 0: f32[4] became f32[8]" in text
+    assert "module_0005  the arguments are alike" in text
+    assert ask("recompiles", str(tmp_path / "d"), "--at-most", "2")[0] == 1
+    _, written = ask("recompiles", str(tmp_path / "d"), "--json")
+    assert json.loads(written)["functions"][0]["modules"][0]["arguments"] == ["f32[4]", "s32[]"]
+
+
 def test_a_stage_that_a_dump_lacks_is_named(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask("show", str(dump), "--stage", "jaxpr") == (2, "")
     assert capsys.readouterr().err == "xla-inspect: jit_step has no jaxpr: a dump begins below JAX\n"

@@ -14,9 +14,10 @@ import pytest
 from programs import mlp
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import list_held, list_launches
+from xla_inspect.answers import explain_memory, summarize
 from xla_inspect.dumps import Files, list_modules, read_capture
 from xla_inspect.practice import dump
-from xla_inspect.targets import find
+from xla_inspect.targets import find, find_entry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,3 +136,75 @@ def test_what_jax_alone_dumps_is_read(flags: dict[str, bool | str], tmp_path: Pa
     read = read_capture(Files.from_folder(tmp_path), modules[1])
     assert (read.target, bool(read.passes)) == ("cpu", bool(flags))
     assert len(list_launches(read)) > 0
+
+
+OLD_PLAN = """BufferAssignment:
+allocation 0: size 16, parameter 0, shape |f32[4]| at ShapeIndex {}:
+ value: <0 x @0> (size=16,offset=0): f32[4]{0}
+allocation 1: size 16, output shape is |f32[4]|, maybe-live-out:
+ value: <1 n @0> (size=16,offset=0): f32[4]{0}
+
+Total bytes used: 32 (32B)
+
+Used values:
+<0 x @0>
+ positions:
+  x
+ uses:
+  n, operand 0
+ from instruction: %x = f32[4]{0} parameter(0)
+
+
+HloLiveRange (max 2):
+  InstructionSequence:
+    0:x
+    1:n
+  BufferLiveRange:
+    x{}:0-3
+    n{}:1-3
+  Live ranges at 1 (peak):
+    x: 16 bytes
+    n: 16 bytes
+"""
+
+
+def test_a_plan_and_live_ranges_in_one_file_are_read_as_xla_wrote_them_until_2025() -> None:
+    text = (
+        b"HloModule f, is_scheduled=true\n\nENTRY main (x: f32[4]) -> f32[4] {\n  x = f32[4]{0} parameter(0)\n"
+        b"  ROOT n = f32[4]{0} negate(x)\n}\n"
+    )
+    front = "module_0001.f.cpu_after_optimizations"
+    files = Files.from_mapping({f"{front}.txt": text, f"{front}-buffer-assignment.txt": OLD_PLAN.encode()})
+    read = read_capture(files, list_modules(files)[0])
+    assert not {"buffers", "live_ranges"} & {*read.missing}
+    assert [(each.role, each.size, each.name) for each in list_held(read)] == [
+        ("argument", 16, "x"),
+        ("result", 16, "n"),
+    ]
+    assert (read.memory.arguments, read.memory.outputs) == (16, 16)
+
+
+@pytest.mark.parametrize(
+    ("files", "target", "title"),
+    [
+        ({"gpu_target_config.pbtxt": 'gpu_device_info {\n  rocm_compute_capability {\n    gcn_arch_name: "gfx942:x+"\n'
+          '  }\n  name: "AMD Instinct MI300X"\n}'}, "gfx942", "AMD GPU (gfx942)"),
+        ({"gpu_target_config.pbtxt": "gpu_device_info {\n  cuda_compute_capability {\n    major: 7\n    minor: 5\n  }"},
+         "sm_75", "NVIDIA GPU (sm_75)"),
+        ({"target_arguments.txt": "tpu_topology_args {\n  version: TPU_VERSION_DRAGONFISH\n}"}, "tpu-v3", "TPU v3"),
+        ({"target_arguments.txt": 'tpu_topology_args {\n  version: TPU_VERSION_VIPERFISH\n  variant: "lite"\n}'},
+         "tpu-v5e", "TPU v5e"),
+        ({}, "unknown", "unknown hardware"),
+    ],
+)  # fmt: skip
+def test_hardware_that_nothing_is_compiled_for_here_is_named_as_its_files_do(
+    files: dict[str, str], target: str, title: str
+) -> None:
+    text = "HloModule f, is_scheduled=true\n\nENTRY e (x: f32[4]) -> f32[4] {\n  ROOT x = f32[4]{0} parameter(0)\n}\n"
+    content = {f"module_0001.f.{name}": data.encode() for name, data in files.items()}
+    content["module_0001.f.after_optimizations.txt"] = text.encode()
+    held = Files.from_mapping(content)
+    read = read_capture(held, list_modules(held)[0])
+    assert (read.target, find_entry(read.target).title) == (target, title)
+    assert str(explain_memory(read, "")).startswith(f"f on {title}, per device: takes 32 B for arguments and results")
+    assert title in str(summarize("f", [read], ""))
