@@ -58,8 +58,8 @@ class InstructionText:
         opcode = self._root(wrapped).opcode + _ASYNCHRONOUS[node.opcode] if wrapped else node.opcode
         head = f"%{node.name} = {self.shape(fields.get('shape', b''))} {opcode}({self._write_operands(node, body)})"
         attributes = [*self._write_attributes(node, body, wrapped)]
-        if "original_value" in fields:
-            attributes.append(f"origin={{{write_origin(fields['original_value'])}}}")
+        if "original_value" in fields and (text := write_origin(fields["original_value"])):
+            attributes.append(f"origin={{{text}}}")
         if (data := fields.get("metadata")) and (text := self._write_metadata(data)):
             attributes.append(text)
         if config := self._find_config(fields):

@@ -149,7 +149,7 @@ _LISTS = frozenset({"pred", "s32", "s64", "u32", "u64", "f32", "f64", "c64", "c1
 
 
 def _read_values(literal: dict[str, Any], kind: str, count: int) -> Sequence[Any] | None:
-    """Return the first values of a literal, None where they are packed in a way that no known XLA has."""
+    """Return the values of a literal; None where it was stripped of them, or packs them as no known XLA."""
     values: Sequence[Any] = literal.get(f"{kind}s", ())
     if kind in {"c64", "c128"}:
         values = list(zip(values[::2], values[1::2], strict=False))
@@ -158,6 +158,8 @@ def _read_values(literal: dict[str, Any], kind: str, count: int) -> Sequence[Any
     elif kind not in _LISTS:
         values = _unpack(bytes(values), kind)
     if len(values) < count:
+        if not values:
+            return None
         if _bits(kind) < BYTE and len(values) * (BYTE // _bits(kind)) >= count:
             return None
         message = f"a literal of {count} {kind} holds {len(values)}"

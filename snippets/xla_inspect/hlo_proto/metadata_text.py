@@ -60,9 +60,15 @@ def write_frontend(data: bytes) -> str:
 
 
 def write_origin(data: bytes) -> str:
-    """Return the text of an `OriginalValueProto`: which instruction of the program as given made each array."""
-    origin = decode("OriginalValueProto", data)
-    text = "()" if origin.get("is_synthetic_call") else _write_elements(origin.get("elements", ()))
+    """Return the text of an `OriginalValueProto`: which instruction of the program as given made each array.
+
+    It is empty where the message has the form that it had before jaxlib 0.7, which was another one under this name.
+    """
+    try:
+        origin = decode("OriginalValueProto", data)
+        text = "()" if origin.get("is_synthetic_call") else _write_elements(origin.get("elements", ()))
+    except MalformedProtoError:
+        return ""
     return text + (f",[{quote(origin['call_hierarchy'])}]" if "call_hierarchy" in origin else "")
 
 
@@ -92,6 +98,9 @@ def _write_tree(tree: Mapping[int, Any]) -> str:
 def write_array(data: bytes) -> str:
     """Return the text of an `OriginalArrayProto`: an instruction of the program as given, and an element of it."""
     array = decode("OriginalArrayProto", data)
+    if not array.get("instruction_name"):
+        message = "an array of the program as given has no name"
+        raise MalformedProtoError(message)
     index = array.get("shape_index")
     return f'"{array.get("instruction_name", "")}"' + (f" {list_numbers(index)}" if index else "")
 

@@ -159,6 +159,10 @@ HloPassMetadata: 1 pass_id int64, 2 pass_name string, 3 pipeline_name string, 4 
   5 module_changed bool, 6 module_id int64, 8 start_timestamp_usec int64, 9 end_timestamp_usec int64,
   11 kv_metrics message*
 """
+# Fields that newer compilers do not write any more, and without which a text of an older one would lack something.
+_OLDER = """
+CollectiveDeviceListProto: 2 iota_replica_group_list message
+"""
 # Enumeration: number and name of each value.
 _VALUES = """
 PrimitiveType: 0 PRIMITIVE_TYPE_INVALID, 1 PRED, 30 S1, 26 S2, 21 S4, 2 S8, 3 S16, 4 S32, 5 S64, 31 U1, 27 U2, 22 U4,
@@ -199,11 +203,18 @@ def _split(table: str, row: str) -> Mapping[str, list[tuple[str, ...]]]:
     return {name: re.findall(row, rest) for name, _, rest in messages}
 
 
-FIELDS: Mapping[str, tuple[Field, ...]] = {
-    message: tuple(Field(int(number), name, kind, bool(star)) for number, name, kind, star in rows)
-    for message, rows in _split(_FIELDS, r"(\d+) (\w+) (\w+)(\*?)").items()
-}
+def _read_fields(table: str) -> Mapping[str, tuple[Field, ...]]:
+    return {
+        message: tuple(Field(int(number), name, kind, bool(star)) for number, name, kind, star in rows)
+        for message, rows in _split(table, r"(\d+) (\w+) (\w+)(\*?)").items()
+    }
+
+
+FIELDS = _read_fields(_FIELDS)
 """The fields of each message, by the name that it has within the package `xla`."""
+
+OLDER = _read_fields(_OLDER)
+"""Likewise those that only older compilers write."""
 
 VALUES: Mapping[str, Mapping[int, str]] = {
     enumeration: {int(number): name for number, name in rows}
@@ -211,7 +222,7 @@ VALUES: Mapping[str, Mapping[int, str]] = {
 }
 """The names of each enumeration's values by their numbers."""
 
-_LAYOUTS = {message: lay_out(fields) for message, fields in FIELDS.items()}
+_LAYOUTS = {message: lay_out((*fields, *OLDER.get(message, ()))) for message, fields in FIELDS.items()}
 
 DEEPEST = 64
 """How deep messages may nest in others of their kind; the reader of text takes no deeper shapes either."""

@@ -131,15 +131,16 @@ def _quote(name: str) -> str:
 
 def write_groups(instruction: Mapping[str, Any]) -> str:
     """Return the groups of devices of a collective: `{{0,1},{2,3}}`, `[2,4]<=[8]` or by axes of a mesh."""
-    if "iota_collective_device_list" in instruction:
-        iota = decode("IotaReplicaGroupListProto", instruction["iota_collective_device_list"])
+    listed = decode("CollectiveDeviceListProto", instruction.get("collective_device_list", b""))
+    iota_list = instruction.get("iota_collective_device_list") or listed.get("iota_replica_group_list")
+    if iota_list:
+        iota = decode("IotaReplicaGroupListProto", iota_list)
         shape = f"[{iota.get('num_replica_groups', 0)},{iota.get('num_devices_per_group', 0)}]"
         return shape + _write_iota(iota.get("iota_reshape_dims", ()), iota.get("iota_transpose_perm", ()))
     if "mesh_axes_replica_group_list" in instruction:
-        listed = decode("MeshAxesReplicaGroupListProto", instruction["mesh_axes_replica_group_list"])
-        mesh = decode("MeshProto", listed.get("mesh", b""))
-        return f"{_write_mesh(mesh)} {{{','.join(_write_axis(part, mesh) for part in listed.get('axes', ()))}}}"
-    listed = decode("CollectiveDeviceListProto", instruction.get("collective_device_list", b""))
+        named = decode("MeshAxesReplicaGroupListProto", instruction["mesh_axes_replica_group_list"])
+        mesh = decode("MeshProto", named.get("mesh", b""))
+        return f"{_write_mesh(mesh)} {{{','.join(_write_axis(part, mesh) for part in named.get('axes', ()))}}}"
     groups = listed.get("replica_groups") or instruction.get("replica_groups", ())
     inner = (list_numbers(decode("ReplicaGroup", part).get("replica_ids", ())) for part in groups)
     return f"{{{','.join(inner)}}}"

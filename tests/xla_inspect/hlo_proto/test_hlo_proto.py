@@ -79,6 +79,21 @@ def test_a_module_without_a_root_or_ids_of_its_entry_is_read() -> None:
     ]
 
 
+def test_a_constant_that_was_stripped_of_its_values_is_written_as_elided() -> None:
+    """TensorFlow's `optimized_hlo_proto_serialized` has only the shapes of literals."""
+    constant = field(1, b"c") + field(2, b"constant") + field(3, SCALAR) + field(8, field(1, SCALAR))
+    assert "ROOT %c = f32[] constant({...})" in read_hlo_proto(module(computation(constant))).text
+
+
+def test_groups_of_devices_are_read_as_older_compilers_wrote_them() -> None:
+    rule = field(1, 2) + field(2, 4) + field(3, 8) + field(4, 0)
+    reduce = field(1, b"r") + field(2, b"all-gather") + field(3, SCALAR) + field(14, 0)
+    by_rule = read_hlo_proto(module(computation(reduce + field(87, field(2, rule))))).text
+    listed = read_hlo_proto(module(computation(reduce + field(49, field(1, 0) + field(1, 1))))).text
+    assert "all-gather(), replica_groups=[2,4]<=[8], dimensions={0}" in by_rule
+    assert "all-gather(), replica_groups={{0,1}}, dimensions={0}" in listed
+
+
 def nest(depth: int) -> bytes:
     """A ShapeProto of tuples within tuples."""
     shape = SCALAR

@@ -9,11 +9,11 @@ from typing import Any
 import jaxlib
 import pytest
 from jaxlib import _hlo
+from messages import read_descriptors
 from protos import hlo_proto
 from written_modules import TEXTS
 
-from releases.messages import read_descriptors
-from xla_inspect.hlo_proto.schema import FIELDS, VALUES, decode
+from xla_inspect.hlo_proto.schema import FIELDS, OLDER, VALUES, decode
 
 FILES = ("xla/service/hlo.proto", "xla/xla_data.proto")
 TYPES = {
@@ -57,6 +57,12 @@ def test_each_field_is_as_jaxlib_describes_it() -> None:
     }
     assert ours - theirs == set()
     assert len(ours) > 300
+
+
+def test_a_field_that_only_older_compilers_write_is_none_of_the_newest() -> None:
+    messages, _ = descriptions()
+    numbers = {name: {field.number for field in message.field} for name, message in messages.items()}
+    assert [name for name, fields in OLDER.items() for field in fields if field.number in numbers[name]] == []
 
 
 def test_each_value_of_an_enumeration_is_as_jaxlib_describes_it() -> None:
