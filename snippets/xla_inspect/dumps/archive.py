@@ -233,7 +233,7 @@ def _list_tar(unpack: Unpack, title: str) -> Files:
         places, left_out = _find_members(meter, title)
     read = partial(_read_tar, unpack, title, places)
     entries = {name: Entry(size, partial(_read_one, read, name)) for name, (_, size) in places.items()}
-    return Files(title, entries, left_out, read)
+    return Files(title, entries, left_out, read, is_sequential=True)
 
 
 def _find_members(meter: _Meter, title: str) -> tuple[dict[str, tuple[int, int]], dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.dumps.absence import explain_absences
 from xla_inspect.dumps.file_names import PASS
 from xla_inspect.dumps.kernel_code import COLLECT, sort_code
-from xla_inspect.dumps.module_texts import ModuleTexts, decode, read_texts
+from xla_inspect.dumps.module_texts import ModuleTexts, decode, name_text, read_texts
 from xla_inspect.dumps.normalize import Frames, find_changes
 from xla_inspect.dumps.pass_record import read_metadata
 from xla_inspect.dumps.plain_files import find_texts
@@ -21,7 +22,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from xla_inspect.captured import Code, PassChange
     from xla_inspect.dumps.dump_module import DumpedModule
@@ -33,6 +34,7 @@ MOST_PASSES = 2 << 30
 """How many bytes of modules between passes are read."""
 
 _CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|obj-file\..*\.o|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
+_PASS = re.compile(r"\d{4,}\.")
 _LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*", re.DOTALL)
 _TOTAL, _RANGES = re.compile(r"^Total bytes used: ", re.MULTILINE), re.compile(r"^HloLiveRange ", re.MULTILINE)
 _OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.txt")
@@ -87,11 +89,11 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
         sources=dict.fromkeys(_list_sources(frames), ""),
         memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
         times=Times(0, 0, sum(record.phases.values()), record.seconds, record.phases),
-        is_stepped=bool(module.between),
+        is_stepped=bool(module.between) and not _find_excess(files, module),
     )
-    missing = explain_absences(
-        made, module, texts.problems, {"after": stands_in, "buffers": problem, "live_ranges": trouble}
-    )
+    excess = _find_excess(files, module)
+    others = {"after": stands_in, "buffers": problem, "live_ranges": trouble, "passes": excess}
+    missing = explain_absences(made, module, texts.problems, others)
     return _read_later(made.retold(missing=missing), files, module, frames, disassemble)
 
 
@@ -147,13 +149,30 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
     raise InspectError(message)
 
 
-def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: Frames) -> tuple[PassChange, ...]:
+def _find_excess(files: Files, module: DumpedModule) -> str:
+    """Return why the modules between passes are more than are read, or an empty string."""
     total = sum(map(files.size, module.between.values()))
-    if total > MOST_PASSES:
-        message = f"the modules between passes take {total:,} bytes, and no more than {MOST_PASSES:,} are read"
-        raise InspectError(message)
-    found = read_texts(files, module, lambda ending: bool(re.match(r"\d{4,}\.", ending)))
-    return find_changes(found.passes, capture.before, capture.runs, frames)
+    if total <= MOST_PASSES:
+        return ""
+    return f"the modules between passes take {total:,} bytes, and no more than {MOST_PASSES:,} are read"
+
+
+def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: Frames) -> tuple[PassChange, ...]:
+    """Return the passes that changed a module; of states that are the same one is held at a time."""
+    if "passes" in capture.missing:
+        return ()
+    if files.is_sequential:
+        dumped = iter(read_texts(files, module, lambda ending: bool(_PASS.match(ending))).passes)
+    else:
+        dumped = _yield_passes(files, module)
+    return find_changes(dumped, capture.before, capture.runs, frames)
+
+
+def _yield_passes(files: Files, module: DumpedModule) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each module between passes, in order, without those that cannot be read."""
+    for ending, path in module.between.items():
+        with suppress(InspectError):
+            yield name_text(ending), decode(files.read(path), path)[0]
 
 
 def split_plan(text: str) -> tuple[str, str]:

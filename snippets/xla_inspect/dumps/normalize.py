@@ -9,7 +9,7 @@ from xla_inspect.captured import PassChange, PassRun
 from xla_inspect.hlo import Frame, read_frames, split
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 # A hash that the GPU compiler writes before it schedules; it covers names that number the process's modules.
 FINGERPRINT = re.compile(r',?\s*fingerprint_before_lhs="[0-9a-f]*"')
@@ -75,7 +75,7 @@ class Frames:
 
 
 def find_changes(
-    dumped: Sequence[tuple[str, str]], before: str, runs: Sequence[PassRun], frames: Frames
+    dumped: Iterable[tuple[str, str]], before: str, runs: Sequence[PassRun], frames: Frames
 ) -> tuple[PassChange, ...]:
     """Return the passes that changed the module, in order, each with the module after it.
 

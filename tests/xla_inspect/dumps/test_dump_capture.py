@@ -15,7 +15,7 @@ from programs import mlp
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import list_held, list_launches
 from xla_inspect.answers import explain_memory, summarize
-from xla_inspect.dumps import Files, list_modules, read_capture
+from xla_inspect.dumps import Files, dump_capture, list_modules, read_capture
 from xla_inspect.practice import dump
 from xla_inspect.targets import find, find_entry
 
@@ -96,6 +96,16 @@ def test_parts_that_are_not_there_are_named_and_the_rest_is_read(pair: tuple[Cap
     last = read_without(folder, "after_optimizations")
     assert "no optimized module in this dump: the last that was dumped, after" in last.missing["after"]
     assert last.module.instruction_count() > 5
+
+
+def test_more_modules_between_passes_than_are_read_are_named_and_the_rest_is_read(
+    pair: tuple[Capture, Capture, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, read, folder = pair
+    monkeypatch.setattr(dump_capture, "MOST_PASSES", 5000)
+    less = read_whole(Files.from_folder(folder))
+    assert (less.passes, less.is_stepped, less.after) == ((), False, read.after)
+    assert less.missing["passes"].endswith("and no more than 5,000 are read")
 
 
 def test_files_that_make_no_sense_are_named_with_the_reason(pair: tuple[Capture, Capture, Path]) -> None:
