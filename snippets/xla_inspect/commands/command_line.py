@@ -29,6 +29,7 @@ QUESTIONS: Mapping[str, str] = {
 
 OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",
+    "check": "hold the programs of a file against their budgets, and tell whether you or the compiler broke one",
     "read": "what a dump holds that XLA wrote, perhaps elsewhere: its modules, each of which can be asked about",
     "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
     "since": "under the releases of JAX between two: the first that changed it, the pass, and the line",
@@ -42,11 +43,12 @@ OTHERS: Mapping[str, str] = {
 APART = frozenset({"diff", "since"})
 """Those that run the reader's code in several processes, and start each themselves."""
 
-OK, NO, BAD_INPUT, MISSING = range(4)
-"""Exit statuses: it is shown or holds; the answer is no; something is wrong with what was asked; no such compiler."""
+OK, NO, BAD_INPUT, MISSING, CHANGED = range(5)
+"""Exit statuses: it is shown or holds; the answer is no; something is wrong with what was asked; no such compiler; a
+budget is broken by another compiler than the one that it was recorded under."""
 EXITS = """\
 exit status: 0 shown, or it holds; 1 the answer is no, such as that a program does not fit; 2 something is wrong with
-what was asked, or with the code; 3 a target cannot be compiled for here"""
+what was asked, or with the code; 3 a target cannot be compiled for here; 4 of check: another compiler broke a budget"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.dumps.archive import is_archive
+from xla_inspect.dumps.archive import is_archive, name_archive
 from xla_inspect.dumps.dump_module import DumpedModule
 from xla_inspect.dumps.dump_path import split_dump
 from xla_inspect.dumps.file_names import PASS, strip_front
@@ -34,6 +34,7 @@ __all__ = [
     "find_changes",
     "is_archive",
     "list_modules",
+    "name_archive",
     "name_object",
     "name_run",
     "pick_module",

@@ -10,9 +10,9 @@ from xla_inspect.hlo_proto.dimension_text import (
     write_dot,
     write_indexing,
     write_labels,
+    write_operand_rules,
     write_padding,
     write_precision,
-    write_sparsity,
     write_window,
 )
 from xla_inspect.hlo_proto.literal_text import write_literal
@@ -36,13 +36,6 @@ def write_own(opcode: str, fields: Fields) -> Iterable[str]:
 
 def _dimensions(fields: Fields) -> Iterator[str]:
     yield f"dimensions={list_numbers(fields.get('dimensions', ()))}"
-
-
-def _number(name: str) -> Callable[[Fields], Iterator[str]]:
-    def write(fields: Fields) -> Iterator[str]:
-        yield f"{name}={fields.get(name, 0)}"
-
-    return write
 
 
 def _batch_norm(fields: Fields) -> Iterator[str]:
@@ -72,6 +65,14 @@ def _solve(fields: Fields) -> Iterator[str]:
 
 def _cholesky(fields: Fields) -> Iterator[str]:
     yield from write_flags(decode("CholeskyOptions", fields.get("cholesky_options", b"")), "lower")
+
+
+def _shuffle(fields: Fields) -> Iterator[str]:
+    yield from _dimensions(fields)
+    mode = decode("ShuffleMode", fields.get("shuffle_mode", b""))
+    if "rotate" in mode:
+        yield "mode=rotate"
+        yield f"shifts={list_numbers(decode('ShuffleMode.Rotate', mode['rotate']).get('shifts', ()))}"
 
 
 def _topk(fields: Fields) -> Iterator[str]:
@@ -138,6 +139,10 @@ def _rng_bits(fields: Fields) -> Iterator[str]:
     yield f"algorithm={name_value('RandomAlgorithm', fields.get('rng_algorithm', 0)).lower()}"
 
 
+def _delta(fields: Fields) -> Iterator[str]:
+    yield f"delta={fields.get('delta', 0)}"
+
+
 def _precision(fields: Fields) -> Iterator[str]:
     yield f"exponent_bits={fields.get('exponent_bits', 0)}"
     yield f"mantissa_bits={fields.get('mantissa_bits', 0)}"
@@ -172,8 +177,7 @@ def _convolved(fields: Fields) -> Iterator[str]:
         if (count := fields.get(name, 0) or 1) != 1:
             yield f"{name}={count}"
     yield from write_precision(fields.get("precision_config", b""))
-    if text := write_sparsity(fields.get("sparsity_config", b"")):
-        yield f"sparsity_config={{{text}}}"
+    yield from write_operand_rules(fields)
 
 
 def _convolution(fields: Fields) -> Iterator[str]:
@@ -228,8 +232,7 @@ def _iota(fields: Fields) -> Iterator[str]:
 def _dot(fields: Fields) -> Iterator[str]:
     yield write_dot(fields.get("dot_dimension_numbers", b""))
     yield from write_precision(fields.get("precision_config", b""))
-    if text := write_sparsity(fields.get("sparsity_config", b"")):
-        yield f"sparsity_config={{{text}}}"
+    yield from write_operand_rules(fields)
 
 
 def _ragged_dot(fields: Fields) -> Iterator[str]:
@@ -285,9 +288,10 @@ _WRITERS: Mapping[str, Callable[[Fields], Iterator[str]]] = {
     "reshape": _reshape,
     "rng": _rng,
     "rng-bit-generator": _rng_bits,
-    "rng-get-and-update-state": _number("delta"),
+    "rng-get-and-update-state": _delta,
     "scan": _scan,
     "scatter": _scatter,
+    "shuffle": _shuffle,
     "slice": _slice,
     "sort": _sort,
     "topk": _topk,

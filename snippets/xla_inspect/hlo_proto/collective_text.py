@@ -43,7 +43,7 @@ def _collective(fields: Fields) -> Iterator[str]:
     yield from write_flags(fields, "constrain_layout")
 
 
-def _collective_broadcast(fields: Fields) -> Iterator[str]:
+def _rooted(fields: Fields) -> Iterator[str]:
     yield from _collective(fields)
     yield f"has_dynamic_root={'true' if fields.get('has_dynamic_root') else 'false'}"
 
@@ -89,11 +89,11 @@ def _transfer(fields: Fields) -> Iterator[str]:
 COLLECTIVES: Mapping[str, Callable[[Fields], Iterator[str]]] = {
     **dict.fromkeys(("all-gather", "all-gather-start"), _all_gather),
     **dict.fromkeys(("all-reduce", "all-reduce-start"), _all_reduce),
-    **dict.fromkeys(("collective-reduce", "ragged-all-to-all"), _collective),
+    **dict.fromkeys(("collective-broadcast", "collective-reduce"), _rooted),
     **dict.fromkeys(("collective-permute", "collective-permute-start"), _permute),
     **dict.fromkeys(("send", "send-done", "recv", "recv-done"), _transfer),
     "all-to-all": _all_to_all,
-    "collective-broadcast": _collective_broadcast,
+    "ragged-all-to-all": _collective,
     "reduce-scatter": _reduce_scatter,
 }
 """What writes the attributes of each opcode."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.hlo_proto.schema import MalformedProtoError, decode, name_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _LIMIT = 1 << 12
 
@@ -114,13 +114,30 @@ def write_precision(data: bytes) -> Iterator[str]:
         yield f"algorithm={name.removeprefix('ALG_').lower()}"
 
 
-def write_sparsity(data: bytes) -> str:
-    """Return a `SparsityConfig`: `rhs={sparsity=2x4 dimension=0 stride=1 idx=0}`."""
-    config = decode("SparsityConfig", data)
-    sides = []
-    for side in ("lhs", "rhs"):
-        if side in config:
-            found = decode("SparsityConfig.TensorSparsityConfig", config[side])
-            numbers = " ".join(f"{name}={found.get(name, 0)}" for name in ("dimension", "stride", "idx"))
-            sides.append(f"{side}={{sparsity={found.get('num_non_zero', 0)}x{found.get('block_size', 0)} {numbers}}}")
-    return " ".join(sides)
+def write_operand_rules(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which operands of a product or a convolution are sparse, and which are scaled by block."""
+    if text := _write_sides(
+        fields.get("sparsity_config", b""), "SparsityConfig", "TensorSparsityConfig", _write_sparse
+    ):
+        yield f"sparsity_config={{{text}}}"
+    config = fields.get("block_scaling_config", b"")
+    if text := _write_sides(config, "BlockScalingConfig", "TensorBlockScalingConfig", _write_scaled):
+        yield f"block_scaling_config={{{text}}}"
+
+
+def _write_sides(data: bytes, message: str, inner: str, write: Callable[[dict[str, Any]], str]) -> str:
+    sides = decode(message, data)
+    found = [(side, decode(f"{message}.{inner}", sides[side])) for side in ("lhs", "rhs") if side in sides]
+    return " ".join(f"{side}={{{write(rules)}}}" for side, rules in found)
+
+
+def _write_sparse(rules: dict[str, Any]) -> str:
+    numbers = " ".join(f"{name}={rules.get(name, 0)}" for name in ("dimension", "stride", "idx"))
+    return f"sparsity={rules.get('num_non_zero', 0)}x{rules.get('block_size', 0)} {numbers}"
+
+
+def _write_scaled(rules: dict[str, Any]) -> str:
+    words = [f"scale_idx={rules.get('scale_idx', 0)}"]
+    words += [f"zero_idx={rules['zero_idx']}"] if "zero_idx" in rules else []
+    words += [f"{name}={'x'.join(map(str, rules[name]))}" for name in ("strides", "steps") if name in rules]
+    return " ".join(words)

@@ -1,12 +1,12 @@
 """Releases of JAX: installed, a program compiled under each, what it came to, and what changed from one to a later."""
 
 from xla_inspect.releases.environment_store import measure_store
-from xla_inspect.releases.environments import Environment, make_environment
-from xla_inspect.releases.gpu_figures import adapt_figures
+from xla_inspect.releases.environments import Environment, clean_environment, install, make_environment
+from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
 from xla_inspect.releases.probe_capture import read_log, read_probe
 from xla_inspect.releases.probe_run import run_probe
 from xla_inspect.releases.release_diff import Change, Drift, PassDrift, SetChange
-from xla_inspect.releases.release_index import choose_span, list_releases
+from xla_inspect.releases.release_index import VERSION, choose_span, list_releases
 from xla_inspect.releases.release_measure import (
     QUESTIONS,
     TIMED,
@@ -25,11 +25,12 @@ from xla_inspect.releases.release_record import (
 )
 from xla_inspect.releases.release_requirements import find_obstacle, list_requirements
 from xla_inspect.releases.release_search import Boundary, ReleaseSearch
-from xla_inspect.releases.uv_commands import ReleaseError
+from xla_inspect.releases.uv_commands import ReleaseError, shorten_refusal
 
 __all__ = [
     "QUESTIONS",
     "TIMED",
+    "VERSION",
     "Boundary",
     "Change",
     "Disagreement",
@@ -47,7 +48,10 @@ __all__ = [
     "SetChange",
     "adapt_figures",
     "choose_span",
+    "clean_environment",
+    "count_figures",
     "find_obstacle",
+    "install",
     "list_releases",
     "list_requirements",
     "make_environment",
@@ -57,5 +61,6 @@ __all__ = [
     "read_probe",
     "read_releases",
     "run_probe",
+    "shorten_refusal",
     "write_release",
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.captured import Cost, Memory, PassRun, Times
-from xla_inspect.dumps import Files, list_modules, read_capture
+from xla_inspect.dumps import Files, list_modules, name_run, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import Frame
 
@@ -119,7 +119,7 @@ def read_log(path: Path, module: str) -> tuple[tuple[PassRun, ...], dict[str, fl
             elif ours and (match := SPENT.search(line)):
                 seconds[match["name"]] = seconds.get(match["name"], 0.0) + int(match["microseconds"]) / 1e6
             elif ours and (match := PASS.search(line)):
-                runs.append(PassRun(pipeline, match["name"], changed=False))
+                runs.append(name_run(pipeline, match["name"], changed=False))
     return tuple(runs), seconds
 
 

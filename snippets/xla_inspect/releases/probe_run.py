@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -51,6 +52,7 @@ def run_probe(  # noqa: PLR0913 - what is known of it
     say: Callable[[str], None] = lambda _: None,
     limit: float = LIMIT,
     logged: bool = True,
+    niceness: int = 0,
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
     """Yield each task with its result as it is there; of one that ended the process that is how it ended.
 
@@ -62,6 +64,7 @@ def run_probe(  # noqa: PLR0913 - what is known of it
         say: Hears of the task that is begun.
         limit: Seconds that one task may take.
         logged: Whether the compiler's log names the passes.
+        niceness: How much the process lets others go first.
 
     Raises:
         ReleaseError: The probe does not start.
@@ -74,7 +77,7 @@ def run_probe(  # noqa: PLR0913 - what is known of it
             content["needs_libtpu"] = any(task["kind"] == "tpu" for task in waiting.values())
             job.write_text(json.dumps(content), encoding="utf-8")
             before = len(waiting)
-            for done in _follow(environment, job, Path(folder), waiting, say, limit, logged=logged):
+            for done in _follow(environment, job, Path(folder), waiting, say, limit, logged=logged, niceness=niceness):
                 task = waiting.pop(done)
                 yield task, read_result(task)
             if len(waiting) == before and waiting:
@@ -98,10 +101,12 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
     limit: float,
     *,
     logged: bool,
+    niceness: int,
 ) -> Iterator[str]:
     """Run one process of the probe, and yield the tasks that have a result when they have it."""
     # The folder of the task, so that what the reader's code writes by the way is not left in theirs.
-    command = [str(environment.python), "-I", "-c", PROBE, str(Path(__file__).parent), str(job)]
+    kindly = ["nice", "-n", str(niceness)] if niceness and shutil.which("nice") else []
+    command = [*kindly, str(environment.python), "-I", "-c", PROBE, str(Path(__file__).parent), str(job)]
     variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
     variables["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
     variables["TPU_LOG_DIR"] = str(folder)

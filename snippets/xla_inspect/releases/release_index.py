@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.releases.interpreters import Interpreter
 
 VERSION = re.compile(r"\d+(?:\.\d+)+")
+"""What a release is called: numbers, and no pre-release."""
 _LISTED = re.compile(r"^Available versions: (.*)$", re.MULTILINE)
 
 

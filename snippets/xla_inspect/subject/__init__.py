@@ -1,6 +1,6 @@
 """What one asks about: a function of the reader's code, what a script compiles, a dump, or a capture that was saved."""
 
-from xla_inspect.subject.asked_function import read_function, read_member
+from xla_inspect.subject.asked_function import read_call, read_function, read_member
 from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
 from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
 from xla_inspect.subject.release_task import ReleaseTask, list_unknown
@@ -9,6 +9,7 @@ from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.script import read_script
 from xla_inspect.subject.shapes import read_shapes
 from xla_inspect.subject.subject import Call, Subject
+from xla_inspect.subject.trace_count import watch_calls
 from xla_inspect.subject.trials import EFFECTS, KINDS, Trial, list_trials
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "load_file",
     "open_dump",
     "put_on_path",
+    "read_call",
     "read_dump",
     "read_flags",
     "read_function",
@@ -39,4 +41,5 @@ __all__ = [
     "read_script",
     "read_shapes",
     "split_list",
+    "watch_calls",
 ]

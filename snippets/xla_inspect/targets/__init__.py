@@ -3,6 +3,8 @@
 from xla_inspect.targets.devices import Target, available, count_devices, describe_topology, find
 from xla_inspect.targets.environment import (
     COMPILERS_FIND,
+    CPUS,
+    ISA,
     PACKAGES,
     find_occasion,
     find_version,
@@ -14,8 +16,10 @@ from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, find_entry, pl
 
 __all__ = [
     "COMPILERS_FIND",
+    "CPUS",
     "ENTRIES",
     "FAMILIES",
+    "ISA",
     "PACKAGES",
     "TARGETS",
     "Target",

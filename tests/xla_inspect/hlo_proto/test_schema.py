@@ -9,10 +9,10 @@ from typing import Any
 import jaxlib
 import pytest
 from jaxlib import _hlo
+from messages import read_descriptors
 from protos import hlo_proto
 from written_modules import TEXTS
 
-from releases.messages import read_descriptors
 from xla_inspect.hlo_proto.schema import FIELDS, OLDER, VALUES, decode
 
 FILES = ("xla/service/hlo.proto", "xla/xla_data.proto")

@@ -71,6 +71,7 @@ TEXTS = {
   f = f32[8] all-to-all(x), replica_groups={{0,1}}, dimensions={0}
   g = f32[8] collective-permute(x), channel_id=3, source_target_pairs={{0,1},{1,0}}
   h = f32[8] collective-broadcast(x), replica_groups={{0,1}}
+  o = f32[8] collective-reduce(x), replica_groups={{0,1}}, to_apply=added
   i = f32[8] all-reduce(x), channel_id=7, replica_groups=mesh['a'=2,'b'=4] {'a'}, use_global_device_ids=true, to_apply=added
   j = (f32[8],f32[8]) collective-permute-start(x), source_target_pairs={{0,1}}
   k = f32[8] collective-permute-done(j)
@@ -231,6 +232,15 @@ ENTRY e {
   gs = s64[4] parameter(2)
   ROOT r = f32[8,8] ragged-dot(x,y,gs), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}
 """),
+    "opcodes that few programs have": _wrap(r"""
+  x = f32[8] parameter(0)
+  n = s32[] constant(4)
+  a = f32[8] exp2(x)
+  b = f32[8] log2(a)
+  c = f32[8] shuffle(x), dimensions={0}, mode=rotate, shifts={3}
+  d = f32[] dot(x, x, x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}, block_scaling_config={lhs={scale_idx=2 zero_idx=3 strides=2x4 steps=4x1}}
+  ROOT e = f32[<=8] dynamic-reshape(x, n)
+"""),
     "a domain": _wrap(r"""
   x = f32[8] parameter(0)
   ROOT d = f32[8] domain(x), domain={kind="sharding", entry={maximal device=0}, exit={maximal device=1}}
@@ -250,7 +260,7 @@ ENTRY e {
 """),
     "constants": _wrap(r"""
   a = f32[] constant(1e-5)
-  b = f32[] constant(0.333333333)
+  b = f32[] constant(0.1234567)
   c = bf16[] constant(0.1)
   d = f16[] constant(3.14159)
   e = f64[] constant(0.333333333333333333)

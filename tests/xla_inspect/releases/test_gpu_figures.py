@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 from google.protobuf import text_format
 
-from releases.messages import find_message
+sys.path.insert(0, str(Path(__file__).parents[1]))  # tests are found by path
+
+from messages import find_message
+
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
 from xla_inspect.targets import TARGETS, find, find_entry, read_spec
 

@@ -80,6 +80,6 @@ def _varint(data: mmap.mmap, position: int) -> tuple[int, int]:
         byte = data[position]
         position += 1
         value |= (byte & 127) << shift
-        if byte < 128:  # noqa: PLR2004 - the highest bit says that more follows
+        if byte < 128:
             return value, position
         shift += 7
