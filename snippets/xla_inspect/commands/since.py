@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -47,6 +48,9 @@ SPAN = 10
 """How many releases back the search begins where the reader does not say."""
 
 LIMIT = 300.0
+
+ANY_CODE = 0.02
+"""From which share of other operations on code counts as another where it is asked about."""
 
 _FEW = 3
 """Sorts of kernels, copies or collectives that an answer names."""
@@ -154,7 +158,9 @@ class _History:
         self, task: ReleaseTask, span: Sequence[str], asked: Sequence[str], options: argparse.Namespace, folder: Path
     ) -> None:
         self.task, self.span, self.options, self.folder = task, span, options, folder
-        self.asked = [QUESTIONS[name] for name in asked]
+        # Who asks about the code wants to know of any other; who does not, of other work alone.
+        least = {"code": ANY_CODE} if "code" in split_list(options.ask) else {}
+        self.asked = [replace(QUESTIONS[name], least=least.get(name, QUESTIONS[name].least)) for name in asked]
         self.described: dict[str, dict[str, Any]] = {}
         self.results: dict[str, dict[str, Any]] = {}
         self.begun = time.monotonic()

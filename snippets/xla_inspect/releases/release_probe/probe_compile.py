@@ -7,6 +7,7 @@ import statistics
 import time
 from contextlib import suppress
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .probe_outcome import count_equations, list_operations, read_cost, read_memory
@@ -14,7 +15,6 @@ from .probe_subject import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from .probe_subject import Called
 
@@ -147,17 +147,25 @@ def spread(
 
 
 def compile_with_dumps(lowered: Any, options: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """Compile with dumps, without the options that this release does not know; return it and their names."""
+    """Compile with dumps, without the options that this release does not know; return it and their names.
+
+    Some releases fail over an executable for a device that is not here when the compiler is done: then there is none.
+    """
     asked, dropped = dict(options), list[str]()
     while True:
         try:
             return lowered.compile(compiler_options=asked), dropped
         except Exception as error:
             unknown = UNKNOWN_OPTION.search(str(error))
-            if not unknown or unknown.group(1) not in asked:
+            if unknown and unknown.group(1) in asked:
+                asked.pop(unknown.group(1))
+                dropped.append(unknown.group(1))
+                continue
+            dumps = Path(asked.get("xla_dump_to", ""))
+            # What a compiler says itself is a RuntimeError.
+            if isinstance(error, RuntimeError) or not any(dumps.glob("*after_optimizations.txt")):
                 raise
-            asked.pop(unknown.group(1))
-            dropped.append(unknown.group(1))
+            return None, dropped
 
 
 def time_runs(task: Mapping[str, Any]) -> dict[str, Any]:
