@@ -155,8 +155,14 @@ def _concatenate(question: Question) -> str:
 
 
 def _transpose(question: Question) -> str:
-    operand = question.operands[0]
-    return _array(operand.dtype, [_sizes(operand)[number] for number in question.numbers("dimensions")])
+    operand, order = question.operands[0], question.numbers("dimensions")
+    shape = _array(operand.dtype, [_sizes(operand)[number] for number in order])
+    usual = tuple(range(operand.rank))[::-1]
+    layout = operand.layout.minor_to_major if operand.layout else usual
+    moved = tuple(order.index(number) for number in layout)
+    if operand.layout is None:
+        return shape if moved == usual else f"{shape}{{{','.join(map(str, moved))}}}"
+    return f"{shape}{operand.text[len(shape) :].replace(','.join(map(str, layout)), ','.join(map(str, moved)), 1)}"
 
 
 def _reduce(question: Question) -> str:
@@ -217,9 +223,16 @@ def _pad(question: Question) -> str:
 
 def _reduce_window(question: Question) -> str:
     windows = read_windows(question.attributes.get("window", ""))
-    sizes = question.operands[0].dimensions
+    operands, starts = _halve(question.operands)
+    sizes = operands[0].dimensions
     counts = [str(window.count(size)) for window, size in zip(windows, sizes, strict=True)] if windows else []
-    return _array(question.operands[0].dtype, counts or _sizes(question.operands[0]))
+    shapes = [_array(start.dtype, counts or _sizes(operands[0])) for start in starts]
+    return shapes[0] if len(shapes) == 1 else _join(shapes)
+
+
+def _halve(shapes: Sequence[Shape]) -> tuple[Sequence[Shape], Sequence[Shape]]:
+    """Return the values and what each of them starts with."""
+    return shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
 
 
 def _convolution(question: Question) -> str:
