@@ -237,11 +237,12 @@ class _History:
             if result.get("stage") != "compiling":
                 return ReleaseMeasure(version, versions, failed, place=result.get("place", ""))
             values: dict[str, Any] = {"compiles": False}
-            if failed.startswith("not done"):
+            if result.get("limited"):
+                # It would have taken longer, or more memory than there is.
                 values["compile-time"] = self.options.compile_limit
             return ReleaseMeasure(version, versions, refused=failed, values=values)
         try:
-            values = measure_capture(self.capture(version))
+            values = {**measure_capture(self.capture(version)), "compile-time": result["processor_seconds"]}
         except (InspectError, OSError, ValueError, LookupError) as error:
             return ReleaseMeasure(version, versions, f"its dumps cannot be read: {error!r}"[:200])
         unknown = list_unknown(described, result)
