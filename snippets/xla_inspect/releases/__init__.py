@@ -1,6 +1,6 @@
 """Releases of JAX: installed, a program compiled under each, what it came to, and what changed from one to a later."""
 
-from xla_inspect.releases.environment_store import measure_store
+from xla_inspect.releases.environment_store import MOST_BYTES, measure_store
 from xla_inspect.releases.environments import Environment, clean_environment, install, make_environment
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
 from xla_inspect.releases.probe_capture import read_log, read_probe
@@ -28,6 +28,7 @@ from xla_inspect.releases.release_search import Boundary, ReleaseSearch
 from xla_inspect.releases.uv_commands import ReleaseError, shorten_refusal
 
 __all__ = [
+    "MOST_BYTES",
     "QUESTIONS",
     "TIMED",
     "VERSION",
