@@ -51,6 +51,11 @@ def held(folder: Path) -> Iterator[None]:
         yield
 
 
+def list_installed(store: Path | None = None) -> tuple[str, ...]:
+    """Return the releases that have an environment, for want of any that could be installed."""
+    return tuple(sorted({folder.name.partition("-")[0] for folder in _list_folders(store or find_store())}))
+
+
 def measure_store(store: Path | None = None) -> int:
     """Return the bytes that the environments of releases take, those shared with uv's cache among them."""
     return sum(_measure(folder) for folder in _list_folders(store or find_store()))
