@@ -231,6 +231,8 @@ def _tell(asked: Question, measure: ReleaseMeasure) -> str:
         return "yes" if value else "no"
     if asked.name == "memory":
         return format_bytes(value)
+    if asked.name in TIMED and measure.refused:
+        return measure.refused
     if asked.name in TIMED:
         return f"{value:.1f} s" if value >= 1 else format_duration(value)
     if asked.name == "code":
