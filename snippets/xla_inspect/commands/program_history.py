@@ -231,10 +231,8 @@ def _tell(asked: Question, measure: ReleaseMeasure) -> str:
         return "yes" if value else "no"
     if asked.name == "memory":
         return format_bytes(value)
-    if asked.name in TIMED and measure.refused:
-        return measure.refused
     if asked.name in TIMED:
-        return f"{value:.1f} s" if value >= 1 else format_duration(value)
+        return measure.refused or (f"{value:.1f} s" if value >= 1 else format_duration(value))
     if asked.name == "code":
         deep = max(value.loops, default=0)
         return f"{value.digest} ({value.instructions} instructions, loops {deep} deep)"
