@@ -19,6 +19,9 @@ READ = ("llvm", "ptx", "hlo")
 RUNS = 8
 """How often a loop is taken to run its body where operations are weighed: enough to tell loops from the rest."""
 
+type Work = Mapping[int, Counter[str]]
+"""How often each operation occurs, by how many loops it lies in."""
+
 _COMMENT = re.compile(r"\s*(?:;|//).*$")
 _NOTES = re.compile(r",? ![\w.]+(?: !\d+|\([^)]*\))?|\s#\d+\b|, align \d+|\b(?:align|dereferenceable)(?: |\()\d+\)?")
 _FLAGS = re.compile(
@@ -35,6 +38,7 @@ _FRAME = re.compile(
 )
 _CALLED = re.compile(r"@(llvm\.[\w.]+|[a-zA-Z_]\w*)\(")
 _OPCODE = re.compile(r"(?:.* = (?:\([^=]*?\) |[a-z]\w*\[\S* )?)?(?:@%\S+ )?(?P<opcode>[\w.-]+)")
+_VECTOR = re.compile(r"<\d+ x ")
 _ADDRESSING = re.compile(
     r"getelementptr|bitcast|[sz]ext|trunc|phi|freeze|ret\b|unreachable|insertelement|extractelement|shufflevector|"
     r"br\b|bra\b|switch|mov\b|mov\.|cvta?\b|cvta?\.|ld\.param|parameter|constant|get-tuple-element|tuple\b"
@@ -49,12 +53,12 @@ class KernelCode:
     Attributes:
         lines: Its instructions, names of values left out, in order.
         loops: How many loops it has, by how deep they lie in others.
-        work: How often each operation occurs, those in loops as often as if each loop ran `RUNS` times.
+        work: How often each operation occurs, by how many loops it lies in.
     """
 
     lines: tuple[str, ...]
     loops: Mapping[int, int]
-    work: Counter[str]
+    work: Work
 
     @property
     def digest(self) -> str:
@@ -88,19 +92,35 @@ class CodeSummary:
         return sum((Counter(each.loops) for each in self.kernels.values()), Counter[int]())
 
     @property
-    def work(self) -> Counter[str]:
+    def work(self) -> Work:
         """How often each operation occurs, as `KernelCode.work`."""
-        return sum((each.work for each in self.kernels.values()), Counter[str]())
+        found: dict[int, Counter[str]] = {}
+        for kernel in self.kernels.values():
+            for depth, counted in kernel.work.items():
+                found.setdefault(depth, Counter()).update(counted)
+        return found
 
     def distance(self, other: CodeSummary) -> float:
-        """Return which share of the weighed operations of both only one of them has, from 0 to 1."""
+        """Return how far apart the work of two codes is, from 0 to 1."""
         return measure_distance(self.work, other.work)
 
 
-def measure_distance(first: Counter[str], second: Counter[str]) -> float:
-    """Return which share of two counts only one of them has, from 0 to 1."""
-    either = (first | second).total()
-    return 1 - (first & second).total() / either if either else 0.0
+def measure_distance(first: Work, second: Work) -> float:
+    """Return which share of the operations only one of two has, from 0 to 1, those in loops weighed the more.
+
+    Of each depth of loops it is the mix of operations that counts, and not their number: a compiler that unrolls a
+    loop twice as far has twice as many in it, and lets it run half as often.
+    """
+    depths = {*first, *second}
+    alike = sum(RUNS**depth * _overlap(first.get(depth), second.get(depth)) for depth in depths)
+    return 1 - alike / sum(RUNS**depth for depth in depths) if depths else 0.0
+
+
+def _overlap(first: Counter[str] | None, second: Counter[str] | None) -> float:
+    if not (first and second):
+        return 0.0
+    totals = first.total(), second.total()
+    return sum(min(number / totals[0], second[name] / totals[1]) for name, number in first.items())
 
 
 def summarize_code(pieces: Iterable[Code]) -> CodeSummary | None:
@@ -128,10 +148,10 @@ def summarize_kernel(text: str) -> KernelCode:
             loops += [(begin, len(lines)) for begin in begins]
         lines.append(_strip(line))
     depths = [sum(begin <= at <= end for begin, end in loops) for at in range(len(lines))]
-    work: Counter[str] = Counter()
+    work: dict[int, Counter[str]] = {}
     for line, depth in zip(lines, depths, strict=True):
         if (opcode := _name_operation(line)) and not _ADDRESSING.match(opcode):
-            work[opcode] += RUNS**depth
+            work.setdefault(depth, Counter())[f"{opcode} of vectors" if _VECTOR.search(line) else opcode] += 1
     return KernelCode(tuple(lines), Counter(depths[end] for _, end in loops), work)
 
 

@@ -133,10 +133,8 @@ def _find_kernel(old: Capture, new: Capture) -> str:
         return ""
 
     def weigh(name: str) -> int:
-        one, other = first.kernels.get(name), second.kernels.get(name)
-        if one is None or other is None:
-            return sum(each.work.total() for each in (one, other) if each)
-        return ((one.work - other.work) + (other.work - one.work)).total()
+        one, other = (Counter(of.kernels[name].lines if name in of.kernels else ()) for of in (first, second))
+        return ((one - other) + (other - one)).total()
 
     return max((*second.kernels, *first.kernels), key=weigh, default="")
 

@@ -189,7 +189,7 @@ class CompiledProgram(ProgramNumbers):
             TargetUnavailableError: This machine cannot compile for the target.
         """
         self._log.note_asserted()
-        capture = self.subject.capture(target) if target else self.capture
+        capture = self.subject.capture(target, code=False) if target else self.capture
         told = explain_memory(capture, "")
         if told.fits is None and not capture.error:
             message = f"how much memory {title(capture.target)} has depends on the machine; assert step.peak < '9 GiB'"

@@ -6,8 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import calls_host
-from xla_inspect.answers import Copy, Exchange, TargetSummary, find_exchanges, list_copies, summarize
+from xla_inspect.analysis import calls_host, list_kernels
+from xla_inspect.answers import (
+    Copy,
+    Exchange,
+    MemoryUse,
+    TargetSummary,
+    explain_memory,
+    find_exchanges,
+    list_copies,
+    summarize,
+)
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -34,6 +43,11 @@ class Measured:
     def summary(self) -> TargetSummary:
         """Its kernels, work and memory."""
         return summarize(self.capture.program, [self.capture], "").targets[0]
+
+    @cached_property
+    def memory(self) -> MemoryUse:
+        """What takes its memory."""
+        return explain_memory(self.capture, "")
 
     @cached_property
     def copies(self) -> tuple[Copy, ...]:
@@ -146,7 +160,7 @@ def _count_host(measured: Measured) -> int:
 
 MEASURES: Mapping[str, Measure] = {
     "peak": Measure(
-        "bytes", lambda of: of.summary.peak_bytes, _tell_memory(), "memory", "memory of one device, the most at once"
+        "bytes", lambda of: of.memory.needed_bytes, _tell_memory(), "memory", "memory of one device, the most at once"
     ),
     "arguments": Measure(
         "bytes", lambda of: of.summary.argument_bytes, _tell_memory("argument"), "memory", "what the arguments take"
@@ -165,7 +179,9 @@ MEASURES: Mapping[str, Measure] = {
         "memory",
         "what the results take that are in no argument's place",
     ),
-    "kernels": Measure("", lambda of: of.summary.kernels, _tell_kernels, "kernels", "kernels, a loop's body once"),
+    "kernels": Measure(
+        "", lambda of: len(list_kernels(of.capture)), _tell_kernels, "kernels", "kernels, a loop's body once"
+    ),
     "copies": Measure(
         "", lambda of: len(of.copies), _tell_copies, "", "copies and transposes with a launch of their own"
     ),

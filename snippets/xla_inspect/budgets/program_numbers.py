@@ -55,7 +55,7 @@ class ProgramNumbers:
         """Compile nothing yet."""
         self.subject, self.target = subject, target
         self.record = record
-        self.capture: Capture = subject.capture(target)
+        self.capture: Capture = subject.capture(target, code=False)
         self.name = f"{subject.name} on {title(self.capture.target)}"
         self._calls = tuple(calls)
         self._log = log or AssertionLog()

@@ -107,7 +107,7 @@ class Subject:
             return target
         return targets.place(target, self.call.devices)
 
-    def capture(
+    def capture(  # noqa: PLR0913 - each says whether it has to hold something
         self,
         target: str,
         *,
@@ -115,6 +115,7 @@ class Subject:
         timed: bool = False,
         reasons: bool = False,
         machine: bool = False,
+        code: bool = True,
         **settings: Any,
     ) -> Capture:
         """Return the capture for a target; where the compiler gives up, what it left until then, with `error`.
@@ -125,13 +126,14 @@ class Subject:
             timed: Whether it has to tell which passes ran, and how long each took.
             reasons: Whether it has to hold what the compiler says of its reasons.
             machine: Whether it has to hold a TPU's programs below HLO, or the machine code of a GPU's kernels.
+            code: Whether it has to hold the generated code, and the places of the jaxpr.
             **settings: Options of `capture` in the place of the call's own.
 
         Raises:
             TargetUnavailableError: This machine cannot compile for the target.
             InspectError: No such target; or arguments, mesh and target do not go together.
         """
-        asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine}
+        asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
         made = self._capture(target, settings, asked)
         return made if self.is_timed else made.retold(times=Times())
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
 from xla_inspect.analysis import ScriptRun
-from xla_inspect.compilation import run_fresh
 from xla_inspect.subject.naming import name_function
 from xla_inspect.subject.watching import Watch
 
@@ -26,6 +25,9 @@ def watch_calls(call: Call, others: Sequence[tuple[Any, ...]]) -> ScriptRun:
         others: The positional arguments of each further call: arrays, shapes, numbers, or pytrees of them.
     """
     import jax
+
+    # It imports JAX, and a dump is asked about without.
+    from xla_inspect.compilation import run_fresh
 
     targets.settle()
     settings = {name: value for name, value in call.settings.items() if name in _OF_JIT}

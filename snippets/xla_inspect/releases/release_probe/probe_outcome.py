@@ -49,6 +49,8 @@ def _name_attributes(attributes: Any) -> Iterator[str]:
 
 def read_memory(compiled: Any) -> dict[str, int] | None:
     """Return the bytes that the executable says it needs, by what for; None where the release cannot say."""
+    if compiled is None:
+        return None
     try:
         stats = compiled.memory_analysis()
     except Exception:  # noqa: BLE001 - whatever a release says is what is reported
@@ -68,6 +70,8 @@ def read_memory(compiled: Any) -> dict[str, int] | None:
 
 def read_cost(compiled: Any) -> dict[str, float] | None:
     """Return the executable's cost analysis, or None where it has none (as on a GPU that is not there)."""
+    if compiled is None:
+        return None
     try:
         counted = compiled.cost_analysis()
     except Exception:  # noqa: BLE001 - whatever a release says is what is reported
