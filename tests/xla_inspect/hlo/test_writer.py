@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import capture
-from xla_inspect.compilation.xla_parser import read_back
+from xla_inspect.compilation import read_back
 from xla_inspect.hlo.parser import parse_module
 from xla_inspect.hlo.writer import write_module
 
