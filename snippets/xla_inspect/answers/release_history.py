@@ -37,7 +37,7 @@ class ReleaseRow:
         code_instructions: How many instructions it has.
         code_loops: How many loops it has.
         deepest_loops: How many of them lie in each other at most.
-        compile_seconds: What the compile took, on this machine and with its dumps.
+        compile_seconds: What the compile took of this machine's processor, or the limit where it took longer.
         run_seconds: The median of what it takes to run on this machine's CPU, where that was asked for.
         notes: What else is to be said.
     """

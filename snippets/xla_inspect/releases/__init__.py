@@ -1,12 +1,12 @@
 """Releases of JAX: installed, a program compiled under each, what it came to, and what changed from one to a later."""
 
-from xla_inspect.releases.environment_store import measure_store
+from xla_inspect.releases.environment_store import MOST_BYTES, list_installed, measure_store
 from xla_inspect.releases.environments import Environment, clean_environment, install, make_environment
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
 from xla_inspect.releases.probe_capture import read_log, read_probe
 from xla_inspect.releases.probe_run import run_probe
 from xla_inspect.releases.release_diff import Change, Drift, PassDrift, SetChange
-from xla_inspect.releases.release_index import VERSION, choose_span, list_releases
+from xla_inspect.releases.release_index import VERSION, choose_span, list_releases, order
 from xla_inspect.releases.release_measure import (
     QUESTIONS,
     TIMED,
@@ -28,6 +28,7 @@ from xla_inspect.releases.release_search import Boundary, ReleaseSearch
 from xla_inspect.releases.uv_commands import ReleaseError, shorten_refusal
 
 __all__ = [
+    "MOST_BYTES",
     "QUESTIONS",
     "TIMED",
     "VERSION",
@@ -52,11 +53,13 @@ __all__ = [
     "count_figures",
     "find_obstacle",
     "install",
+    "list_installed",
     "list_releases",
     "list_requirements",
     "make_environment",
     "measure_capture",
     "measure_store",
+    "order",
     "read_log",
     "read_probe",
     "read_releases",

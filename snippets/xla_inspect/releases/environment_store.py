@@ -22,7 +22,7 @@ DESCRIPTION, USED = "environment.json", "used"
 MAKING = ".making-"
 """How the name of a folder begins in which an environment is made."""
 
-LIMIT = 24 << 30
+MOST_BYTES = 24 << 30
 """Bytes that environments may take; those that were not used for longest go first. uv shares most of them with its own
 cache, where both lie on one disk, so that they take far less than they measure."""
 
@@ -51,12 +51,17 @@ def held(folder: Path) -> Iterator[None]:
         yield
 
 
+def list_installed(store: Path | None = None) -> tuple[str, ...]:
+    """Return the releases that have an environment, for want of any that could be installed."""
+    return tuple(sorted({folder.name.partition("-")[0] for folder in _list_folders(store or find_store())}))
+
+
 def measure_store(store: Path | None = None) -> int:
     """Return the bytes that the environments of releases take, those shared with uv's cache among them."""
     return sum(_measure(folder) for folder in _list_folders(store or find_store()))
 
 
-def evict_environments(store: Path, limit: int = LIMIT) -> None:
+def evict_environments(store: Path, limit: int = MOST_BYTES) -> None:
     """Remove the environments that were not used for longest, until the others take less than a limit."""
     total = 0
     for folder in sorted(_list_folders(store), key=_find_last_use, reverse=True):

@@ -138,7 +138,7 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
         why = watch.why or _explain_end(process.returncode, Path(tasks[at]["folder"]))
         with suppress(OSError):
             (Path(tasks[at]["folder"]) / "result.json").write_text(
-                json.dumps({"failed": why, "stage": stage, "ended": True}), encoding="utf-8"
+                json.dumps({"failed": why, "stage": stage, "ended": True, "limited": bool(watch.why)}), encoding="utf-8"
             )
         yield at
 

@@ -150,11 +150,7 @@ TIMED = ("compile-time", "run-time")
 
 def measure_capture(capture: Capture) -> dict[str, Any]:
     """Return the values of a capture, by question."""
-    values: dict[str, Any] = {
-        "compiles": True,
-        "memory": capture.memory.temporaries,
-        "compile-time": capture.times.compiling,
-    }
+    values: dict[str, Any] = {"compiles": True, "memory": capture.memory.temporaries}
     for question in QUESTIONS.values():
         if question.count is not None:
             try:

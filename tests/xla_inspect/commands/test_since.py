@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "releases"))  # tests are fou
 from released import make_here
 
 from xla_inspect.answers import ReleaseHistory, describe_json
-from xla_inspect.commands import command_line, since
+from xla_inspect.commands import command_line, program_history, since
 from xla_inspect.releases import ReleaseError, run_probe
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return run_probe(environment, tasks, flags={**flags, **older}, **others)
 
     monkeypatch.setattr(since, "list_releases", lambda: RELEASES)
-    monkeypatch.setattr(since, "make_environment", make)
-    monkeypatch.setattr(since, "run_probe", probe)
+    monkeypatch.setattr(program_history, "make_environment", make)
+    monkeypatch.setattr(program_history, "run_probe", probe)
     return tmp_path
 
 
@@ -88,7 +88,7 @@ def test_a_program_that_no_release_changed_is_no_alarm(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert project
-    monkeypatch.setattr(since, "run_probe", run_probe)
+    monkeypatch.setattr(program_history, "run_probe", run_probe)
     assert command_line.main(["since", "step.py:step", "--from", "0.90.0", "--to", "0.93.0", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["holds"], found["changes"]) == (True, [])
@@ -131,3 +131,22 @@ def test_a_machine_that_no_compiler_exists_for_is_a_missing_target(
     monkeypatch.setattr(since, "find_obstacle", lambda kind: "its compiler exists elsewhere" if kind == "tpu" else "")
     assert command_line.main(["since", "step.py:step", "--target", "tpu-v5e"]) == 3
     assert "target 'tpu-v5e' is not available here: its compiler exists elsewhere" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("project")
+def test_without_the_index_what_is_installed_serves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> tuple[str, ...]:
+        message = "which releases of JAX there are cannot be found out: the package index does not answer"
+        raise ReleaseError(message)
+
+    monkeypatch.setattr(since, "list_releases", refuse)
+    monkeypatch.setattr(since, "list_installed", lambda: ("0.93.0", "0.9.0"))
+    assert command_line.main(["since", "step.py:step", "--from", "0.91.0", "--to", "0.93.0"]) == 2
+    told = capsys.readouterr().err
+    assert "the package index does not answer; these are installed: 0.9.0, 0.93.0" in told
+    assert "--from 0.91.0: there is no such release" in told
+    monkeypatch.setattr(since, "list_installed", lambda: ())
+    assert command_line.main(["since", "step.py:step", "--from", "0.91.0", "--to", "0.93.0"]) == 2
+    assert "the package index does not answer" in capsys.readouterr().err
