@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Error
 
+from measuring.trial_server import Playground, play
+
 from .waiting import wait_until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page, Route
+    from collections.abc import Iterator
 
-    from measuring.trial_server import Playground
+    from playwright.sync_api import BrowserContext, Page, Route
 
 PROGRAM = """import jax
 import jax.numpy as jnp
@@ -32,6 +34,15 @@ SETTLED = """() => {
   return Boolean(play?.run?.isDone && play.run.request.code === play.editor.text && play.explorer?.first?.model)
 }"""
 TEXT = "() => globalThis.xlaExplorer.playground.editor.text"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
+    """A playground of a file of the reader's; what is edited stays in a browser."""
+    folder = tmp_path_factory.mktemp("play")
+    (folder / "mixed.py").write_text(PROGRAM)
+    with play("mixed.py:mixed", folder=folder) as started:
+        yield started
 
 
 def choose_cpu(route: Route) -> None:
