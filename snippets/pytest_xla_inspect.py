@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from xla_inspect.budgets import CompiledProgram, Snapshots
 
-_ACCELERATORS = ("/dev/nvidiactl", "/dev/kfd", "/dev/accel0", "/dev/vfio/0", "/proc/driver/nvidia/version")
-"""What a machine has that has an accelerator which JAX may be using."""
+_ACCELERATORS = ("nvidiactl", "dxg", "kfd", "accel0", "vfio/0")
+"""Devices of a machine with an accelerator that JAX may be using."""
+_DEVICES = Path("/dev")
+_PLATFORMS = "JAX_PLATFORMS"
 _SHOWN = 4
 _LENT, _SNAPSHOTS = pytest.StashKey[dict[str, str]](), pytest.StashKey[dict[Path, Any]]()
 _LOG: pytest.StashKey[Any] = pytest.StashKey()  # the log of what a test asserts
@@ -29,6 +31,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what a run of tests takes."""
+    _choose_platform()
     group = parser.getgroup("xla-inspect", "assertions about compiled programs")
     group.addoption("--xla-update", action="store_true", help="record what the programs of `hlo` are compiled to")
     group.addoption(
@@ -39,12 +42,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Give the environment back before other processes are started with it, which do as this one does."""
+    if getattr(session.config.option, "dist", "no") != "no" and not hasattr(session.config, "workerinput"):
+        _leave_platform()
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start JAX as the reader's settings say, where tests ask for `hlo`: whatever test comes first, it is the same."""
     wanted = any("hlo" in getattr(each, "fixturenames", ()) for each in session.items)
     if wanted and not session.config.option.collectonly:
         with _lent_environment(session.config):
             pass
+    _leave_platform()
 
 
 @pytest.fixture
@@ -144,11 +155,12 @@ def _lent_environment(config: pytest.Config) -> Iterator[None]:
 
     Where the reader imports the package themselves, as in their `conftest.py`, that is their environment.
     """
+    first, was_there = _LENT not in config.stash, "xla_inspect" in sys.modules
+    if first and not was_there:
+        _start_jax()
+        _leave_platform()
     before = dict(os.environ)
-    if _LENT not in config.stash:
-        was_there = "xla_inspect" in sys.modules
-        if not was_there:
-            _start_jax()
+    if first:
         import xla_inspect.budgets  # noqa: F401 - it sets the environment
 
         changed = {name: value for name, value in os.environ.items() if before.get(name) != value}
@@ -165,18 +177,37 @@ def _lent_environment(config: pytest.Config) -> Iterator[None]:
                 os.environ.pop(name, None)
 
 
-def _start_jax() -> None:
-    """Start JAX with the reader's own settings, which no test finds changed then.
+_chosen: list[str] = []
+"""The platform that this plugin chose for JAX, as long as it is in force."""
 
-    Without an accelerator JAX runs on the CPU anyway. Told so, it leaves the other compilers alone, which else do not
-    start where their device is missing, and cannot be asked afterwards.
+
+def _choose_platform() -> None:
+    """Let JAX run on the CPU while tests are collected, where it would anyway, for want of an accelerator.
+
+    Told so, it leaves the other compilers alone, which else do not start where their device is missing, and cannot be
+    asked afterwards. Files of tests make arrays as they are imported, and JAX starts with the first.
     """
+    if _PLATFORMS in os.environ or sys.platform != "linux" or "jax" in sys.modules:
+        return
+    if not any((_DEVICES / name).exists() for name in _ACCELERATORS):
+        os.environ[_PLATFORMS] = "cpu"
+        _chosen.append("cpu")
+
+
+def _leave_platform() -> None:
+    """Take back what was chosen, from the environment and from JAX, unless the reader imported the package by then."""
+    if not _chosen:
+        return
+    _chosen.clear()
+    if "xla_inspect" in sys.modules:
+        return
+    os.environ.pop(_PLATFORMS, None)
+    if (jax := sys.modules.get("jax")) is not None:
+        jax.config.update("jax_platforms", None)
+
+
+def _start_jax() -> None:
+    """Start JAX with the settings that it has, whichever test comes first."""
     import jax
 
-    chosen = jax.config.jax_platforms
-    if chosen is None and not any(Path(name).exists() for name in _ACCELERATORS):
-        jax.config.update("jax_platforms", "cpu")
-    try:
-        jax.devices()
-    finally:
-        jax.config.update("jax_platforms", chosen)
+    jax.devices()

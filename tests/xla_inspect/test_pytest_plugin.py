@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from releases.environments import OF_COMPILERS
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,11 +19,15 @@ HEAD = """
 import os
 import jax, jax.numpy as jnp
 ROWS = jax.ShapeDtypeStruct((256, 64), jnp.float32)
+KEY = jax.random.key(0)  # with it JAX starts, before any test runs
 
 def gate(x):
     up = jnp.tanh(x)
     return up * 2.0
 """
+
+SETTINGS = ("JAX_", "XLA_", "TPU_", "LIBTPU", "ALLOW_MULTIPLE_LIBTPU", "PYTHON")
+"""How the variables begin that compilers and Python read."""
 
 type Run = Callable[..., str]
 
@@ -33,8 +35,9 @@ type Run = Callable[..., str]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Runs tests in a project that holds them alone, as its user does."""
-    environment = {name: value for name, value in os.environ.items() if not OF_COMPILERS.match(name)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200", "CI": "1"}
+    environment |= {name: os.environ[name] for name in ("XLA_INSPECT_CACHE",) if name in os.environ}
     environment.pop("PYTEST_ADDOPTS", None)
 
     def runs(text: str, *words: str, **more: str) -> str:
@@ -78,7 +81,7 @@ def test_typo(hlo):
     assert "3 failed, 1 passed" in said
     assert "assert peak of gate on CPU is 128 KiB, and has to be < 100 KiB (28 KiB too much)" in said
     assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB", said)
-    assert "64 KiB  test_step.py:8 `return up * 2.0`  results f32[256,64]" in said
+    assert "64 KiB  test_step.py:9 `return up * 2.0`  results f32[256,64]" in said
     assert "BrokenError: up and jnp.sin of <lambda> on CPU: 2 kernels, and it has to be one" in said
     assert "InspectError: gate has no instruction, variable or operation 'upp'; the nearest are up" in said
     # The reader's own lines are shown, and none of this package.
@@ -108,9 +111,9 @@ def test_unused(hlo):
     pass
 """)
     assert "4 failed, 1 passed" in said
-    assert "test_step.py:12: <kernels: 1 <= 14 holds> was compared and not asserted; write assert in front" in said
-    assert "test_step.py:15: gate for cpu was compiled, and nothing was asserted of it" in said
-    assert "test_step.py:20: kernels of gate on CPU was read and compared with nothing" in said
+    assert "test_step.py:13: <kernels: 1 <= 14 holds> was compared and not asserted; write assert in front" in said
+    assert "test_step.py:16: gate for cpu was compiled, and nothing was asserted of it" in said
+    assert "test_step.py:21: kernels of gate on CPU was read and compared with nothing" in said
     assert "ValueError: mine" in said
 
 
@@ -170,6 +173,26 @@ test_after = test_before
     assert "5 passed" in said
 
 
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("words", [(), ("-n2",)])
+def test_other_targets_are_there_though_jax_started_while_tests_were_collected(
+    run: Run, words: tuple[str, ...]
+) -> None:
+    said = run(
+        """
+def test_targets(hlo):
+    for target in ("h100", "tpu-v5e"):
+        hlo(gate, ROWS, target=target).fits()
+
+def test_after():
+    assert "JAX_PLATFORMS" not in os.environ
+    assert jax.config.jax_platforms is None
+""",
+        *words,
+    )
+    assert "2 passed" in said
+
+
 def test_a_target_that_is_missing_is_a_skip_unless_it_is_required(run: Run) -> None:
     text = """
 def test_missing(hlo, monkeypatch):
@@ -215,3 +238,18 @@ def test_pytest_starts_without_the_package_and_without_jax() -> None:
     assert modules == ["pytest_xla_inspect"]
     assert float(seconds) < 0.05
     assert Path(sys.modules["xla_inspect"].__file__).parent.parent.joinpath("pytest_xla_inspect.py").is_file()
+
+
+def test_who_imports_the_package_keeps_what_it_sets(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("import xla_inspect\n", encoding="utf-8")
+    said = run("""
+def test_before():
+    assert (os.environ["JAX_PLATFORMS"], jax.device_count()) == ("cpu", 8)
+
+def test_eight(hlo):
+    program = hlo(lambda x: x * 2, ROWS, mesh={"data": 8}, target="cpu:8")
+    program.none("all-gather")
+
+test_after = test_before
+""")
+    assert "3 passed" in said

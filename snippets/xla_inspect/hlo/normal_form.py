@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from xla_inspect.hlo.bodies import Bodies, Body
 from xla_inspect.hlo.frame_tables import TABLES
+from xla_inspect.hlo.shape import ShapeProblemError, read_shape
 from xla_inspect.hlo.source_map import Line
 from xla_inspect.hlo.tokens import Tokens, locate
 from xla_inspect.hlo.values import is_shape, take_shape, write_string
@@ -111,7 +112,7 @@ class _Rewriter:
         if tokens.kind != "end":
             tokens.fail("the end, since one instruction came without a module; or 'HloModule' before it")
         self._bodies.done.append(body)
-        self._add("HloModule _, is_scheduled=true", 0)
+        self._add(f"HloModule _, is_scheduled=true{_write_layouts(body)}", 0)
         self._add("", 0)
         return self._finish(body)
 
@@ -182,3 +183,12 @@ class _Rewriter:
             found[key] = tokens.value
             tokens.advance()
         return f"{{{' '.join(f'{field}={found[field]}' for field in fields if field in found)}}}"
+
+
+def _write_layouts(body: Body) -> str:
+    """Return the layouts that XLA gives the arguments and the result of one instruction alone: the default ones."""
+    try:
+        parameters = ", ".join(read_shape(body.parameters[number]).plain for number in sorted(body.parameters))
+        return f", entry_computation_layout={{({parameters})->{read_shape(body.result).plain}}}"
+    except ShapeProblemError:
+        return ""  # who reads the line says what is wrong in it, and where

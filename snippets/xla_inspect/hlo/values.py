@@ -25,6 +25,8 @@ _SPACED = frozenset({
 _DEEP = 8
 """Braces of a configuration nested deeper than this are written as a string, as XLA may print them too."""
 _BLANK = re.compile(r"\s++")
+_BREAK = re.compile(r"[ \t\r]*+\n\s*+")
+_TIGHT_BREAK = re.compile(r"(?<=[\[{,:(]) (?! )|(?<! ) (?=[\]}):])")
 _STRING = re.compile(r'("(?:[^"\\]++|\\[^\n])*+")')
 _SIMPLE = re.compile(r"'[\w ./:\-]*+'", re.ASCII)
 _LITERAL = re.compile(r"[^()/\"']*+")
@@ -38,9 +40,9 @@ def write_string(text: str) -> str:
 
 
 def write_json(text: str) -> str:
-    """Return braces as one line: blanks outside strings are not counted; deeper than any compiler's, as a string."""
+    """Return braces as one line: without its breaks; deeper than any compiler's, as a string."""
     parts = _STRING.split(text)
-    parts[::2] = [_BLANK.sub("", part) for part in parts[::2]]
+    parts[::2] = [_TIGHT_BREAK.sub("", _BREAK.sub(" ", part)) for part in parts[::2]]
     parts[1::2] = [write_string(part) for part in parts[1::2]]
     deepest = depth = 0
     for part in parts[::2]:
@@ -78,6 +80,8 @@ def take_shape(tokens: Tokens, line: Line) -> None:
             stack.append("tile(" if tile else mark)
         elif tokens.kind == "end" or mark in {"=", "->"}:
             tokens.fail("the end of the shape")
+        elif tokens.kind in {"word", "name", "string"} and stack and stack[-1] == "[":
+            tokens.fail("a size, ',' or ']'")
         line.put(", " if mark == "," and stack and stack[-1] == "(" else tokens.value, tokens.start)
         tokens.advance()
         if not stack and mark in _PAIRS and not (mark == "]" and _begins_layout(tokens)):
@@ -122,10 +126,10 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
     while True:
         kind, value = tokens.kind, tokens.value
         mark = value if kind == "mark" else ""
-        if kind == "end":
-            _fail_to_close(tokens, stack)
         if not stack and before and not _continues(tokens, before, first):
             return
+        if kind == "end":
+            _fail_to_close(tokens, stack)
         if opening is not None and len(stack) == 1 and mark == ")":
             return
         if mark in _PAIRS:
@@ -133,6 +137,7 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
                 _fail_to_close(tokens, stack)
             stack.pop()
         apart = tokens.gap and before not in _TIGHT_AFTER and value not in _TIGHT_BEFORE and value != "["
+        apart = apart or (tokens.gap and key == "frontend_attributes" and len(stack) > 1)  # a text of its own
         if (apart and stack) or (value == "{" and first in _MESHES and not stack):
             line.put(" ", tokens.start)
         if mark and mark in "([{":

@@ -90,7 +90,7 @@ def read_call(
     """
     _hide_frames()
     if model := modules.as_function(function, args, kwargs):
-        return Subject(type(function).__name__, Call(*model, kwargs, settings), options=options)
+        return Subject(type(function).__name__, Call(*modules.hold_rest(*model), kwargs, settings), options=options)
     if not callable(function):
         message = f"{function!r:.80} is of the type {type(function).__name__}, and nothing that can be called"
         raise InspectError(message)
@@ -161,7 +161,7 @@ def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
     """Return what is to be compiled where `asked.function` is whatever the name stands for in a module."""
     found = _instantiate(asked.function, name) if isinstance(asked.function, type) else asked.function
     if call := modules.as_function(found, asked.args, asked.kwargs):
-        return Call(*call, asked.kwargs)
+        return Call(*modules.hold_rest(*call), asked.kwargs)
     if not callable(found):
         message = f"{place}: {name} is of the type {type(found).__name__}, and nothing that can be called"
         raise InspectError(message)

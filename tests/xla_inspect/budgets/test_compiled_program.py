@@ -138,6 +138,15 @@ def test_an_argument_is_found_in_a_tree_and_among_any_number() -> None:
     assert "rest[0] (64 KiB): no result takes its place" in break_it(lambda: program.in_place(1))
 
 
+def test_an_argument_that_holds_functions_too_keeps_its_place() -> None:
+    def call(model: dict[str, Any], x: jax.Array) -> jax.Array:
+        return model["act"](x) * model["scale"]
+
+    program = hold_call(call, {"act": jnp.tanh, "scale": S((), jnp.float32)}, ROWS, donate=1)
+    program.in_place(1)
+    assert "(4 B): no result takes its place" in break_it(lambda: program.donated(0))
+
+
 def test_memory_is_told_by_line_with_the_pass_that_made_it() -> None:
     said = (held("h100").temporaries < "1 KiB").explain()
     assert said.startswith(
