@@ -136,7 +136,13 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write what is recorded, beside the tests; each process adds what its own tests had."""
     for snapshots in session.config.stash.get(_SNAPSHOTS, {}).values():
-        snapshots.write()
+        from xla_inspect import InspectError
+
+        try:
+            snapshots.write()
+        except InspectError as error:
+            print(f"xla-inspect: {error}", file=sys.stderr)  # noqa: T201 - pytest has reported by then
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
 
 def _find_snapshots(request: pytest.FixtureRequest) -> Snapshots:

@@ -13,7 +13,7 @@ from common import ROOT
 from xla_inspect.commands import NO
 from xla_inspect.commands import main as run_command
 
-FOLDER = ROOT / "docs" / "data" / "since"
+FOLDER, RECORD = ROOT / "snippets" / "training", ROOT / "docs" / "data" / "since.json"
 WORDS = ("accumulate.py:accumulate", "--from", "0.10.2", "--to", "0.11.1", "--ask", "code", "--run", "--json")
 
 
@@ -27,7 +27,7 @@ def main() -> int:
     content = json.loads(out.getvalue())
     newest = content["rows"][-1]["versions"]
     versions = {name: newest[name] for name in ("jax", "jaxlib")}
-    stamps.write(FOLDER / "accumulate.json", "scripts/since", versions, content)
+    stamps.write(RECORD, "scripts/since", versions, content)
     return 0
 
 

@@ -11,6 +11,7 @@ from xla_inspect.budgets.compiled_program import CompiledProgram
 from xla_inspect.budgets.measures import MEASURES
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import read_shapes
+from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,7 +117,7 @@ def _check(name: str, program: CompiledProgram, claim: Claim, *, record: Record 
     except TargetUnavailableError as error:
         outcome, said = "missing", str(error)
     measured, recorded = _show_numbers(program, claim, record)
-    return Checked(name, program.target, str(claim), outcome, blame, measured, recorded, said)
+    return Checked(printable(name), program.target, printable(str(claim)), outcome, blame, measured, recorded, said)
 
 
 def _show_numbers(program: CompiledProgram, claim: Claim, record: Record | None) -> tuple[str, str]:

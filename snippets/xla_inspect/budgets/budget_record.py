@@ -58,12 +58,25 @@ class Record:
         return {"fingerprint": self.fingerprint.to_json(), "numbers": dict(self.numbers), "lines": lines}
 
 
-def read_records(path: Path) -> dict[str, Record]:
+def read_records(path: Path, *, anew: bool = False) -> dict[str, Record]:
     """Return the records of a file by their keys; none where there is no file.
+
+    Args:
+        path: The file.
+        anew: Whether it is written next, so that one which cannot be read holds none.
 
     Raises:
         InspectError: It is no such file, or one of another format.
     """
+    try:
+        return _read(path)
+    except InspectError:
+        if anew:
+            return {}
+        raise
+
+
+def _read(path: Path) -> dict[str, Record]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -92,10 +105,10 @@ def write_records(path: Path, records: Mapping[str, Record], *, keep: bool = Tru
         keep: Whether those of other keys stay.
 
     Raises:
-        InspectError: It cannot be written, or what is there is no record.
+        InspectError: It cannot be written.
     """
     with store.Claim(path):
-        known = read_records(path) if keep else {}
+        known = read_records(path, anew=True) if keep else {}
         rows = {key: record.to_json() for key, record in sorted({**known, **records}.items())}
         text = json.dumps({"format": FORMAT, "programs": rows}, indent=1, ensure_ascii=False)
         try:

@@ -17,6 +17,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import title
 from xla_inspect.subject import watch_calls
+from xla_inspect.terminal import printable
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class ProgramNumbers:
         return Record(self.fingerprint, numbers, tally(self.capture))
 
     def _break(self, said: str, rows: Iterable[str], part: str) -> None:
-        raise BrokenError("\n".join(filter(None, (said, self._tell("", [*rows], part)))))
+        raise BrokenError("\n".join(filter(None, (printable(said), self._tell("", [*rows], part)))))
 
     def _tell(self, name: str, rows: Sequence[str], part: str) -> str:
         """Return where something comes from, and what changed since the record."""
@@ -213,7 +214,8 @@ class ProgramNumbers:
                 told.append(f"  Recorded: {show_amount(self.record.numbers[name], MEASURES[name].unit)}.")
             told.append(f"  {self.record.fingerprint.tell(self.fingerprint)}")
             told += self._causes.tell_changes(self.record, part) if part else []
-        return "\n".join(told)
+        # Lines of the reader's and names in them are shown, and do nothing else.
+        return "\n".join(map(printable, told))
 
 
 def _tell_difference(each: Difference) -> str:

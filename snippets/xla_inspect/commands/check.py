@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         message = f"{options.file} has no program {options.only!r}; it has {known}"
         raise InspectError(message)
     place = options.file.with_suffix(".json")
-    records = read_records(place)
+    records = read_records(place, anew=options.update)
     if options.result:
         return _run_one(budgets[0], records, options)
     rows: list[Checked] = []

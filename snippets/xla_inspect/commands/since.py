@@ -24,7 +24,9 @@ from xla_inspect.targets import find_version
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from xla_inspect.answers import ReleaseHistory
 
 
 USUAL = ("compiles", "kernels", "memory", "copies", "collectives", "code")
@@ -89,17 +91,27 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         message = "--run times on this machine's CPU: leave --target out, or say --target cpu"
         raise InspectError(message)
     span = _choose_span(options)
-    answers = []
-    with child_process.ending_by_exception(), tempfile.TemporaryDirectory(prefix="xla_inspect_since_") as folder:
-        for task in tasks:
-            measured = ProgramHistory(task, span, asked, options, Path(folder) / task.target.name.replace(":", "_"))
-            answers.append(measured.find())
+    try:
+        answers = list(_answer_each(tasks, span, asked, options))
+    except SystemExit as error:
+        # None of the reader's code runs in this process: it is a signal that asks it to end.
+        question.say("ended by a signal")
+        return int(error.code or command_line.BAD_INPUT)
     question.tell(answers, tasks[0].name, options, out)
     if options.issue:
         changed = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""
         question.write_file(options.issue, write_issue(changed, source, question.retype(options, changed.target)))
     return command_line.OK if all(answer.holds for answer in answers) else command_line.NO
+
+
+def _answer_each(
+    tasks: Sequence[ReleaseTask], span: Sequence[str], asked: Sequence[str], options: argparse.Namespace
+) -> Iterator[ReleaseHistory]:
+    with child_process.ending_by_exception(), tempfile.TemporaryDirectory(prefix="xla_inspect_since_") as folder:
+        for task in tasks:
+            place = Path(folder) / task.target.name.replace(":", "_")
+            yield ProgramHistory(task, span, asked, options, place).find()
 
 
 def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:

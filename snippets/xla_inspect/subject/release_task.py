@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from xla_inspect.releases import Environment
     from xla_inspect.subject.request import Request
     from xla_inspect.targets import Target
+
+
+_INSTALLED = {"site-packages", "dist-packages", "bin", ".venv"}
+"""Folders of packages of this Python, which are not another release's."""
 
 
 class ReleaseTask:
@@ -61,8 +66,10 @@ class ReleaseTask:
     def paths(self) -> list[str]:
         """Folders that the reader's code is imported from."""
         own = [self.place["path"], str(Path.cwd())] if not self.file else [self.place["path"]]
-        source = self.root / "src"
-        return list(dict.fromkeys([*own, *([str(source)] if source.is_dir() else [])]))
+        # Those of the reader's project that Python imports from here, as an editable install adds them.
+        here = [Path(entry).absolute() for entry in sys.path if entry]
+        added = [entry for entry in (*here, self.root / "src") if entry.is_relative_to(self.root) and entry.is_dir()]
+        return list(dict.fromkeys([*own, *(str(each) for each in added if not _INSTALLED & {*each.parts})]))
 
     @property
     def flags(self) -> dict[str, str]:

@@ -295,3 +295,12 @@ def test_what_a_test_forgets_to_assert_is_found() -> None:
     log = AssertionLog()
     hold_call(attend, ROWS, ROWS, log=log).none("all-gather")
     assert log.find_forgotten() == ""
+
+
+def test_what_stands_in_a_line_gives_no_order_to_a_terminal() -> None:
+    def lit(x: jax.Array) -> jax.Array:
+        return x + len("[31m")  # noqa: PLE2513 - that is the point
+
+    said = (hold_call(lit, ROWS).results < "1 KiB").explain()
+    assert "\x1b" not in said
+    assert "\\x1b[31m" in said

@@ -13,7 +13,8 @@ def accumulate(start: jax.Array) -> jax.Array:
     def body(t: jax.Array, values: jax.Array) -> jax.Array:
         return values.at[t + 1].set(0.9 * values[t] + 1.0)
 
-    return lax.fori_loop(0, LENGTH - 1, body, jnp.zeros(LENGTH).at[0].set(start))
+    filled: jax.Array = lax.fori_loop(0, LENGTH - 1, body, jnp.zeros(LENGTH).at[0].set(start))
+    return filled
 
 
 EXAMPLE = (jax.ShapeDtypeStruct((), jnp.float32),)
