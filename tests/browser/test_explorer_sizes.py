@@ -47,9 +47,10 @@ def test_a_large_module_opens_scrolls_and_is_compared_with_few_rows_in_the_page(
         page.goto(path.as_uri())
         floor = page.evaluate("plain()")
         assert page.evaluate("open()") < OPENED * floor
-        most, longest = page.evaluate(SCROLL)
-        assert 0 < most < DRAWN
-        assert longest < max(50, SCROLLED * floor)
+        # What is slow is slow each time; what else runs on the machine is not.
+        scrolls = [page.evaluate(SCROLL) for _ in range(3)]
+        assert all(0 < most < DRAWN for most, _ in scrolls)
+        assert min(longest for _, longest in scrolls) < max(50, SCROLLED * floor)
         changed, drawn = page.evaluate(STEP)
         assert changed > 0
         assert drawn < 2 * DRAWN
