@@ -49,6 +49,8 @@ _ATTRIBUTE = re.compile(rf", ?({_KEY})=({_LITERAL}|{_VALUE})", re.ASCII)
 _METADATA = re.compile(rf"({_KEY})=({STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)", re.ASCII)
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _PLAIN_ESCAPES = {"n": 10, "r": 13, "t": 9}
+_ESCAPED = {byte: f"\\{byte:03o}" for byte in (*range(32), *range(127, 256))}
+_ESCAPED |= {ord(mark): f"\\{mark}" for mark in "\"'\\"} | {code: f"\\{mark}" for mark, code in _PLAIN_ESCAPES.items()}
 
 
 def split_attributes(text: str) -> dict[str, str]:
@@ -76,6 +78,12 @@ def unquote(text: str) -> str:
         last = match.end()
     pieces.append(body[last:].encode())
     return b"".join(pieces).decode(errors="replace")
+
+
+def quote(text: str) -> str:
+    """The quoted text that stands for a string, as `absl::CEscape` writes it."""
+    escaped = "".join(_ESCAPED.get(byte) or chr(byte) for byte in text.encode())
+    return f'"{escaped}"'
 
 
 def _unescape(code: str) -> bytes:

@@ -106,7 +106,7 @@ def _combine(question: Question) -> str:
     if len(operands) == 1:
         return first.text
     dtype = max((shape.dtype for shape in [first, *operands]), key=lambda dtype: BITS.get(dtype, 0))
-    if all(shape.dimensions == first.dimensions for shape in alike):
+    if all(shape.dimensions == first.dimensions for shape in operands):
         return _retype(first, dtype)
     return _array(dtype, [max(sizes, key=lambda size: size != "1") for sizes in zip(*map(_sizes, alike), strict=True)])
 
@@ -155,8 +155,10 @@ def _concatenate(question: Question) -> str:
 
 
 def _transpose(question: Question) -> str:
-    operand = question.operands[0]
-    return _array(operand.dtype, [_sizes(operand)[number] for number in question.numbers("dimensions")])
+    operand, order = question.operands[0], question.numbers("dimensions")
+    shape = _array(operand.dtype, [_sizes(operand)[number] for number in order])
+    minor = operand.layout.minor_to_major if operand.layout else range(operand.rank)[::-1]
+    return f"{shape}{{{','.join(str(order.index(number)) for number in minor)}}}" if operand.rank else shape
 
 
 def _reduce(question: Question) -> str:

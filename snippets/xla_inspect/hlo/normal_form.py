@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from xla_inspect.hlo.bodies import Bodies, Body
 from xla_inspect.hlo.frame_tables import TABLES
+from xla_inspect.hlo.shape import ShapeProblemError, read_shape
 from xla_inspect.hlo.source_map import Line
 from xla_inspect.hlo.tokens import Tokens, locate
 from xla_inspect.hlo.values import is_shape, take_shape, write_string
@@ -111,7 +112,14 @@ class _Rewriter:
         if tokens.kind != "end":
             tokens.fail("the end, since one instruction came without a module; or 'HloModule' before it")
         self._bodies.done.append(body)
-        self._add("HloModule _, is_scheduled=true", 0)
+        shapes = [*(body.parameters[number] for number in sorted(body.parameters)), body.result]
+        try:
+            *parameters, result = (read_shape(shape).plain for shape in shapes)
+        except ShapeProblemError:  # which is named with its place when the lines are read
+            *parameters, result = shapes
+        # Of such a module XLA takes the layouts of arguments and result to be the default ones.
+        layout = f"entry_computation_layout={{({', '.join(parameters)})->{result}}}"
+        self._add(f"HloModule _, is_scheduled=true, {layout}", 0)
         self._add("", 0)
         return self._finish(body)
 

@@ -96,7 +96,7 @@ class Tokens:
         return start
 
     def expect_name(self, what: str) -> tuple[str, int]:
-        """Pass over a name, with `%` or without; return it and where it stands.
+        """Pass over a name, with `%` or with `:` right after it or with neither; return it and where it stands.
 
         Raises:
             HloSyntaxError: Something else stands here.
@@ -104,6 +104,8 @@ class Tokens:
         if self.kind not in {"name", "word"}:
             self.fail(what)
         found = self.value, self.start
+        if self.kind == "word" and self.text.startswith(":", self.end):
+            self.end += 1
         self.advance()
         return found
 

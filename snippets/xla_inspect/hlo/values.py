@@ -25,6 +25,8 @@ _SPACED = frozenset({
 _DEEP = 8
 """Braces of a configuration nested deeper than this are written as a string, as XLA may print them too."""
 _BLANK = re.compile(r"\s++")
+_OPEN, _SHUT = frozenset({"", *"[{(,:"}), frozenset({"", *"]}):"})
+_BREAK = re.compile(r"[ \t\r]*+\n\s*+")
 _STRING = re.compile(r'("(?:[^"\\]++|\\[^\n])*+")')
 _SIMPLE = re.compile(r"'[\w ./:\-]*+'", re.ASCII)
 _LITERAL = re.compile(r"[^()/\"']*+")
@@ -38,9 +40,9 @@ def write_string(text: str) -> str:
 
 
 def write_json(text: str) -> str:
-    """Return braces as one line: blanks outside strings are not counted; deeper than any compiler's, as a string."""
+    """Return braces as one line: without its breaks; deeper than any compiler's, as a string."""
     parts = _STRING.split(text)
-    parts[::2] = [_BLANK.sub("", part) for part in parts[::2]]
+    parts[::2] = [_BREAK.sub(_join, part) for part in parts[::2]]
     parts[1::2] = [write_string(part) for part in parts[1::2]]
     deepest = depth = 0
     for part in parts[::2]:
@@ -49,6 +51,13 @@ def write_json(text: str) -> str:
             deepest = max(deepest, depth)
     line = "".join(parts)
     return line if deepest <= _DEEP else '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _join(broken: re.Match[str]) -> str:
+    """Return what stands for a break between lines: a blank between words."""
+    text, start, end = broken.string, broken.start(), broken.end()
+    before, after = text[max(start - 1, 0) : start], text[end : end + 1]
+    return "" if before in _OPEN or after in _SHUT else " "
 
 
 def is_shape(tokens: Tokens) -> bool:
@@ -122,10 +131,10 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
     while True:
         kind, value = tokens.kind, tokens.value
         mark = value if kind == "mark" else ""
-        if kind == "end":
-            _fail_to_close(tokens, stack)
         if not stack and before and not _continues(tokens, before, first):
             return
+        if kind == "end":
+            _fail_to_close(tokens, stack)
         if opening is not None and len(stack) == 1 and mark == ")":
             return
         if mark in _PAIRS:
