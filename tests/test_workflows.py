@@ -19,6 +19,8 @@ GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 NAMES = [path.name for path in WORKFLOWS]
 SCRIPTS = Path(sys.executable).parent
+EXAMPLES = sorted((ROOT / "snippets" / "budgets" / "workflows").glob("*.yml"))
+"""Those that readers copy."""
 WRITERS = {"comment.yml", "main.yml", "newest.yml", "publish.yml", "release.yml"}
 
 
@@ -80,12 +82,13 @@ def test_there_is_a_workflow_for_each_event() -> None:
 
 
 def test_every_file_is_what_its_schema_says() -> None:
-    assert validate(*WORKFLOWS) == ""
+    assert validate(*WORKFLOWS, *EXAMPLES) == ""
     assert validate(GITHUB / "dependabot.yml", schema="vendor.dependabot") == ""
 
 
 def test_an_audit_finds_nothing() -> None:
     assert audit(GITHUB) == []
+    assert audit(*EXAMPLES) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +119,7 @@ def test_every_action_is_pinned_by_commit_with_its_version_beside_it(path: Path)
 
 def test_an_action_has_one_commit_wherever_it_is_used() -> None:
     found: dict[str, set[str]] = {}
-    for path in WORKFLOWS:
+    for path in (*WORKFLOWS, *EXAMPLES):
         for owner, commit in re.findall(r"uses: (\w+/[\w-]+)[\w/-]*@(\S+)", path.read_text(encoding="utf-8")):
             found.setdefault(owner, set()).add(commit)
     assert {owner: commits for owner, commits in found.items() if len(commits) > 1} == {}
@@ -206,3 +209,45 @@ def test_what_may_publish_installs_nothing_but_a_uv_pinned_by_its_content() -> N
 def test_what_is_published_is_built_without_a_cache_that_others_could_have_written() -> None:
     for name in ("publish.yml", "release.yml"):
         assert "actions/cache" not in (GITHUB / "workflows" / name).read_text(encoding="utf-8")
+
+
+FAKE = """#!/bin/sh
+case "$*" in
+  *comments/*|*POST*) echo "$*" > asked; cp comment.md posted ;;
+  *"/comments"*) cat known ;;
+  *) echo 7 ;;
+esac
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the step runs on Linux")
+@pytest.mark.parametrize(
+    ("conclusion", "known", "asked"),
+    [
+        ("failure", "", "POST repos/o/r/issues/7/comments"),
+        ("failure", "42", "PATCH repos/o/r/issues/comments/42"),
+        ("success", "42", "PATCH repos/o/r/issues/comments/42"),
+        ("success", "", ""),
+    ],
+)
+def test_what_a_budget_check_found_is_shown_as_code_whatever_stands_in_it(
+    conclusion: str, known: str, asked: str, tmp_path: Path
+) -> None:
+    workflow = next(path for path in EXAMPLES if "comment" in path.name)
+    [command] = [step["run"] for step in steps(workflow) if "run" in step]
+    (tmp_path / "gh").write_text(FAKE, encoding="utf-8")
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "known").write_text(known, encoding="utf-8")
+    (tmp_path / "xla-budget.txt").write_bytes(
+        "1 broken\n\n~~~\n</details>\r# title\x1b[1m …\n@someone".encode() + b"\xff"
+    )
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "MARK": "<!-- xla-budget -->", "REPOSITORY": "o/r"}
+    environment |= {"HEAD": "o:b", "COMMIT": "c", "CONCLUSION": conclusion}
+    subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=tmp_path, env=environment, check=True)
+    posted = tmp_path / "posted"
+    assert (asked in (tmp_path / "asked").read_text(encoding="utf-8") if asked else not posted.exists()) is True
+    if asked:
+        first, empty, *rest = posted.read_bytes().decode().split("\n")
+        assert (first, empty) == ("<!-- xla-budget -->", "")
+        assert [line for line in rest if line and not line.startswith("    ")] == []
+        assert "\r" not in "".join(rest)

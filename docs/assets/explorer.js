@@ -29,6 +29,14 @@ const fetchFile = async (name) => {
   return answer
 }
 
+// The style of an explorer, once its scripts are there; what its first view does not need comes when it is asked for.
+const loadExplorer = async ([first, later], style) => {
+  const [css] = await Promise.all([fetchFile(style).then((answer) => answer.text()), load(first)])
+  globalThis.xlaExplorer.more = () => load(later)
+  return Object.assign(document.createElement("style"), { textContent: css })
+}
+globalThis.loadExplorer = loadExplorer // for a page that opens one by itself
+
 // What an explorer of one program is offered.
 const offerCaptures = ({ captures }) =>
   JSON.parse(captures).map(({ target, title, src, details, size }) => ({
@@ -66,13 +74,13 @@ async function open(root, asked = "") {
   const [button] = root.querySelectorAll("button")
   said.textContent = "Loading the explorer …"
   try {
-    const [css] = await Promise.all([fetchFile(style).then((answer) => answer.text()), ...JSON.parse(names).map(load)])
+    const look = await loadExplorer(JSON.parse(names), style)
     const offers = await (index ? offerRecorded : offerCaptures)(root.dataset)
     const { Explorer } = globalThis.xlaExplorer
     if (root.shadowRoot) return
     const hadFocus = root.contains(document.activeElement)
     const poster = root.querySelector(".poster")
-    const explorer = new Explorer(root, id, offers, Object.assign(document.createElement("style"), { textContent: css }))
+    const explorer = new Explorer(root, id, offers, look)
     // On paper the picture stays.
     if (poster && !index) root.before(Object.assign(document.createElement("p"), { className: "offer printed" }))
     if (poster && !index) root.previousElementSibling.append(poster)

@@ -51,22 +51,32 @@ def publish(pages: Iterable[str], site: Path) -> None:
         )
         raise PluginError(message)
     for name in names:
-        _put(project.root / STAGED / name, folder / name)
-    from xla_inspect.report.explorer import COMPILERS, SCRIPTS, STYLE, read_asset
-
-    for name in (*SCRIPTS, *COMPILERS, STYLE):
-        (folder / name).write_text(read_asset(name), encoding="utf-8")
+        link_file(project.root / STAGED / name, folder / name)
+    publish_scripts(site)
     store.evict(project.root / STAGED, "*.json", size=LIMIT, keep=names)
+
+
+def publish_scripts(site: Path) -> None:
+    """Write the explorer's own files into the site."""
+    from xla_inspect.report.explorer import BUNDLES, STYLE, join_scripts, read_asset
+
+    folder = site / "assets" / "explorer"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, parts in BUNDLES.items():
+        (folder / name).write_text(join_scripts(parts), encoding="utf-8")
+    (folder / STYLE).write_text(read_asset(STYLE), encoding="utf-8")
 
 
 def _list_indexed(indexes: Iterable[str]) -> Iterator[str]:
     """Yield the files of data that indexes name; one that is not there is missed where it is published."""
     for path in (project.root / STAGED / name for name in indexes):
-        captures = json.loads(path.read_bytes())["captures"] if path.is_file() else ()
-        yield from (each[part] for each in captures for part in ("src", "details") if each[part])
+        if path.is_file():
+            index = json.loads(path.read_bytes())
+            yield index["codes"]
+            yield from (each[part] for each in index["captures"] for part in ("src", "details") if each[part])
 
 
-def _put(file: Path, place: Path) -> None:
+def link_file(file: Path, place: Path) -> None:
     """Link a file into the site, which is a tenth of the work of copying it, or copy it where that cannot be."""
     place.unlink(missing_ok=True)
     try:

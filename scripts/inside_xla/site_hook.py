@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import stamps
 from authoring import affirmed_tables
 from common import ROOT
-from inside_xla import explorer_files, program_places
+from inside_xla import explorer_files, open_dump_files, program_places
 from livepage.run import agreement
 
 if TYPE_CHECKING:
@@ -54,4 +54,5 @@ def on_post_page(output: str, page: Page, **_: object) -> str:
 def on_post_build(config: MkDocsConfig) -> None:
     """Publish what the explorers of the pages need, and the programs that readers take away."""
     explorer_files.publish(_built.values(), Path(config.site_dir))
+    open_dump_files.publish(_built.values(), Path(config.site_dir))
     program_places.publish(_built.values(), Path(config.site_dir))

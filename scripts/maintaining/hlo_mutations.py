@@ -1,11 +1,9 @@
-"""Damage HLO at random, and count what the reader answers with: a module, its own error, or anything else.
+"""Damage HLO texts at random, and read each: what is no HLO any more has to be refused in words, and soon.
 
-    uv run python -m maintaining.hlo_mutations [--count 100000] [--seed 0] [FILE ...]
+    uv run python -m maintaining.hlo_mutations [--count 100000] [--seed 0] [FILE.hlo ...]
 
-Without files, the modules that the tests hold are damaged. Characters, words and lines are deleted, doubled, swapped,
-flipped or replaced; texts are cut off, nested deep, and given huge numbers, NUL, escapes of terminals and HTML.
-The command fails where the reader raises anything but its own error, names a place outside the text, takes longer than
-two seconds of processor time, or needs more than a gibibyte.
+Characters, tokens and lines are removed, doubled, exchanged or replaced, and texts are cut. The reader may read what
+comes out or raise its own error; any other error, and any text that takes longer than two seconds, is printed.
 """
 
 from __future__ import annotations
@@ -13,10 +11,9 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import resource
 import sys
 import time
-from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,128 +22,100 @@ from xla_inspect.errors import HloSyntaxError
 from xla_inspect.hlo import parse_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
-SECONDS = 2.0
-MEBIBYTES = 1024
-_WORD = re.compile(r"\w+|[^\w\s]")
-_STRANGE = (
-    "\0", "\x1b[2J\x1b]0;x\a", "<script>alert(1)</script>", "\u2028", "\u00e9", "\U0001f600", "\ufeff", "9" * 5000,
-    "-99999999999999999999", "1e999999999", "0x", "\\", '"', "'", "/*", "//", "\r", "%", "#9999999999", "{...}",
+WRITTEN = ROOT / "tests" / "xla_inspect" / "hlo" / "written"
+PATIENCE = 2.0
+"""Seconds that a text may take."""
+EVERY = 10_000
+_TOKEN = re.compile(r"\s+|[\w.\-]+|\"[^\"]*\"|.", re.DOTALL)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_PIECES = (
+    *"{}[]()<>,=%\"'#*/\\\0\x1b\r\n\t",
+    "/*", "//", "->", "...", "<=", "ROOT ", "ENTRY ", "HloModule ", "add(", "f32[", "9" * 400, "-", "1e999",
+    "{" * 300, "(" * 300, "[" * 300, "\x1b[31m", "<script>", "\N{GREEK SMALL LETTER PI}", "\ud800", "nan", "{...}",
 )  # fmt: skip
-_NESTS = ("(", "{", "[", "f32[", "add(", "calls={ROOT a = ", "{(", "((", "a={", "/*")
 
 
-def mutate(text: str, dice: random.Random) -> str:
-    """Return a text with one to four things damaged."""
-    for _ in range(dice.choice((1, 1, 2, 4))):
-        text = dice.choice(_KINDS)(text, dice)
+@dataclass
+class Trial:
+    """What became of damaged texts.
+
+    Attributes:
+        count: How many were tried.
+        read: How many were HLO all the same.
+        slowest: Seconds that the slowest took.
+        faults: What went wrong, each with the text.
+    """
+
+    count: int = 0
+    read: int = 0
+    slowest: float = 0.0
+    faults: list[tuple[str, str]] = field(default_factory=list)
+
+
+def damage(text: str, dice: random.Random) -> str:
+    """Return a text with one to four faults in it."""
+    for _ in range(dice.randint(1, 4)):
+        parts = dice.choice((list, _TOKEN.findall, _LINE.findall))(text) or [""]
+        place, other = dice.randrange(len(parts)), dice.randrange(len(parts))
+        match dice.randrange(6):
+            case 0:
+                del parts[place]
+            case 1:
+                parts.insert(place, parts[other])
+            case 2:
+                parts[place], parts[other] = parts[other], parts[place]
+            case 3:
+                parts[place] = dice.choice(_PIECES)
+            case 4:
+                parts.insert(place, dice.choice(_PIECES))
+            case _ if dice.random() < 0.2:  # noqa: PLR2004 - of the faults of this kind, one in five
+                del parts[place:]
+        text = "".join(parts)
     return text
 
 
-def _change_piece(pieces: list[str], dice: random.Random, between: str) -> str:
-    """Delete, double, move, swap or replace one of the pieces of a text."""
-    if not pieces:
-        return ""
-    first, second = dice.randrange(len(pieces)), dice.randrange(len(pieces))
-    kind = dice.randrange(5)
-    if kind == 0:
-        del pieces[first]
-    elif kind == 1:
-        pieces.insert(second, pieces[first])
-    elif kind == 2:  # noqa: PLR2004 - the kinds are numbered
-        pieces[first], pieces[second] = pieces[second], pieces[first]
-    elif kind == 3:  # noqa: PLR2004 - likewise
-        pieces[first] = dice.choice(_STRANGE)
-    else:
-        pieces[first] = pieces[second]
-    return between.join(pieces)
+def attempt(texts: Sequence[str], count: int, seed: int) -> Trial:
+    """Read damaged texts, and return what became of them."""
+    dice, trial = random.Random(seed), Trial()  # noqa: S311 - the same each time is what is wanted
+    for trial.count in range(1, count + 1):
+        text = damage(dice.choice(texts), dice)
+        start = time.process_time()
+        try:
+            parse_module(text)
+            trial.read += 1
+        except HloSyntaxError:
+            pass
+        except Exception as error:  # noqa: BLE001 - any other is what is looked for
+            trial.faults.append((f"{type(error).__name__}: {error}", text))
+        taken = time.process_time() - start
+        trial.slowest = max(trial.slowest, taken)
+        if taken > PATIENCE:
+            trial.faults.append((f"{taken:.1f} s", text))
+        if trial.count % EVERY == 0:
+            say(f"{trial.count:,} texts, {len(trial.faults)} faults")
+    return trial
 
 
-def _change_character(text: str, dice: random.Random) -> str:
-    at = dice.randrange(len(text) + 1)
-    other = chr(ord(text[at]) ^ (1 << dice.randrange(7))) if at < len(text) else "}"
-    return text[:at] + dice.choice(("", other, other + other)) + text[at + 1 :]
+def read_texts(files: Iterable[Path]) -> list[str]:
+    """Return the texts that are damaged: of files, or those that the tests and the page on operations read."""
+    chosen = [*files] or [*sorted(WRITTEN.glob("*.hlo")), ROOT / "docs" / "data" / "opcodes.hlo"]
+    return [path.read_text(encoding="utf-8") for path in chosen]
 
 
-def _change_word(text: str, dice: random.Random) -> str:
-    found = [match.span() for match in _WORD.finditer(text)]
-    pieces, last = [], 0
-    for start, end in found:
-        pieces += [text[last:start], text[start:end]]
-        last = end
-    return _change_piece([*pieces, text[last:]], dice, "")
-
-
-def _nest(text: str, dice: random.Random) -> str:
-    at, depth = dice.randrange(len(text) + 1), dice.choice((3, 70, 2000))
-    opening = dice.choice(_NESTS)
-    closing = "".join({"(": ")", "{": "}", "[": "]"}.get(mark, "") for mark in reversed(opening))
-    return text[:at] + opening * depth + dice.choice(("", "x", closing * depth)) + text[at:]
-
-
-_KINDS: tuple[Callable[[str, random.Random], str], ...] = (
-    _change_character,
-    _change_word,
-    lambda text, dice: _change_piece(text.split("\n"), dice, "\n"),
-    lambda text, dice: text[: dice.randrange(len(text) + 1)],
-    lambda text, dice: (at := dice.randrange(len(text) + 1), text[:at] + dice.choice(_STRANGE) + text[at:])[1],
-    _nest,
-)
-
-
-def answer(text: str) -> str:
-    """Return what the reader makes of a text: `read`, `refused`, or what is wrong with that.
-
-    Raises:
-        Exception: Whatever the reader raises that is not its own error.
-    """
-    start, refusal = time.process_time(), None
-    try:
-        parse_module(text)
-    except HloSyntaxError as error:
-        refusal = error
-    if time.process_time() - start > SECONDS:
-        return "slow"
-    if refusal is None:
-        return "read"
-    lines = text.split("\n")
-    inside = 1 <= refusal.line <= len(lines) and 1 <= refusal.column <= len(lines[refusal.line - 1]) + 1
-    plain = str(refusal).isprintable()
-    return "refused" if inside and plain else "refused badly"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Damage texts and print what came of them; return 1 where anything was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", type=Path, help="HLO to damage; the tests' modules by default")
+def main(words: Sequence[str] | None = None) -> int:
+    """Say what became of damaged texts, and return 1 where something went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE.hlo")
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args(arguments)
-    texts = [path.read_text(encoding="utf-8") for path in asked.files] or list_texts()
-    dice = random.Random(asked.seed)  # noqa: S311 - the same damage each time, and no secret
-    answers: Counter[str] = Counter()
-    for number in range(asked.count):
-        text = mutate(dice.choice(texts), dice)
-        try:
-            found = answer(text)
-        except Exception as error:  # noqa: BLE001 - what else it raises is the question
-            found = f"raised {type(error).__name__}"
-        answers[found] += 1
-        if found not in {"read", "refused"} and answers[found] <= 3:  # noqa: PLR2004 - a few are enough to look at
-            say(f"{number}, {found}: {text[:2000]!r}")
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    say(f"{asked.count:,} damaged: {', '.join(f'{count:,} {found}' for found, count in answers.most_common())}")
-    say(f"{used:,} MiB at most")
-    return int(not set(answers) <= {"read", "refused"} or used > MEBIBYTES)
-
-
-def list_texts() -> list[str]:
-    """Return the modules that the tests hold."""
-    sys.path.insert(0, str(ROOT / "tests" / "xla_inspect"))
-    from handwritten import MODULES
-
-    return list(MODULES.values())
+    asked = parser.parse_args(words)
+    trial = attempt(read_texts(asked.files), asked.count, asked.seed)
+    for what, text in trial.faults[:20]:
+        say(f"{what}\n{text[:2000]!r}")
+    say(f"{trial.count:,} texts: {trial.read:,} read, {len(trial.faults)} faults, the slowest {trial.slowest:.2f} s")
+    return 1 if trial.faults else 0
 
 
 if __name__ == "__main__":

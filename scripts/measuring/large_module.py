@@ -6,7 +6,7 @@ import json
 from string import Template
 from typing import Any
 
-from xla_inspect.report.explorer import SCRIPTS, STYLE, RowTable, read_asset
+from xla_inspect.report.explorer import LATER, SCRIPTS, STYLE, RowTable, join_scripts, read_asset
 
 FUSED = 12
 """Instructions of a fusion's computation."""
@@ -129,5 +129,5 @@ def write_page(data: dict[str, Any]) -> str:
     Both are promises of milliseconds; `tasks` are the long tasks of the page, each its start and its length.
     """
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    scripts = "\n".join(map(read_asset, SCRIPTS))
+    scripts = join_scripts((*SCRIPTS, *LATER))
     return _PAGE.substitute(style=read_asset(STYLE), data=text, scripts=scripts)

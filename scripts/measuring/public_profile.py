@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import stamps
 from common import ROOT
-from xla_inspect.traces import name_op, read_fields
+from xla_inspect.traces import name_op
+from xla_inspect.wire import read_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

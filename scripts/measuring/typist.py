@@ -225,7 +225,8 @@ class Typist:
         self.check("pasting", self.text[:at] + words + self.text[at:])
 
     def undo_and_redo(self) -> None:
-        """Take some edits back, and make them again."""
+        """Take some edits back, and make them again: no others, since what is typed first ends what could be."""
+        self.insert()
         before, count = self.text, self.chance.randint(1, 6)
         self.page.locator(".cm-content").focus()
         self.press("Control+z", count)

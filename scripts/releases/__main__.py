@@ -15,11 +15,10 @@ import stamps
 from common import ROOT
 from releases import environments, measuring, pages, summary
 from releases.compacting import compact
-from releases.environments import ReleaseError
 from releases.joining import join, list_lacking
 from xla_inspect import targets
 from xla_inspect.errors import InspectError
-from xla_inspect.releases import read_releases, write_release
+from xla_inspect.releases import ReleaseError, read_releases, write_release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,10 +141,10 @@ def bring(asked: Asked, known: Release | None, options: argparse.Namespace) -> R
     if known and not compiles and not runs_pages:
         say(f"{asked}: measured already")
         return known
-    if options.again:
-        forget(environments.locate(asked.version, asked.libtpu), tasks)
     say(f"{asked}: installing, unless it is")
     environment = environments.make(asked.version, asked.libtpu)
+    if options.again:
+        forget(environment.folder, tasks)
     for kind, reason in environment.missing.items():
         say(f"{asked}: no compiler for {kind}: {reason}")
     record = known

@@ -17,8 +17,8 @@ from xla_inspect.releases import Form, Release, ReleaseCompile, ReleaseOutcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from releases.environments import Environment
     from releases.measuring import Task
+    from xla_inspect.releases import Environment
 
 SWITCHED_OFF = str(PINNED["cpu"]["xla_disable_hlo_passes"]).split(",")
 """Passes that do not run since the result would depend on the machine; some releases list them all the same."""

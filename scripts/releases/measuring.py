@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib
 import json
+import os
+import re
+import shutil
 import subprocess
+import tempfile
 import time
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from authoring import expected_outputs
 from common import ROOT
-from releases import figures
-from releases.environments import clean_environment, find_plugin
-from releases.probe import write
-from xla_inspect import targets
+from releases import public_names
+from xla_inspect import store, targets
+from xla_inspect.compilation import PINNED, list_options
+from xla_inspect.errors import InspectError
+from xla_inspect.releases import ReleaseError, adapt_figures, clean_environment, count_figures, read_probe, run_probe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Mapping
 
-    from releases.environments import Environment
+    from xla_inspect.releases import Environment
 
 FIRST = ("cpu", "h100", "tpu-v5e")
 """The targets that are measured before the others."""
+
+LISTED = "xla_disable_hlo_passes"
+"""The option that is a list, which the probe gives to the whole process: older releases take it no other way."""
+
+PROGRAMS = ROOT / "snippets" / "programs"
+LONG = 1800
+"""Seconds that one compile may take."""
 
 Task = dict[str, str]
 
@@ -64,65 +77,122 @@ def measure(environment: Environment, tasks: list[Task], say: Callable[[str], No
         environment: The release.
         tasks: What to compile.
         say: Hears of progress.
+
+    Raises:
+        ReleaseError: The probe does not start.
     """
-    folder = environment.folder
     able = [task for task in tasks if task["kind"] not in environment.missing]
-    adapted, left_out = figures.adapt(find_plugin(environment)) if "gpu" not in environment.missing else ({}, {})
-    while True:
-        waiting = [task for task in able if not (folder / task["file"]).exists()]
-        if not waiting and (folder / "names.json").exists():
-            return left_out
-        job = {
-            "out": str(folder),
-            "snippets": str(ROOT / "snippets"),
-            "figures": adapted,
-            "tasks": waiting,
-        }
-        (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        _follow(environment, waiting, len(able), say)
+    waiting = {task["file"]: task for task in able if not (environment.folder / task["file"]).exists()}
+    write_names(environment)
+    figures = _adapt_all(environment)
+    begun, left = time.monotonic(), Counter(task["base"] for task in waiting.values())
+    done = len(able) - len(waiting)
+    with tempfile.TemporaryDirectory(prefix="xla_inspect_releases_") as folder:
+        described = [describe(task, figures, Path(folder)) for task in waiting.values()]
+        for told, result in run_probe(
+            environment, described, flags=list_flags(), paths=[str(PROGRAMS.parent)], limit=LONG, niceness=10
+        ):
+            task = waiting[told["id"]]
+            write(environment.folder / task["file"], read_result(told, result))
+            shutil.rmtree(told["folder"], ignore_errors=True)
+            done += 1
+            left[task["base"]] -= 1
+            if result.get("ended"):
+                say(f"{environment.version}: {result['failed']} at {task['file']}")
+            if done % 25 == 0 or left[task["base"]] == 0:
+                say(f"{environment.version}: {done} of {len(able)} ({task['base']}), {time.monotonic() - begun:.0f} s")
+    return {name: count_figures(targets.read_spec(name)) - count_figures(text) for name, text in figures.items()}
 
 
-def _follow(environment: Environment, waiting: list[Task], total: int, say: Callable[[str], None]) -> None:
-    """Run the probe once, say what it is at, and give what it died of as the result of what it was at."""
-    folder, started, at = environment.folder, time.monotonic(), folder_at(environment)
-    at.unlink(missing_ok=True)
-    done, targets_left = total - len(waiting), Counter(task["base"] for task in waiting)
-    command = ["nice", "-n", "10", *environment.module("releases.probe"), str(folder / "job.json")]
-    with (folder / "probe.log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8", env=clean_environment()
-        )
-        assert process.stdout is not None  # noqa: S101 - asked for above
-        for line in process.stdout:
-            file = _read_mark(line)
-            base = file.split("/")[1] if file else ""
-            if base:
-                done += 1
-                targets_left[base] -= 1
-                if done % 25 == 0 or targets_left[base] == 0:
-                    say(f"{environment.version}: {done} of {total} ({base}), {time.monotonic() - started:.0f} s")
-    if process.wait() == 0:
+def list_flags() -> dict[str, str]:
+    """Return the flags of XLA for the whole process, by which a result does not depend on the machine."""
+    return {
+        LISTED: str(PINNED["cpu"][LISTED]),
+        "xla_cpu_max_isa": targets.ISA,
+        "xla_force_host_platform_device_count": str(targets.CPUS),
+    }
+
+
+def describe(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, Any]:
+    """Return a task as the probe takes it, with the options that captures have.
+
+    Args:
+        task: The task.
+        figures: The figures of GPUs, by short name, in the form that the release takes.
+        folder: Where the probe may leave what it finds.
+    """
+    target, kind = targets.find(task["target"]), task["kind"]
+    options = {**list_options(kind, folder), **PINNED[kind]}
+    for name in ("xla_dump_to", LISTED):
+        options.pop(name, None)
+    module = importlib.import_module(f"programs.{task['program']}")
+    is_own = hasattr(module, task["program"])
+    return {
+        "id": task["file"],
+        "folder": str(folder / hashlib.sha256(task["file"].encode()).hexdigest()[:16]),
+        "file": str(PROGRAMS / f"{task['program']}.py"),
+        "module": module.__name__,
+        "root": str(ROOT),
+        "prefix": re.escape(f"{ROOT}{os.sep}"),
+        "name": task["program"] if is_own else task["member"],
+        "layout": task["member"] if is_own else "",
+        "args": None,
+        "xla": {},
+        "kind": kind,
+        "target": target.name,
+        "devices": int(target.topology or 1) if kind == "cpu" else 0,
+        "topology": None if kind == "cpu" else targets.describe_topology(target, figures.get(target.base, "")),
+        "options": options,
+    }
+
+
+def _adapt_all(environment: Environment) -> dict[str, str]:
+    """Return the figures of each GPU as a release's plugin takes them."""
+    if "gpu" in environment.missing or environment.plugin is None:
+        return {}
+    names = [name for name in targets.TARGETS if targets.find_entry(name).kind == "gpu"]
+    return {name: adapt_figures(targets.read_spec(name), environment.plugin) for name in names}
+
+
+def write_names(environment: Environment) -> None:
+    """Write the public names of a release's JAX, unless they are there.
+
+    Raises:
+        ReleaseError: They cannot be listed.
+    """
+    names = environment.folder / "names.json"
+    if names.exists():
         return
-    if not at.exists():
-        tail = (folder / "probe.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-        message = f"the probe did not start under JAX {environment.version}: {' '.join(tail) or 'it said nothing'}"
-        raise SystemExit(message)
-    task = json.loads(at.read_text(encoding="utf-8"))
-    say(f"{environment.version}: the compiler ended the process (exit {process.returncode}) at {task['file']}")
-    write(folder / task["file"], {"failed": f"the compiler ended the process (exit {process.returncode})"})
+    command = [str(environment.python), "-I", str(public_names.__file__)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=clean_environment())
+    if ended.returncode:
+        message = f"the public names of JAX {environment.version} cannot be listed: {ended.stderr.strip()[-300:]}"
+        raise ReleaseError(message)
+    store.write(names, ended.stdout.encode())
 
 
-def _read_mark(line: str) -> str:
-    """Return the file that the probe says it is at, or an empty string for any other line."""
+def read_result(told: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result with what the dumps tell: the modules before and after, and the passes.
+
+    Args:
+        told: The task as the probe took it.
+        result: What the probe says of it.
+    """
+    if failed := result.get("failed"):
+        return {
+            "failed": re.sub(r"(?:/[\w.@+-]+){2,}/", "", re.sub(r"0x[0-9a-f]+", "0x...", failed))[:300].rstrip(": ")
+        }
     try:
-        return str(json.loads(line)["at"])
-    except (ValueError, KeyError, TypeError):
-        return ""
+        found = read_probe(told, result, {})
+    except InspectError as error:
+        return {"failed": f"its dumps cannot be read: {error}"[:300]}
+    passes = {"changed": list(found.pass_names), "ran": [run.name for run in found.runs]}
+    return {**result, "before": found.before, "after": found.after, **passes}
 
 
-def folder_at(environment: Environment) -> Path:
-    """Return the file in which the probe says what it is at."""
-    return environment.folder / "at.json"
+def write(path: Path, content: object) -> None:
+    """Write JSON, compressed, the whole or none."""
+    store.write(path, gzip.compress(json.dumps(content).encode(), 3, mtime=0))
 
 
 def read(environment: Environment, task: Task) -> dict[str, Any]:

@@ -13,14 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT
-from releases import environments, figures
-from releases.environments import ReleaseError
-from xla_inspect.releases import Disagreement
+from releases import environments
+from xla_inspect import targets
+from xla_inspect.releases import (
+    Disagreement,
+    ReleaseError,
+    adapt_figures,
+    clean_environment,
+    shorten_refusal,
+)
+from xla_inspect.releases import install as install_requirements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from releases.environments import Environment
+    from xla_inspect.releases import Environment
 
 
 OF_JAX = re.compile(r"(?:jax|jaxlib|libtpu|jax-cuda|nvidia-)")
@@ -55,9 +62,9 @@ def run(environment: Environment, say: Callable[[str], None], *, pages: tuple[st
     store.mkdir(parents=True, exist_ok=True)
     specs = environment.folder / "figures"
     specs.mkdir(exist_ok=True)
-    if "gpu" not in environment.missing:
-        adapted, _ = figures.adapt(environments.find_plugin(environment))
-        for name, text in adapted.items():
+    for name in targets.TARGETS if environment.plugin else ():
+        if targets.find_entry(name).kind == "gpu" and environment.plugin:
+            text = adapt_figures(targets.read_spec(name), environment.plugin)
             (specs / f"{name}.txtpb").write_text(text, encoding="utf-8")
     known = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
     chosen = [page for page in pages or known if page != ABOUT_RELEASES]
@@ -88,7 +95,13 @@ def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
 def _follow(environment: Environment, waiting: Mapping[str, str], total: int, say: Callable[[str], None]) -> None:
     """Run the probe once; a page at which its process ended has that as its result."""
     folder, done = environment.folder, total - len(waiting)
-    command = ["nice", "-n", "10", *environment.module("releases.page_probe"), str(folder / "pages.json")]
+    command = [
+        "nice",
+        "-n",
+        "10",
+        *environments.list_command(environment, "releases.page_probe"),
+        str(folder / "pages.json"),
+    ]
     with (folder / "pages.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             command,
@@ -96,7 +109,7 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
             stderr=log,
             text=True,
             encoding="utf-8",
-            env=environments.clean_environment(),
+            env=clean_environment(),
         )
         assert process.stdout is not None  # noqa: S101 - asked for above
         for line in process.stdout:
@@ -144,7 +157,7 @@ def install(environment: Environment) -> None:
     if mark.exists() and json.loads(mark.read_text(encoding="utf-8")) == requirements:
         return
     pins = [f"{name}=={version}" for name, version in environment.versions.items()]
-    if refusal := environments.install(str(environment.python), [*requirements, *pins]):
-        message = f"what pages need does not install beside JAX {environment.version}: {environments.shorten(refusal)}"
+    if refusal := install_requirements(str(environment.python), [*requirements, *pins]):
+        message = f"what pages need does not install beside JAX {environment.version}: {shorten_refusal(refusal)}"
         raise ReleaseError(message)
     mark.write_text(json.dumps(requirements), encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import pkgutil
 import types
 import warnings
@@ -71,3 +72,7 @@ def list_defined(body: Sequence[ast.stmt]) -> Iterator[str]:
         elif isinstance(statement, ast.If):
             checked = "TYPE_CHECKING" in ast.unparse(statement.test)
             yield from list_defined([*([] if checked else statement.body), *statement.orelse])
+
+
+if __name__ == "__main__":
+    print(json.dumps(list_names()))

@@ -1,19 +1,20 @@
 """Compile one JAX program for CPU, NVIDIA GPU and TPU with no accelerator present, and read every stage.
 
-Importing this package imports no JAX. It does set the environment that JAX has to find when it is imported
-(see `xla_inspect.targets`), so import it before JAX where JAX has not been imported yet.
+Importing this package imports no JAX, and of its own rooms those alone that a browser has too.
+It does set the environment that JAX has to find when it is imported (see `xla_inspect.targets`), so import it before
+JAX where JAX has not been imported yet.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from xla_inspect.captured import Capture, Captures
-from xla_inspect.compilation import capture, capture_all
 from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
 from xla_inspect.lazy_names import lazy_names
 from xla_inspect.targets import TARGETS, Target, available
 
 if TYPE_CHECKING:
+    from xla_inspect.compilation import capture, capture_all
     from xla_inspect.questions import collectives, compare, kernels, memory, passes, summary, why
 
 
@@ -39,7 +40,11 @@ __all__ = [
 ]
 
 __getattr__ = lazy_names(
-    __name__, {"questions": ("collectives", "compare", "kernels", "memory", "passes", "summary", "why")}
+    __name__,
+    {
+        "compilation": ("capture", "capture_all"),
+        "questions": ("collectives", "compare", "kernels", "memory", "passes", "summary", "why"),
+    },
 )
 
 

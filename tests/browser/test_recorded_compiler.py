@@ -107,6 +107,14 @@ def find_index(recorded: Site) -> tuple[str, dict[str, Any]]:
     return name, json.loads((recorded.folder / "assets" / "explorer" / name).read_text(encoding="utf-8"))
 
 
+def read_code(recorded: Site) -> str:
+    """Return the code of the first program."""
+    _, index = find_index(recorded)
+    folder = recorded.folder / "assets" / "explorer"
+    code: str = json.loads((folder / index["codes"]).read_text(encoding="utf-8"))[index["programs"][0]["name"]]
+    return code
+
+
 def test_it_opens_by_itself_where_it_says_with_all_programs_and_targets(page: Page) -> None:
     page.locator('[aria-selected="true"]', has_text="priority-fusion").wait_for()
     assert page.locator('select[name="program"] option').all_inner_texts() == ["A layer", "GELU"]
@@ -124,6 +132,55 @@ def test_only_what_is_looked_at_is_fetched(recorded: Site, browser: Browser) -> 
     window.get_by_role("listbox").wait_for()
     window.close()
     assert sum(path.endswith(".json") for path, _ in recorded.sent) == 2  # the index, and one capture
+    assert [path.rpartition("/")[2] for path, _ in recorded.sent if path.endswith(".js")] == ["explorer.js"] * 2
+
+
+@pytest.mark.parametrize("view", ["graph", "buffers", "kernels"])
+def test_a_view_that_is_not_open_at_first_comes_when_it_is_chosen(page: Page, view: str) -> None:
+    page.get_by_role("listbox").wait_for()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    page.locator(f'.choice.view input[value="{view}"]').focus()
+    page.keyboard.press("Space")
+    page.locator(f".pane.{view}").wait_for()
+    assert asked == ["more.js"]
+
+
+def test_a_line_of_python_is_counted_in_the_views_that_come_later(page: Page) -> None:
+    line = page.locator(".source button.line").first
+    line.focus()
+    page.keyboard.press("Enter")
+    counted = page.locator('[data-count="graph"]')
+    wait_until(page, "document.querySelector('.explorer').shadowRoot.querySelector('[data-count=graph]').innerText")
+    assert int(counted.inner_text()) > 0
+
+
+def test_what_a_second_pane_needs_comes_when_it_is_asked_for_or_says_that_it_did_not(page: Page) -> None:
+    page.get_by_role("listbox").wait_for()
+    page.route("**/more.js", lambda route: route.abort())
+    page.get_by_role("button", name="Compare").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("The second pane did not come").wait_for()
+    page.locator('.choice.view input[value="graph"]').focus()
+    page.keyboard.press("Space")
+    page.get_by_text("did not load").wait_for()
+    page.unroute("**/more.js")
+    page.get_by_role("button", name="Try again").click()
+    page.locator(".pane.graph").wait_for()
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("region", name="Result beside").wait_for()
+
+
+def test_a_link_to_two_panes_opens_both(recorded: Site, page: Page) -> None:
+    page.goto("about:blank")
+    page.goto(
+        f"{recorded.address}/#x=all&program=layer&target=h100&view=code&program2=layer&target2=tpu-v5e&view2=graph"
+    )
+    page.locator(".pane.graph").wait_for()
+    assert page.locator("select[name='target']").evaluate_all("all => all.map((it) => it.value)")[-2:] == [
+        "h100",
+        "tpu-v5e",
+    ]
 
 
 def test_an_old_link_to_a_program_leads_to_it(recorded: Site, page: Page) -> None:
@@ -172,8 +229,8 @@ def test_it_says_how_far_a_file_is(page: Page) -> None:
 
 def test_recorded_code_brings_its_stages_and_other_code_says_where_it_is_compiled(recorded: Site, page: Page) -> None:
     page.get_by_role("listbox").wait_for()
-    name, index = find_index(recorded)
-    code = index["programs"][0]["code"]
+    name, _ = find_index(recorded)
+    code = read_code(recorded)
     asked = {
         "index": name,
         "code": code.replace("\n", "  \n"),
@@ -194,7 +251,7 @@ def test_recorded_code_brings_its_stages_and_other_code_says_where_it_is_compile
 
 def test_code_is_described_without_running_it(recorded: Site, page: Page) -> None:
     page.get_by_role("listbox").wait_for()
-    name, index = find_index(recorded)
+    name, _ = find_index(recorded)
     described = page.evaluate(
         """async ({ index, code }) => {
           const home = new URL("assets/explorer/", document.baseURI).href
@@ -202,7 +259,7 @@ def test_code_is_described_without_running_it(recorded: Site, page: Page) -> Non
           const { function: first } = await compiler.start()
           return [await compiler.describe(code), await compiler.copy("command", { code }), first]
         }""",
-        {"index": name, "code": index["programs"][0]["code"]},
+        {"index": name, "code": read_code(recorded)},
     )
     assert described[0]["chosen"] == "layer"
     assert described[0]["functions"] == [{"name": "layer", "line": 7, "parameters": ["x", "w", "b"]}]
@@ -212,8 +269,7 @@ def test_code_is_described_without_running_it(recorded: Site, page: Page) -> Non
 def test_the_playground_runs_on_recorded_captures(recorded: Site, playground: Page) -> None:
     """Its page knows nothing of what stands behind the compiler that it is given."""
     playground.locator("#explorer .source, #explorer .pane").first.wait_for()
-    _, index = find_index(recorded)
-    assert playground.evaluate(f"{PLAY}.editor.text") == index["programs"][0]["code"]
+    assert playground.evaluate(f"{PLAY}.editor.text") == read_code(recorded)
     assert playground.evaluate(f"{PLAY}.explorer.model.data.program") == "layer"
     playground.get_by_text("Start from").click()
     playground.get_by_role("button", name="GELU").click()

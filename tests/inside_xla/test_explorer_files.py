@@ -12,6 +12,7 @@ from mkdocs.exceptions import PluginError
 
 from inside_xla import explorer_files
 from livepage.read import project
+from xla_inspect.report.explorer import BUNDLES, STYLE
 
 NAME = "0123456789abcdef.json"
 PAGE = f"<div data-captures='[{{&quot;src&quot;: &quot;{NAME}&quot;}}]'></div>"
@@ -85,13 +86,14 @@ def test_what_no_page_names_any_longer_goes_from_the_site(tmp_path: Path, monkey
 def test_the_data_that_an_index_names_is_published_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     staged = tmp_path / explorer_files.STAGED
     staged.mkdir(parents=True)
-    index, details = "00aa.json", "00bb.json"
+    index, details, codes = "00aa.json", "00bb.json", "00cc.json"
     captures = [{"src": NAME, "details": details}, {"src": NAME, "details": ""}]
-    (staged / index).write_text(json.dumps({"programs": [], "captures": captures}), encoding="utf-8")
-    for name in (NAME, details):
+    described = {"programs": [], "codes": codes, "captures": captures}
+    (staged / index).write_text(json.dumps(described), encoding="utf-8")
+    for name in (NAME, details, codes):
         (staged / name).write_text("{}", encoding="utf-8")
     monkeypatch.setattr(project, "root", tmp_path)
     explorer_files.publish([f'<div data-index="{index}"></div>'], tmp_path / "site")
     folder = tmp_path / "site" / "assets" / "explorer"
-    assert {path.name for path in folder.glob("*.json")} == {index, details, NAME}
-    assert (folder / "recorded_compiler.js").is_file()
+    assert {path.name for path in folder.glob("*.json")} == {index, details, codes, NAME}
+    assert {path.name for path in folder.iterdir() if path.suffix != ".json"} == {*BUNDLES, STYLE}

@@ -63,7 +63,7 @@ def test_a_command_that_runs_one_module_has_its_name() -> None:
         "pin",
         "newest",
         "portable",
-        "editor_bundle",
+        "browser_bundles",
     } == named.keys()
 
 

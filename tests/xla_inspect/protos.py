@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jaxlib
-
-from releases.messages import find_message
+from messages import find_message
 
 
 @cache

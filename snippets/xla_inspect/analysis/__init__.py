@@ -2,6 +2,7 @@
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
 from xla_inspect.analysis.changes import compare_modules
+from xla_inspect.analysis.code_summary import CodeSummary, summarize_code
 from xla_inspect.analysis.collectives import REDUCE_SCATTER, Collective, is_cut_anew, list_collectives, name_kind
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
 from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
@@ -40,6 +41,7 @@ from xla_inspect.analysis.op_sources import (
     read_operations,
     read_stablehlo_lines,
 )
+from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
 from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
@@ -63,7 +65,9 @@ __all__ = [
     "MAIN",
     "MOVING",
     "REDUCE_SCATTER",
+    "UNREADABLE",
     "Allocation",
+    "CodeSummary",
     "Collective",
     "Compilation",
     "Count",
@@ -82,6 +86,7 @@ __all__ = [
     "Mesh",
     "Operation",
     "Origins",
+    "PassDifference",
     "PassState",
     "Place",
     "Placement",
@@ -98,6 +103,7 @@ __all__ = [
     "count_operations",
     "custom_fusion_kind",
     "find_computation_lines",
+    "find_difference",
     "find_expression",
     "find_fate",
     "find_frame",
@@ -143,5 +149,6 @@ __all__ = [
     "read_pairs",
     "read_scope",
     "read_stablehlo_lines",
+    "summarize_code",
     "trace_flow",
 ]

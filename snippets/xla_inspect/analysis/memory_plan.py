@@ -124,7 +124,8 @@ _TITLE = re.compile(rf"HloLiveRange \(max {_N}\):", re.ASCII)
 _STEP = re.compile(rf"    {_N}:({NAME})", re.ASCII)
 _RANGE = re.compile(rf"    ({NAME}){_INDEX}:{_N}-{_N}", re.ASCII)
 _PEAK = re.compile(rf"  Live ranges at {_N} \(peak\):", re.ASCII)
-_LIVE = re.compile(rf"    ({NAME}){_INDEX}: {_N} bytes \(cumulative: {_N} bytes\)", re.ASCII)
+# Before 2025 without the index and the sum.
+_LIVE = re.compile(rf"    ({NAME})(?:{_INDEX})?+: {_N} bytes(?: \(cumulative: {_N} bytes\))?+", re.ASCII)
 _BREAKDOWN = re.compile(r"  Stack trace breakdown for peak usage: [0-9 ]{1,40} bytes", re.ASCII)
 _SHARE = re.compile(r"    .*\([0-9.]{1,9}%, total: [0-9 ]{1,40} bytes, current: .* bytes, remaining: .* bytes\)")
 
@@ -135,7 +136,8 @@ def parse_buffers(text: str) -> BufferAssignment:
     Raises:
         HloSyntaxError: A line is none of the kinds that this reader knows; with line and column.
     """
-    lines = _Lines(text)
+    # Releases before 2026 repeat below the allocations which values they hold, and who uses those.
+    lines = _Lines(text.partition("\n\nTotal bytes used: ")[0])
     lines.expect("BufferAssignment:")
     allocations: list[Allocation] = []
     while (match := lines.take(_ALLOCATION)) is not None:
@@ -207,9 +209,9 @@ def parse_live_ranges(text: str) -> LiveRanges:
     while (match := lines.take(_LIVE)) is not None:
         name, index, size, cumulative = match.groups()
         total += int(size)
-        if total != int(cumulative):
+        if cumulative and total != int(cumulative):
             lines.fail(f"sizes add up to {total}, the text says {cumulative}", lines.position)
-        values.append((name, _numbers(index), int(size)))
+        values.append((name, _numbers(index or ""), int(size)))
     breakdown = []
     if lines.take(_BREAKDOWN) is not None:
         while (match := lines.take(_SHARE)) is not None:

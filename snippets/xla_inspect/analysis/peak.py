@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis.allocation import Allocation, Placement
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Shape
+    from xla_inspect.hlo import Module, Shape
 
 type HeldRole = Literal["argument", "result", "constant", "saved", "temporary", "gap"]
 """What a piece of memory is there for: `saved` is a value of the forward pass that the backward pass reads, `gap` what
@@ -60,14 +60,42 @@ def list_held(capture: Capture) -> tuple[Held, ...]:
     """Return what main memory holds where it holds most, the largest first.
 
     Arguments, results and constants have their place for the whole run; of the temporaries those are told that live
-    where most bytes of temporaries do.
+    where most bytes of temporaries do, or all in one where nobody tells when they live. Without a memory plan a capture
+    that says why it has none still tells its arguments and results.
 
     Args:
         capture: The capture; of a compile that gave up too, where the compiler had planned the memory by then.
     """
-    if not (capture.buffers and capture.live_ranges and capture.after):
+    if not capture.after:
         return ()
-    return tuple(sorted(_Peak(capture).list(), key=lambda each: -each.size))
+    held: Iterable[Held] = ()
+    if capture.buffers and (capture.live_ranges or "live_ranges" in capture.missing):
+        held = _Peak(capture).list()
+    elif "buffers" in capture.missing:
+        held = _hold_ends(capture.module)
+    return tuple(sorted(held, key=lambda each: -each.size))
+
+
+def _hold_ends(module: Module) -> Iterator[Held]:
+    """Yield the arguments and results of a module whose memory plan nobody tells."""
+    donated = {*module.aliases.values()}
+    for number, parameter in enumerate(module.entry.parameters):
+        for _, shape in _list_leaves(parameter.shape):
+            size, name = shape.padded_bytes, parameter.op_name or parameter.name
+            yield Held("argument", size, _pad(shape, size), shape, name, None, None, donated=number in donated)
+    root = module.entry.root
+    for index, shape in _list_leaves(root.shape):
+        if index not in module.aliases:
+            size = shape.padded_bytes
+            yield Held("result", size, _pad(shape, size), shape, root.name, None, None)
+
+
+def _list_leaves(shape: Shape, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Shape]]:
+    """Yield the arrays of a shape, each with where it stands in it."""
+    if not shape.is_tuple:
+        yield index, shape
+    for number, element in enumerate(shape.elements):
+        yield from _list_leaves(element, (*index, number))
 
 
 class _Peak:
@@ -103,12 +131,16 @@ class _Peak:
 
     def _hold_temporaries(self) -> Iterator[Held]:
         """Yield the temporaries that live at the peak, and the gap beside them."""
+        total = sum(allocation.size for allocation in self.main if allocation.kind == "temporary")
+        if total and not self.capture.live_ranges:
+            yield Held("temporary", total, 0, None, "", None, None)
+            return
         rows = [
             row
             for row in place_buffers(self.assignment, parse_live_ranges(self.capture.live_ranges))
             if row.color == MAIN and row.kind == "temporary" and row.start is not None
         ]
-        gap = sum(allocation.size for allocation in self.main if allocation.kind == "temporary")
+        gap = total
         if rows:
             position, _ = find_peak(rows)
             living = [row for row in rows if (row.start or 0) <= position <= (row.end or 0)]

@@ -39,6 +39,19 @@ class Hint:
     command: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines of code, such as a difference.
+
+    Attributes:
+        text: The lines.
+        title: What they are.
+    """
+
+    text: str
+    title: str
+
+
 def suggest(question: str, asked: str, *options: str) -> str:
     """Return a command line that asks a question.
 
@@ -50,8 +63,8 @@ def suggest(question: str, asked: str, *options: str) -> str:
     return " ".join(("xla-inspect", question, *options, asked))
 
 
-type Part = str | Table | Hint
-"""A piece of what is told: a paragraph, rows, or what to do next."""
+type Part = str | Table | Hint | Listing
+"""A piece of what is told: a paragraph, rows, what to do next, or lines of code."""
 
 
 class Answer:

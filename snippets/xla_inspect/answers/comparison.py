@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import compare_modules, list_held
-from xla_inspect.answers.difference import Amount, Difference, LineChange, Side, Version
+from xla_inspect.analysis import compare_modules
+from xla_inspect.answers.difference import Amount, Difference, Side, Version
 from xla_inspect.answers.exchange_finding import find_exchanges
-from xla_inspect.answers.memory import ROLES
+from xla_inspect.answers.tally import compare_tallies, tally
 from xla_inspect.report import model_launches
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.captured import Capture
     from xla_inspect.report import Launched
-
-    type Key = tuple[str, str, str]
-    """What is counted, the file's name, and the text of the line."""
 
 
 _NAME = re.compile(r"module @[\w.$-]+")
@@ -44,6 +41,7 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
         same = not (added or removed or changed or change.is_reordered) and left.memory == right.memory
     launches = tuple(model_launches(each) if each.after else () for each in (left, right))
     kernels = tuple([each for each in of if each.launch.role == "kernel"] for of in launches)
+    lines = compare_tallies(tally(left), tally(right))
     kinds = tuple(Counter(each.launch.kind for each in of) for of in kernels)
     return Difference(
         left=_describe(left, names[0]),
@@ -61,9 +59,9 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
             for kind in dict.fromkeys((*kinds[0], *kinds[1]))
             if kinds[0][kind] != kinds[1][kind]
         ),
-        kernels=_compare_lines(*(_count_kernels(each, of) for each, of in zip((left, right), kernels, strict=True))),
-        collectives=_compare_lines(*(_count_exchanges(each) for each in (left, right))),
-        memory=_compare_lines(*(_measure(each) for each in (left, right))),
+        kernels=lines.kernels,
+        collectives=lines.collectives,
+        memory=lines.memory,
     )
 
 
@@ -111,57 +109,3 @@ def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], 
         Amount("  results", "bytes", *(each.outputs - each.aliased for each in memories)),
         Amount("generated code", "bytes", memories[0].generated_code, memories[1].generated_code),
     ]
-
-
-type _Counted = dict["Key", tuple[int, str, int]]
-"""How many there are, and a file and a line of them."""
-
-
-def _count_kernels(capture: Capture, kernels: list[Launched]) -> _Counted:
-    counted: _Counted = {}
-    for each in kernels:
-        line = each.lines[0] if each.lines else None
-        _add(counted, capture, each.launch.kind, line.file if line else "", line.number if line else 0, 1)
-    return counted
-
-
-def _count_exchanges(capture: Capture) -> _Counted:
-    counted: _Counted = {}
-    for each in find_exchanges(capture.program, capture, {}).exchanges:
-        place = each.places[0] if each.places else None
-        what = f"{each.kind} {'x'.join(each.axes) or each.group}"
-        file, line = (place.file, place.line) if place else ("", 0)
-        _add(counted, capture, what, file, line, 1 if each.runs is None else each.runs)
-    return counted
-
-
-def _measure(capture: Capture) -> _Counted:
-    """Return the bytes at the peak, by what they are for and the line they come from."""
-    counted: _Counted = {}
-    for held in list_held(capture):
-        if held.line is not None:
-            _add(counted, capture, ROLES[held.role], held.line.file, held.line.number, held.size)
-        elif held.role == "argument":
-            _add(counted, capture, f"argument {held.name}", "", 0, held.size)
-    return counted
-
-
-def _add(counted: _Counted, capture: Capture, what: str, file: str, line: int, number: int) -> None:  # noqa: PLR0913, PLR0917 - a row of a table
-    lines = capture.sources.get(file, "").splitlines()
-    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    # A line is known by what it says, since its number changes with what stands above it.
-    key = (what, file.rpartition("/")[2], text or str(line))
-    known = counted.get(key)
-    counted[key] = ((known[0] if known else 0) + number, file, line)
-
-
-def _compare_lines(left: _Counted, right: _Counted) -> tuple[LineChange, ...]:
-    changes = []
-    for key in dict.fromkeys((*left, *right)):
-        before, after = left.get(key), right.get(key)
-        numbers = (before[0] if before else 0, after[0] if after else 0)
-        if numbers[0] != numbers[1]:
-            _, file, line = after or before or (0, "", 0)
-            text = key[2] if key[2] != str(line) else ""
-            changes.append(LineChange(key[0], file, line, text, *numbers))
-    return tuple(changes)

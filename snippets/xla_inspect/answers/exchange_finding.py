@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Origins, find_frame, find_mesh, is_cut_anew, list_collectives, read_groups, read_pairs
@@ -62,7 +63,11 @@ class _Finding:
         self.capture, self.mesh = capture, mesh
         self.origins = Origins(capture.module)
         self.reasons = Reasons(capture, mesh, self.origins)
-        self.launched: dict[Instruction, Launched] = {each.launch.scheduled: each for each in model_launches(capture)}
+
+    @cached_property
+    def launched(self) -> dict[Instruction, Launched]:
+        """The launches by what stands for them in the schedule; asked for where something is asynchronous."""
+        return {each.launch.scheduled: each for each in model_launches(self.capture)}
 
     def list_exchanges(self) -> Iterator[Exchange]:
         """Yield the exchanges in the module's order."""

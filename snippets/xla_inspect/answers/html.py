@@ -6,10 +6,11 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Hint, Table
+from xla_inspect.answers.absences import tell_absences
+from xla_inspect.answers.answer import Hint, Listing, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from xla_inspect.answers.answer import Answer, Part
 
@@ -23,18 +24,21 @@ body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 .xla-answer th, .xla-answer td { padding: .15rem .75rem .15rem 0; text-align: left; vertical-align: top; }
 .xla-answer th { border-bottom: 1px solid; font-weight: 600; }
 .xla-answer .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.xla-answer pre { overflow-x: auto; }
 .xla-answer .said { font-size: 1.15rem; }
 """
 
 
-def write_page(answers: Iterable[Answer], title: str) -> str:
+def write_page(answers: Iterable[Answer], title: str, missing: Mapping[str, str] | None = None) -> str:
     """Return answers, one below the other, as a page that needs nothing else.
 
     Args:
         answers: The answers.
         title: What they are about.
+        missing: What is not known, and why.
     """
     told = "\n".join(map(write_fragment, answers))
+    told += f"\n<p>{_write_text(tell_absences(missing))}</p>" if missing else ""
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{escape(title)}</title><style>{STYLE}</style>\n<main>{told}</main></html>\n"
@@ -54,6 +58,8 @@ def _write_parts(answer: Answer) -> Iterator[str]:
 def _write(part: Part) -> str:
     if isinstance(part, Table):
         return _write_table(part)
+    if isinstance(part, Listing):
+        return f"<details><summary>{escape(part.title)}</summary><pre>{escape(part.text)}</pre></details>"
     if isinstance(part, Hint):
         command = f" <code>{escape(part.command)}</code>" if part.command else ""
         return f"<p>{_write_text(part.text)}{command}</p>"

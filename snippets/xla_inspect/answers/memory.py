@@ -100,6 +100,7 @@ class MemoryUse(Answer):
         rows: What it is made of, the largest first.
         undonated_bytes: Arguments that have the shape and type of a result and that no result takes the place of.
         trials: What was tried.
+        gap: Why the figures are of arguments and results alone, or an empty string.
     """
 
     program: str
@@ -112,6 +113,7 @@ class MemoryUse(Answer):
     rows: tuple[MemoryRow, ...]
     undonated_bytes: int
     trials: tuple[MemoryTrial, ...] = ()
+    gap: str = ""
 
     @property
     def holds(self) -> bool:
@@ -158,6 +160,9 @@ class MemoryUse(Answer):
 
     def _say(self) -> str:
         where = f"{self.program} on {title(self.target)}, per device:"
+        if self.gap:
+            said = f"{where} takes {format_bytes(self.needed_bytes)} for arguments and results"
+            return f"{said}, and temporaries besides that are not told: {self.gap}."
         if not self.needed_bytes:
             return f"{where} the compiler gave up before it planned the memory."
         needs = f"{where} needs {format_bytes(self.needed_bytes)}"
@@ -192,7 +197,7 @@ class MemoryUse(Answer):
             )
 
     def _advise(self) -> Iterator[Hint]:
-        if self.trials:
+        if self.trials or not self.asked:
             return
         saved = sum(row.bytes for row in self.rows if row.role == "saved")
         if saved > self.needed_bytes / 4:
@@ -226,7 +231,9 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         memory.arguments + memory.outputs - memory.aliased + memory.temporaries
     )
     available = find_available(capture.target)
+    gap = "" if capture.buffers else capture.missing.get("buffers", "")
     fits = None if available is None or capture.error else needed <= available
+    fits = None if gap and fits else fits
     if capture.error and "RESOURCE_EXHAUSTED" in capture.error:
         fits = False
     return MemoryUse(
@@ -240,6 +247,7 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         rows=tuple(_group(capture, held, by)),
         undonated_bytes=_count_undonated(capture, held),
         trials=tuple(trials),
+        gap=gap,
     )
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FEW, SHORT = 12, 6
 """How many rows of the longer tables are shown, and of the shorter."""
 
+HERE, ELSEWHERE = "on this machine", "where it was dumped, as far as it is recorded"
+
 # Of which share of the whole, and above how many seconds, a cost is worth a word.
 _SHARE, _SECONDS, _REPEATS = 0.1, 0.5, 4
 _LARGE = 1 << 20
@@ -83,6 +85,7 @@ class CompileTimes(Answer):
         repeats: Lines of Python whose operations are there several times, unrolled.
         error: What the compiler said where it gave up, or an empty string.
         limit: How many rows of the longer tables are told, 0 for all.
+        where: On which machine that was, in words.
     """
 
     program: str
@@ -98,6 +101,7 @@ class CompileTimes(Answer):
     repeats: tuple[RepeatedLine, ...]
     error: str
     limit: int = FEW
+    where: str = HERE
 
     @property
     def holds(self) -> bool:
@@ -118,7 +122,8 @@ class CompileTimes(Answer):
         if self.is_stepped:
             yield "The times hold the writing of the module after each pass, without which a compile is shorter."
         rows = [(name, _seconds(taken), _percent(taken, self.seconds)) for name, taken in self.phases.items()]
-        yield Table(("phase", "time", "share"), tuple(rows), (1, 2), "Where the time goes, on this machine")
+        rows = [row for row, taken in zip(rows, self.phases.values(), strict=True) if taken or self.where == HERE]
+        yield Table(("phase", "time", "share"), tuple(rows), (1, 2), f"Where the time goes, {self.where}")
         yield from self._tell_passes()
 
     def _say(self) -> str:
@@ -128,7 +133,7 @@ class CompileTimes(Answer):
         ranked = sorted(self.phases.items(), key=lambda item: -item[1])
         where = ", ".join(f"{name} {_percent(taken, self.seconds)}" for name, taken in ranked[:4] if taken)
         verb = "gave up after" if self.error else "took"
-        said = f"{self.program} for {title(self.target)}: the compile {verb} {_seconds(self.seconds)} on this machine"
+        said = f"{self.program} for {title(self.target)}: the compile {verb} {_seconds(self.seconds)} {self.where}"
         return f"{said}: {where}." if where else f"{said}."
 
     def _cut(self, rows: Sequence[tuple[str, ...]], least: int = FEW) -> tuple[tuple[str, ...], ...]:
@@ -173,7 +178,11 @@ class CompileTimes(Answer):
             for part in self.parts
         ]
         columns = ("jaxpr", "StableHLO", "HLO", "optimized", "times", "part of the program")
-        yield Table(columns, self._cut(rows), (0, 1, 2, 3, 4), "Operations by part of the program")
+        # A stage that is not told has no operations in any part.
+        known = [at for at in range(len(columns)) if at > 1 or any(row[at] != "0" for row in rows)]
+        shown = tuple(tuple(row[at] for at in known) for row in self._cut(rows))
+        title = "Operations by part of the program"
+        yield Table(tuple(columns[at] for at in known), shown, tuple(range(len(known) - 1)), title)
         repeated = [
             (str(line.times), str(line.operations), line.place, shorten(line.text, _NAME)) for line in self.repeats
         ]
@@ -261,6 +270,7 @@ def explain_passes(  # noqa: PLR0913 - those of the question, and how much of it
         repeats=list_repeats(capture),
         error=capture.error,
         limit=limit,
+        where=ELSEWHERE if capture.is_dumped else HERE,
     )
 
 

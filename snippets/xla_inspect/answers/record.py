@@ -19,16 +19,23 @@ FORMAT = 1
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
-def write_json(answer: Answer) -> str:
-    """Return an answer as JSON, with whether it holds and the number of its format."""
+def write_json(answer: Answer, missing: Mapping[str, str] | None = None) -> str:
+    """Return an answer as JSON, with whether it holds and the number of its format.
+
+    Args:
+        answer: The answer.
+        missing: What is not known, and why, by the name of a field of the capture.
+    """
     record = asdict(answer)  # type: ignore[call-overload]  # each answer is a dataclass
+    record |= {"absent": dict(missing)} if missing else {}
     return json.dumps({"format": FORMAT, "holds": answer.holds, **record}, indent=2, ensure_ascii=False)
 
 
 def describe_json(kind: type[Answer]) -> dict[str, Any]:
     """Return the JSON Schema of an answer's JSON."""
     own = _describe_class(kind)
-    properties = {"format": {"const": FORMAT}, "holds": {"type": "boolean"}, **own["properties"]}
+    properties = {"format": {"const": FORMAT}, "holds": {"type": "boolean"}, "absent": _describe(Mapping[str, str])}
+    properties |= own["properties"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": kind.__name__,

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import fused_computations
+from xla_inspect.analysis import fused_computations, read_op_scope
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import read_line, show_place
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis import Histories, SourceLine
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Instruction
+    from xla_inspect.hlo import Frame, Instruction
 
 _LINE = re.compile(r"(?:(?P<file>[^:]*):|:)?(?P<number>\d+)(?::\d+)?")
 _NEAREST = 4
@@ -62,7 +62,7 @@ class Selector:
 
         Args:
             what: `fusion.33` or `%fusion.33`, `model.py:88`, `:88` or `88`, a variable that the program's file
-                assigns, an argument, what JAX calls an operation, or an opcode.
+                assigns, an argument, what JAX calls an operation, a Python function, an opcode, or a piece of a line.
 
         Raises:
             InspectError: The program has no such thing; with what is nearest.
@@ -82,10 +82,29 @@ class Selector:
         return (
             self._select_variable(what, word)
             or self._select_operation(what, word)
+            or self._select_function(what, word)
             or self._select_opcode(what, word)
             or self._select_former(what, word)
+            or self._select_fragment(what, word)
             or self._refuse(what, word)
         )
+
+    def list_names(self) -> tuple[str, ...]:
+        """Return what parts of the program are called: scopes, then functions and variables that left something."""
+        scopes = {scope for each in self.capture.module.walk() for scope in read_op_scope(each.op_name or "")}
+        functions = {frame.function.rpartition(".")[2] for frame in self._frames()}
+        places = {(line.file, line.number) for line in self.lines.values()}
+        variables = {
+            name
+            for file, text in self.capture.sources.items()
+            for name, numbers in _list_assigned(text).items()
+            if any((file, number) in places for number in numbers)
+        }
+        return tuple(sorted(scopes)) + tuple(sorted((functions | variables) - scopes - {"", "<lambda>", "<module>"}))
+
+    def _frames(self) -> Iterable[Frame]:
+        chains = self.capture.frames.values()
+        return (frame for chain in chains for frame in chain if frame.file in self.capture.sources)
 
     def _select_line(self, what: str, file: str, number: int) -> Selection:
         files = self._find_files(what, file)
@@ -163,6 +182,28 @@ class Selector:
             return Selection(what, whole[:1], (), is_one=True)
         return Selection(what, found, ()) if found else None
 
+    def _select_function(self, what: str, word: str) -> Selection | None:
+        """Return the instructions that a Python function of the program's files, or what it calls, asks for."""
+        chains = {
+            number
+            for number, chain in self.capture.frames.items()
+            if any(word in {each.function, each.function.rpartition(".")[2]} for each in chain)
+        }
+        found = tuple(each for each in self.capture.module.walk() if each.stack_frame in chains)
+        return Selection(what, found, ()) if found else None
+
+    def _select_fragment(self, what: str, word: str) -> Selection | None:
+        """Return what the lines came to in which a piece of text stands, whatever the spaces in it."""
+        piece = "".join(word.split())
+        places = {
+            (file, number)
+            for file, text in self.capture.sources.items()
+            for number, line in enumerate(text.splitlines(), 1)
+            if piece in "".join(line.split())
+        }
+        found = self._select_places(what, places) if len(piece) > 1 else None
+        return found if found and (found.instructions or found.removed) else None
+
     def _select_opcode(self, what: str, word: str) -> Selection | None:
         """Return the instructions of an opcode, such as every `copy`."""
         found = tuple(each for each in self.capture.module.walk() if each.opcode.removesuffix("-start") == word)
@@ -180,7 +221,7 @@ class Selector:
     def _refuse(self, what: str, word: str) -> Selection:
         names = {each.name: each for each in self.capture.module.walk()}
         variables = {name for text in self.capture.sources.values() for name in _list_assigned(text)}
-        near = difflib.get_close_matches(word, [*names, *variables], _NEAREST, 0.5)
+        near = difflib.get_close_matches(word, [*names, *variables.union(self.list_names())], _NEAREST, 0.5)
         stem = word.rpartition(".")[0] or word
         near += [name for name in names if name.rpartition(".")[0] == stem or name == stem][:_NEAREST]
         near = list(dict.fromkeys(near))[:_NEAREST] or [each.name for each in self.capture.module.entry][-_NEAREST:]

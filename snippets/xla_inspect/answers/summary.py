@@ -200,7 +200,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         argument_bytes=held["argument"],
         temporary_bytes=held["temporary"],
         output_bytes=held["result"],
-        compile_seconds=capture.times.compiling,
+        compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
         largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(collectives, launched)),
         error=capture.error,
     )

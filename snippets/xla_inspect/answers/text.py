@@ -7,7 +7,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Hint, Table
+from xla_inspect.answers.answer import Hint, Listing, Table
+from xla_inspect.plural import plural
 from xla_inspect.terminal import ANSWER_WIDTH, CONTINUED, Paper
 
 if TYPE_CHECKING:
@@ -28,12 +29,27 @@ def print_answer(answer: Answer, paper: Paper) -> None:
             if part.title:
                 paper.heading(part.title)
             paper.table(part.columns, part.rows, numbers=part.numbers)
+        elif isinstance(part, Listing):
+            _print_listing(part, paper)
         elif isinstance(part, Hint):
             _print_hint(part, paper)
         elif number == 0:
             paper.verdict(part, good=answer.holds)
         else:
             paper.say(part)
+
+
+def _print_listing(listing: Listing, paper: Paper) -> None:
+    """Print the beginning of a listing: a page has all of it."""
+    lines = listing.text.splitlines()
+    paper.heading(listing.title)
+    paper.show("\n".join(lines[:MOST_LINES]), "diff")
+    if len(lines) > MOST_LINES:
+        paper.say(f"{plural(len(lines) - MOST_LINES, 'more line')}; a page that `--html` writes has all.")
+
+
+MOST_LINES = 24
+"""Lines of a listing that are printed."""
 
 
 def _print_hint(hint: Hint, paper: Paper) -> None:

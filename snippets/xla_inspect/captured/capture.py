@@ -113,7 +113,9 @@ class Capture:
 
     @cached_property
     def unoptimized_module(self) -> Module:
-        """The parsed HLO that the compiler got."""
+        """The parsed HLO that the compiler got; where that is missing, the first that is known after it."""
+        if not self.before and "before" in self.missing:
+            return self.passes[0].module if self.passes else self.module
         return parse_module(self.before)
 
     @cached_property
@@ -130,6 +132,11 @@ class Capture:
     def pass_names(self) -> tuple[str, ...]:
         """The passes that changed the module, in order."""
         return tuple(change.name for change in self.passes)
+
+    @property
+    def is_dumped(self) -> bool:
+        """Whether it was read from what a compiler dumped, perhaps elsewhere, and not compiled by this package."""
+        return bool(self.missing)
 
     @cached_property
     def files(self) -> tuple[str, ...]:

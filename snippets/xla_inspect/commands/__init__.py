@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.commands.command_line import BAD_INPUT, MISSING, NO, OK, list_questions, main, run_here
+from xla_inspect.commands.command_line import BAD_INPUT, CHANGED, MISSING, NO, OK, list_questions, main, run_here
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAD_INPUT",
+    "CHANGED",
     "MISSING",
     "NO",
     "OK",

@@ -25,7 +25,6 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
     """Yield one answer for each target."""
     del options
-    axes = dict(subject.call.settings.get("mesh") or {}) if subject.call else {}
     yield from question.answer_each(
-        subject, targets, lambda target: find_exchanges(subject.name, subject.capture(target), axes)
+        subject, targets, lambda target: find_exchanges(subject.name, subject.capture(target), subject.axes)
     )

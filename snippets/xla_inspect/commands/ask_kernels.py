@@ -10,7 +10,7 @@ from xla_inspect.answers import USUAL_ROWS, Names, join_times, rank_launches
 from xla_inspect.commands import question
 from xla_inspect.compilation import USUAL, count_registers
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.targets import find
+from xla_inspect.targets import find_entry
 from xla_inspect.traces import measure, open_trace, write_labelled
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
     log.info("reading %s", source.path)
     timing = measure(source)
     # Of targets that nobody named, those of the kind that the profile is of.
-    alike = [] if options.target else [target for target in targets if find(target).kind == timing.device]
+    alike = [] if options.target else [target for target in targets if find_entry(target).kind == timing.device]
     for capture in question.answer_each(subject, (alike or targets)[: 1 if options.label else None], subject.capture):
         if not capture.after:
             message = (
@@ -117,7 +117,7 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
         timing = measure(source, Names(capture).symbols)
     labelled = 0
     if options.label:
-        if timing.device != find(capture.target).kind:
+        if timing.device != find_entry(capture.target).kind:
             message = (
                 f"{source.path} is of a {timing.device.upper() or 'host'}, so it has no line of what {capture.target} "
                 "runs\nname the target that it is of with --target"

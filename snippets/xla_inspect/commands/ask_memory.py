@@ -47,7 +47,8 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     def answer(target: str) -> Answer:
         capture = subject.capture(target)
         trials = list(_try(subject, target, kinds, capture)) if kinds else []
-        return explain_memory(capture, question.retype(options, target), by=options.by, trials=trials)
+        asked = question.retype(options, target) if subject.call else ""
+        return explain_memory(capture, asked, by=options.by, trials=trials)
 
     yield from question.answer_each(subject, targets, answer)
 

@@ -1,10 +1,10 @@
-"""`xla-inspect recompiles run SCRIPT.py ARGS`: what a script lets JAX compile, and why again."""
+"""`xla-inspect recompiles run SCRIPT.py ARGS`: what a script lets JAX compile, and why again; or what a dump holds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import explain_recompiles
+from xla_inspect.answers import explain_recompiles, find_repeats
 
 if TYPE_CHECKING:
     import argparse
@@ -27,5 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def ask(subject: Subject, _: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
     """Yield the answer."""
+    if subject.modules:
+        yield find_repeats(subject.name, subject.modules, " ".join(options.subject), options.at_most)
     if subject.script is not None:
         yield explain_recompiles(subject.script, options.at_most, is_timed=not options.no_times)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import WhyFinder, list_open_questions
@@ -30,7 +29,6 @@ UNSAVED = (
 )
 """What is said of a capture that lacks them."""
 _PAIR = 2
-_DUMPED = (".txt", ".hlo", ".pb", ".pbtxt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,11 +55,10 @@ def take_names(options: argparse.Namespace) -> None:
     """Take the word after the subject for what is asked about; those after a script are its own arguments.
 
     Raises:
-        InspectError: There are several, or the subject is a dump.
+        InspectError: There are several.
     """
     if options.subject[0] == "run":
         return
-    _refuse_dump(options.subject[0])
     words = [*filter(None, [options.what]), *options.subject[1:]]
     if len(words) > 1 or (words and options.apart):
         message = (
@@ -71,22 +68,6 @@ def take_names(options: argparse.Namespace) -> None:
         raise InspectError(message)
     options.what = words[0] if words else ""
     options.subject = options.subject[:1]
-
-
-def _refuse_dump(named: str) -> None:
-    """Do nothing where a subject may be one.
-
-    Raises:
-        InspectError: It is a dump of XLA's, which holds no reasons; with what to set to get them.
-    """
-    if Path(named).is_dir() or named.endswith(_DUMPED):
-        variables = "\n".join(f"  {name}={value}" for name, value in list_variables(LEVELS).items())
-        message = (
-            f"{named} is a dump, and a dump holds nothing of what the compiler said: ask about the function itself, "
-            f"it is compiled so; for a log of your own set these before Python starts, and keep what goes to standard "
-            f"error:\n{variables}"
-        )
-        raise InspectError(message)
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
@@ -132,10 +113,9 @@ def _ask_one(
     options: argparse.Namespace,
 ) -> Answer:
     capture, trouble = _compile(subject, target)
-    axes = subject.call.settings.get("mesh") if subject.call else None
     if capture.passes:
         log.info("following each instruction through %d passes", len(capture.passes))
-    finder = WhyFinder(capture.retold(program=subject.name), axes)
+    finder = WhyFinder(capture.retold(program=subject.name), subject.axes or None)
     asked = question.retype(options, capture.target)
     if not options.what and apart is None:
         if kinds:
@@ -152,7 +132,7 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
     """Return the capture with its passes and reasons, or without reasons and why there are none."""
     if subject.call is None:
         saved = subject.capture(target)
-        return saved, "" if saved.log else UNSAVED
+        return saved, "" if saved.log else _explain_silence(saved)
     try:
         return subject.capture(target, passes=True, reasons=True), ""
     except InspectError as error:
@@ -161,3 +141,14 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
         except InspectError:
             raise error from None
         return capture, str(error)
+
+
+def _explain_silence(saved: Capture) -> str:
+    """Return why a capture that was not compiled here holds no reasons, and how to get them."""
+    if "log" not in saved.missing:
+        return UNSAVED
+    variables = "\n".join(f"  {name}={value}" for name, value in list_variables(LEVELS).items())
+    return (
+        f"{saved.missing['log']}: ask about the function itself, it is compiled so; for a log of your own set these "
+        f"before Python starts, and keep what goes to standard error:\n{variables}"
+    )

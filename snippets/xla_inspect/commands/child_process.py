@@ -60,7 +60,7 @@ def run(
         paths: Folders that it imports from, before those that Python is told of anyway.
     """
     file = command_line.name_file(options)
-    with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, _ending_by_exception():
+    with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, ending_by_exception():
         # Not the working folder but the file's is where the file imports from, as when it is run.
         command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()", name, *arguments]
         environment = {
@@ -117,7 +117,7 @@ def _ignore_interrupts() -> None:
 
 
 @contextmanager
-def _ending_by_exception() -> Iterator[None]:
+def ending_by_exception() -> Iterator[None]:
     """Let a signal that asks this process to end raise SystemExit, so that the other process and its dumps go too."""
     if threading.current_thread() is not threading.main_thread():
         yield

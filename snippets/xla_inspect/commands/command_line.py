@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib
 import logging
+import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any, TextIO
@@ -28,7 +29,10 @@ QUESTIONS: Mapping[str, str] = {
 
 OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",
+    "check": "hold the programs of a file against their budgets, and tell whether you or the compiler broke one",
+    "read": "what a dump holds that XLA wrote, perhaps elsewhere: its modules, each of which can be asked about",
     "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
+    "since": "under the releases of JAX between two: the first that changed it, the pass, and the line",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write one HTML file in which to step through the passes",
     "play": "serve a page on this machine on which you edit a function and see what the compilers make of it",
@@ -36,14 +40,15 @@ OTHERS: Mapping[str, str] = {
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
 
-APART = frozenset({"diff"})
+APART = frozenset({"diff", "since"})
 """Those that run the reader's code in several processes, and start each themselves."""
 
-OK, NO, BAD_INPUT, MISSING = range(4)
-"""Exit statuses: it is shown or holds; the answer is no; something is wrong with what was asked; no such compiler."""
+OK, NO, BAD_INPUT, MISSING, CHANGED = range(5)
+"""Exit statuses: it is shown or holds; the answer is no; something is wrong with what was asked; no such compiler; a
+budget is broken by another compiler than the one that it was recorded under."""
 EXITS = """\
 exit status: 0 shown, or it holds; 1 the answer is no, such as that a program does not fit; 2 something is wrong with
-what was asked, or with the code; 3 a target cannot be compiled for here"""
+what was asked, or with the code; 3 a target cannot be compiled for here; 4 of check: another compiler broke a budget"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,11 +58,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = complete(sys.argv[1:] if arguments is None else arguments)
     options = parse(words)
-    if not getattr(options, "subject", None) or options.command in APART:
+    if not getattr(options, "subject", None) or options.command in APART or _is_dump(options.subject[0]):
         return run_here(words)
     from xla_inspect.commands import child_process
 
     return child_process.run(words, options)
+
+
+def _is_dump(named: str) -> bool:
+    """Return whether a subject is a dump, of which none of the reader's code runs."""
+    if named == "run" or named.rpartition(":")[0].endswith(".py"):
+        return False
+    from xla_inspect.dumps import split_dump
+
+    return split_dump(named) is not None
 
 
 def list_questions() -> dict[str, str]:
@@ -110,6 +124,10 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     except KeyboardInterrupt:
         _say("xla-inspect: interrupted")
         return 130
+    except BrokenPipeError:
+        # Nobody reads any more, and Python flushes the stream once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
         from xla_inspect.commands import user_code
 

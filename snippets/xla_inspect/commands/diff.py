@@ -12,7 +12,7 @@ from xla_inspect.answers import compare_captures
 from xla_inspect.captured import Times
 from xla_inspect.commands import child_process, command_line, question, revisions
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import Request, is_saved, read_saved
+from xla_inspect.subject import Request, is_dump, is_saved, read_dump, read_saved
 
 if TYPE_CHECKING:
     import argparse
@@ -135,7 +135,18 @@ def split_subjects(words: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _find_target(words: Sequence[str]) -> str:
     """Return the target that a saved capture is for, or an empty string for any other subject."""
-    return next(iter(read_saved(Request(tuple(words))).saved), "") if is_saved(words[0]) else ""
+    return next(iter(_read(words)), "") if _is_captured(words[0]) else ""
+
+
+def _is_captured(named: str) -> bool:
+    """Return whether a subject is a capture or a dump, and needs no compile."""
+    return is_saved(named) or is_dump(named)
+
+
+def _read(words: Sequence[str]) -> dict[str, Capture]:
+    """Return the capture that a subject is which needs no compile, by its target."""
+    request = Request(tuple(words))
+    return (read_saved(request) if is_saved(words[0]) else read_dump(request)).saved
 
 
 def _read_change(text: str) -> tuple[str, ...]:
@@ -147,11 +158,11 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
     """Return the capture of a side, made in a process of its own, or the exit status where there is none."""
     words, working = side.words, None
     paths: tuple[str, ...] = ()
-    if is_saved(words[0]):
+    if _is_captured(words[0]):
         if side.revision or side.more:
-            message = f"{words[0]} is a capture that was saved: it is of one commit, with the options that it has"
+            message = f"{words[0]} is no program to compile again: it is of one commit, with the options that it has"
             raise InspectError(message)
-        (found,) = read_saved(Request(words)).saved.values()
+        (found,) = _read(words).values()
         if side.target and found.target.partition(":")[0] != side.target.partition(":")[0]:
             message = f"{words[0]} is a capture for {found.target}, and not for {side.target}"
             raise InspectError(message)

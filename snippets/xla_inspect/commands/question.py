@@ -14,7 +14,9 @@ from xla_inspect.subject import (
     FORMS,
     Request,
     Subject,
+    is_dump,
     is_saved,
+    read_dump,
     read_flags,
     read_function,
     read_mesh,
@@ -27,7 +29,7 @@ from xla_inspect.terminal import open_answer_paper
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from xla_inspect.answers import Answer
 
@@ -156,7 +158,7 @@ def read_subject(request: Request, limit: float) -> Subject:
     Raises:
         InspectError: There is no such thing, or its arguments are missing.
     """
-    if request.whole and not request.is_script:
+    if request.whole and not request.is_script and not is_dump(request.words[0]):
         message = f"that is asked about a whole script: run SCRIPT.py and its arguments, and not {request.words[0]!r}"
         raise InspectError(message)
     if request.is_script:
@@ -168,6 +170,8 @@ def read_subject(request: Request, limit: float) -> Subject:
     with time_limit.limited(f"loading {request.file}", request.file, limit):
         if is_saved(request.words[0]):
             return read_saved(request)
+        if is_dump(request.words[0]):
+            return read_dump(request)
         return read_function(request)
 
 
@@ -186,7 +190,11 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     subject.is_timed = not options.no_times
     targets, missing = choose_targets(question.USUAL, subject, options.target)
     answers = list(question.ask(subject, targets, options))
-    tell(answers, subject.name, options, out, others=subject.others)
+    from xla_inspect.answers import list_absences
+
+    captured = [*subject.saved.values()]
+    absences = list_absences(captured[0], options.command) if captured else {}
+    tell(answers, subject.name, options, out, others=subject.others, missing=absences)
     for reason in missing:
         say(reason)
     if missing:
@@ -194,8 +202,14 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     return 0 if all(answer.holds for answer in answers) else NO
 
 
-def tell(
-    answers: Sequence[Answer], name: str, options: argparse.Namespace, out: TextIO, *, others: Sequence[str] = ()
+def tell(  # noqa: PLR0913 - what is told, and all that is said beside it
+    answers: Sequence[Answer],
+    name: str,
+    options: argparse.Namespace,
+    out: TextIO,
+    *,
+    others: Sequence[str] = (),
+    missing: Mapping[str, str] | None = None,
 ) -> None:
     """Print answers in the form that was asked for, and write the page of them.
 
@@ -205,11 +219,12 @@ def tell(
         options: The command line.
         out: Where to.
         others: What else could have been asked about.
+        missing: What is not known, and why.
     """
-    from xla_inspect.answers import print_answer, write_json, write_page
+    from xla_inspect.answers import print_answer, tell_absences, write_json, write_page
 
     if options.json:
-        texts = [write_json(answer) for answer in answers]
+        texts = [write_json(answer, missing) for answer in answers]
         if others:
             say(name_others(others))
         out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
@@ -217,10 +232,12 @@ def tell(
         paper = open_answer_paper(out)
         for answer in answers:
             print_answer(answer, paper)
+        if missing:
+            paper.say(tell_absences(missing))
         if others:
             paper.say(name_others(others))
     if options.html:
-        write_file(options.html, write_page(answers, name))
+        write_file(options.html, write_page(answers, name, missing))
 
 
 def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:

@@ -11,7 +11,7 @@ from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import USUAL, explain_no_assembly
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import Request, read_saved
-from xla_inspect.targets import find
+from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
     import argparse
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if not captures:
         raise InspectError("\n".join(left_out))
     if reason := explain_no_assembly():
-        left_out += [f"{name} has no assembly: {reason}" for name in captures if find(name).kind == "cpu"]
+        left_out += [f"{name} has no assembly: {reason}" for name in captures if find_entry(name).kind == "cpu"]
     donated = capture_all(subject, tuple(captures), {})[0] if request.donate else None
     question.write_file(path, write_report(captures, donated, beside=beside))
     out.writelines(f"{line}\n" for line in (*missing, *left_out))

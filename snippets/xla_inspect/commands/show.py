@@ -14,7 +14,7 @@ from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
 from xla_inspect.report import write_below
-from xla_inspect.targets import find, find_version
+from xla_inspect.targets import find_entry, find_version
 
 if TYPE_CHECKING:
     import argparse
@@ -65,12 +65,14 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     subject = question.read_subject(question.read_request(options), options.load_limit)
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
-    kind, is_code = find(target).kind, options.stage == "code"
+    kind, is_code = find_entry(target).kind, options.stage == "code"
     compiled, gap = _capture(subject, target, options)
     if options.kernel:
         compiled = _keep_kernel(compiled, options.kernel)
     if is_code and kind == "gpu" and not (gap or compiled.error or _has_sass(compiled)):
         compiled = replace(compiled, code=compiled.code + disassemble(compiled))
+    if reason := _find_absence(compiled, options.stage):
+        raise InspectError(reason)
     text = STAGES[options.stage](compiled) + "\n"
     if is_code and (kind != "tpu" or options.json or options.full):
         named = compiled.retold(program=subject.name)
@@ -89,6 +91,17 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if gap:
         question.say(gap)
     return 0
+
+
+def _find_absence(compiled: Capture, stage: str) -> str:
+    """Return why a capture has nothing of a stage, of one that says so, or an empty string."""
+    field = _FIELDS.get(stage, stage)
+    reason = compiled.missing.get(field, "")
+    return f"{compiled.program} has no {stage}: {reason}" if reason and not getattr(compiled, field, "") else ""
+
+
+_FIELDS = {"memory": "memory_report"}
+"""The field of a capture that a stage is, where that has another name."""
 
 
 def _check_stage(options: argparse.Namespace) -> None:
@@ -134,7 +147,7 @@ def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tupl
         return _capture_whole(subject, target, options), ""
     if options.stage != "code":
         return subject.capture(target, passes=options.stage == "passes"), ""
-    kind = find(target).kind
+    kind = find_entry(target).kind
     if kind == "tpu":
         return _capture_below(subject, target)
     # Of the CPU's code LLVM tells which loops it made vectors of, and why not of others.
@@ -175,7 +188,7 @@ def _keep_kernel(compiled: Capture, name: str) -> Capture:
 
 def explain_gap(target: str) -> str:
     """Return what of a target's code cannot be disassembled here and what to do about it, or an empty string."""
-    kind = find(target).kind
+    kind = find_entry(target).kind
     if kind == "cpu" and (reason := explain_no_assembly()):
         return f"no assembly: {reason}"
     if kind == "gpu" and not find_version(NVDISASM):

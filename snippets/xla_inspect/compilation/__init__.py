@@ -15,7 +15,7 @@ from xla_inspect.compilation.dump_compile import (
     sweep_dumps,
 )
 from xla_inspect.compilation.located_hlo import located_hlo
-from xla_inspect.compilation.object_code import explain_no_assembly
+from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
 from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
 from xla_inspect.compilation.registers import count_registers
 from xla_inspect.compilation.sass import disassemble
@@ -23,7 +23,7 @@ from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from xla_inspect.compilation.compiler_run import capture_program
+    from xla_inspect.compilation.compiler_run import capture_program, compile_lowered
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
     from xla_inspect.compilation.logged_compile import LEVELS, LoggedProcess, list_variables
     from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
@@ -45,7 +45,9 @@ __all__ = [
     "capture",
     "capture_all",
     "capture_program",
+    "collect_assembly",
     "collect_log",
+    "compile_lowered",
     "compile_with_dumps",
     "count_primitives",
     "count_registers",
@@ -73,7 +75,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "compiler_run": ("capture_program",),
+        "compiler_run": ("capture_program", "compile_lowered"),
         "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
         "logged_compile": ("LEVELS", "LoggedProcess", "list_variables"),
         "meshes": ("make_mesh",),

@@ -119,6 +119,7 @@ def begin(  # noqa: PLR0913 - what is compiled for what, and how much of it is k
     timed: bool = True,
     reasons: bool = False,
     machine: bool = False,
+    code: bool = True,
 ) -> Callable[[], Capture]:
     """Compile a program for a target, and return what reads the capture, in this thread or another.
 
@@ -130,12 +131,12 @@ def begin(  # noqa: PLR0913 - what is compiled for what, and how much of it is k
         timed: Whether a capture without its passes tells all the same which ran, and how long each took.
         reasons: As in `capture`.
         machine: As in `capture`.
+        code: Whether the capture holds the generated code, and the places of the jaxpr, which nobody needs who counts.
     """
     from xla_inspect.compilation import compiler_run
 
-    read = compiler_run.capture_program(
-        program, targets.find(target), options or {}, passes=passes, timed=timed, reasons=reasons, machine=machine
-    )
+    asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
+    read = compiler_run.capture_program(program, targets.find(target), options or {}, **asked)
     return (lambda: add_machine_code(read())) if machine else read
 
 

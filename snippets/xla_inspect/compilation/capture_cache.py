@@ -42,13 +42,14 @@ _written: dict[Path, int] = {}
 """How many bytes this process wrote into a folder since it last looked how many there are."""
 
 
-def make_key(
+def make_key(  # noqa: PLR0913 - all that it depends on
     lowered: Lowered,
     target: Target,
     options: Mapping[str, str | int | bool],
     *,
     passes: bool = True,
     timed: bool = True,
+    code: bool = True,
 ) -> str:
     """Return the key of a compile, with its passes and their times or without: a hash of all that it depends on."""
     on_cpu = target.kind == "cpu"
@@ -65,6 +66,7 @@ def make_key(
             "isa": name_isa() if on_cpu else "",
             **({} if passes else {"passes": False}),
             **({} if timed else {"timed": False}),
+            **({} if code else {"code": False}),
         }
     )
 

@@ -13,7 +13,7 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private
-from xla_inspect.captured import Capture, Cost, Memory, Times
+from xla_inspect.captured import Capture, Code, Cost, Memory, Times
 from xla_inspect.compilation import (
     capture_cache,
     dump_compile,
@@ -60,6 +60,7 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
     timed: bool = True,
     reasons: bool = False,
     machine: bool = False,
+    code: bool = True,
 ) -> Callable[[], Capture]:
     """Compile one program for one target unless the cache has it, and return what reads the capture of it.
 
@@ -79,9 +80,8 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
             logged_compile.overheard(lowered, target, asked, wanted=reasons) as log,
             llo_dumps.dumped(lowered, target, asked, wanted=machine) as low_level,
         ):
-            read = find_capture(
-                program, lowered, target, asked, passes=passes, timed=timed or passes or target.kind == "tpu"
-            )
+            wanted = {"passes": passes, "timed": timed or passes or target.kind == "tpu", "code": code or passes}
+            read = find_capture(program, lowered, target, asked, **wanted)
 
     def name() -> Capture:
         capture = read()
@@ -106,13 +106,18 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     *,
     passes: bool,
     timed: bool,
+    code: bool,
 ) -> Callable[[], Capture]:
     """Return what gives the capture of a program: found in the cache, or compiled and kept there."""
-    key = capture_cache.make_key(lowered, target, options, passes=passes, timed=timed)
-    # One with its passes holds all that one without them does, and one whose passes are timed what one without does.
-    fuller = [(stepped, True) for stepped in (False, True) if stepped >= passes and (stepped, True) != (passes, timed)]
-    others = [capture_cache.make_key(lowered, target, options, passes=one, timed=other) for one, other in fuller]
-    for known in (key, *others):
+    asked = (passes, timed, code)
+    # What holds more does too: a capture with its passes, with their times, with the code.
+    fuller = [(passes, timed, True), *((stepped, True, True) for stepped in (False, True) if stepped >= passes)]
+    keys = [
+        capture_cache.make_key(lowered, target, options, passes=one, timed=other, code=third)
+        for one, other, third in dict.fromkeys((asked, *fuller))
+    ]
+    key = keys[0]
+    for known in keys:
         if kept := recall(known):
             return kept
     with ExitStack() as unless_compiled:
@@ -120,7 +125,7 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
         if claimed.waited and (kept := recall(key)):
             return kept
         log.info("compiling %s for %s", program.name, target.name)
-        read = compile_lowered(program, lowered, target, options, passes=passes, timed=timed)
+        read = compile_lowered(program, lowered, target, options, passes=passes, timed=timed, code=code)
         unless_compiled.pop_all()
 
     def keep() -> Capture:
@@ -146,6 +151,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
     *,
     passes: bool = True,
     timed: bool = True,
+    code: bool = True,
 ) -> Callable[[], Capture]:
     """Compile a lowered program, and return what collects all that the compiler left.
 
@@ -160,15 +166,17 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
     def collect(executable: jax.stages.Compiled | None, error: str = "") -> Capture:
         with folder:
             texts, written = dump_compile.read(Path(folder.name))
-        made = Compile(executable, texts, written, recording, error, begun, seconds, is_stepped=passes, is_timed=timed)
+        how = {"is_stepped": passes, "is_timed": timed, "has_code": code}
+        made = Compile(executable, texts, written, recording, error, begun, seconds, **how)
         return assemble(program, lowered, target, options, made)
 
     try:
-        placed = lowered.place(target)
+        placed = lowered.place(target) if code else lowered.place(target, whole=False)
+        where = Path(folder.name)
         with pass_runs.recorded() if timed and target.kind != "tpu" else nullcontext() as recording:
             begun, started = time(), perf_counter()
             try:
-                compiled = dump_compile.compile_with_dumps(placed, target, options, Path(folder.name), passes=passes)
+                compiled = dump_compile.compile_with_dumps(placed, target, options, where, passes=passes, code=code)
             finally:
                 seconds = perf_counter() - started
         check_devices(program, jax_private.find_devices(compiled), target)
@@ -213,6 +221,7 @@ class Compile:
     seconds: float
     is_stepped: bool
     is_timed: bool
+    has_code: bool
 
 
 def assemble(
@@ -244,7 +253,7 @@ def assemble(
         source_file=program.source_file,
         source=program.source,
         jaxpr=lowered.jaxpr,
-        jaxpr_locations=lowered.jaxpr_locations,
+        jaxpr_locations=lowered.jaxpr_locations if made.has_code else "",
         stablehlo=lowered.stablehlo,
         stablehlo_locations=lowered.stablehlo_locations,
         before=before,
@@ -257,7 +266,7 @@ def assemble(
         cost=measure_cost(compiled, optimized) if compiled else Cost(0, 0, 0, "", {}),
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
         fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
-        code=sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects))),
+        code=collect_code(target, texts) if made.has_code else (),
         frames=frames.chains,
         memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
         error=made.error,
@@ -272,6 +281,11 @@ def assemble(
         equations=lowered.traced.equations,
         constants=lowered.traced.constants,
     )
+
+
+def collect_code(target: Target, texts: ModuleTexts) -> tuple[Code, ...]:
+    """Return the code of what a compiler left, and its assembly."""
+    return sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects)))
 
 
 def read_record(made: Compile, before: str) -> Record:

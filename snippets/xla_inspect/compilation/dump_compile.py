@@ -51,20 +51,21 @@ ROOM = 2 << 30
 _READ = (".txt", ".ll", ".ptx", ".o", "metadata.textproto")
 
 
-def compile_with_dumps(
+def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it is dumped
     stage: jax.stages.Lowered,
     target: Target,
     options: Mapping[str, str | int | bool],
     folder: Path,
     *,
     passes: bool = True,
+    code: bool = True,
 ) -> jax.stages.Compiled:
     """Compile for a target with its dumps on, into a folder; those between passes only where they are wanted.
 
     Raises:
         InspectError: The compiler does not know an option, or refuses its value.
     """
-    wanted = list_options(target.kind, folder, passes=passes)
+    wanted = list_options(target.kind, folder, passes=passes, code=code)
     while True:
         try:
             return stage.compile({**options, **{name: wanted[name] for name in wanted if name not in _UNKNOWN}})
@@ -87,7 +88,7 @@ _UNKNOWN: set[str] = set()
 """Options of dumping that the compilers of this process do not know."""
 
 
-def list_options(kind: str, folder: Path, *, passes: bool = True) -> dict[str, Any]:
+def list_options(kind: str, folder: Path, *, passes: bool = True, code: bool = True) -> dict[str, Any]:
     """Return the options by which the compiler for a kind of target dumps into a folder all that a capture holds.
 
     Args:
@@ -95,6 +96,7 @@ def list_options(kind: str, folder: Path, *, passes: bool = True) -> dict[str, A
         folder: The folder.
         passes: Whether that is the module between passes too, which for a large program takes most of the time that
             dumps take, and of the room.
+        code: Whether that is the generated code too.
     """
     return {
         "xla_dump_to": str(folder),
@@ -103,7 +105,7 @@ def list_options(kind: str, folder: Path, *, passes: bool = True) -> dict[str, A
         "xla_dump_hlo_module_re": ".*",
         "xla_dump_compact_gte": False,
         "xla_dump_module_metadata": True,
-        "xla_dump_emitter_re": EMITTERS[kind],
+        "xla_dump_emitter_re": EMITTERS[kind if code else "tpu"],
     }
 
 

@@ -112,7 +112,7 @@ class Lowered:
         module.operation.write_bytecode(writer)
         return writer.hash.hexdigest()
 
-    def place(self, target: Target) -> jax.stages.Lowered:
+    def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
         """Return what can be compiled for a target, with all its texts printed by then.
 
         A compile shares the module with those of other targets, and may run beside what reads a capture in another
@@ -120,11 +120,17 @@ class Lowered:
         The devices that the program's shardings name, in the examples or inside, are the reader's, and the target's
         stand in for them (see `meshes.find_devices`). A program that names none is for the target's first device.
 
+        Args:
+            target: The target.
+            whole: Whether the jaxpr is printed with its places too.
+
         Raises:
             InspectError: The program is spread over another number of devices than the target has.
         """
         self.stablehlo, self.stablehlo_locations, self.literals  # noqa: B018 - each is kept
-        self.jaxpr, self.jaxpr_locations  # noqa: B018
+        self.jaxpr  # noqa: B018
+        if whole:
+            self.jaxpr_locations  # noqa: B018
         return jax_private.place(self.stage, self.devices or meshes.find_devices(self.stage, target))
 
 

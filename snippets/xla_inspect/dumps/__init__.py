@@ -2,7 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from xla_inspect.dumps.archive import is_archive, name_archive
 from xla_inspect.dumps.dump_module import DumpedModule
+from xla_inspect.dumps.dump_path import split_dump
+from xla_inspect.dumps.file_names import PASS, strip_front
 from xla_inspect.dumps.files import Entry, Files
 from xla_inspect.dumps.kernel_code import COLLECT, name_object, sort_code
 from xla_inspect.dumps.module_list import list_modules, pick_module
@@ -19,6 +22,7 @@ __all__ = [
     "BETWEEN",
     "CHECKS",
     "COLLECT",
+    "PASS",
     "DumpedModule",
     "Entry",
     "Files",
@@ -28,7 +32,9 @@ __all__ = [
     "add_files",
     "complete",
     "find_changes",
+    "is_archive",
     "list_modules",
+    "name_archive",
     "name_object",
     "name_run",
     "pick_module",
@@ -38,6 +44,8 @@ __all__ = [
     "read_texts",
     "read_thunks",
     "sort_code",
+    "split_dump",
+    "strip_front",
 ]
 
 # By name, since a compile needs the rest alone, and what it needs is a part of the key of its capture.

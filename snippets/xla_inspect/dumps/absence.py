@@ -16,7 +16,6 @@ _NEVER = {
     "jaxpr": "a dump begins below JAX",
     "source": "a dump names the lines of files, and holds none",
     "cost": "no executable is there to count its work",
-    "times": "a dump does not say how long the compile took",
     "log": "a dump holds nothing of what the compiler said of its reasons",
 }
 """What no dump tells."""
@@ -31,6 +30,9 @@ _ABSENT = {
 }
 """What a dump may tell, by the field that is empty where it does not."""
 
+_TIMES = (
+    "a dump does not say how long the compile took; XLA for GPUs and TPUs writes it with --xla_dump_module_metadata"
+)
 _BETWEEN = "there is no module between passes in this dump; XLA writes them with --xla_dump_hlo_pass_re=.*"
 _PICTURES = (".html", ".dot", ".url")
 
@@ -48,6 +50,8 @@ def explain_absences(
     """
     found = dict(_NEVER)
     found |= {name: reason for name, reason in _ABSENT.items() if not getattr(capture, name)}
+    if not capture.times.compiling:
+        found["times"] = _TIMES
     if not module.between:
         found["passes"] = _BETWEEN
         if any(ending.endswith(_PICTURES) and "after_" in ending for ending in module.files):

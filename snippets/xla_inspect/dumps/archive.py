@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import tarfile
 import zipfile
-import zlib
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from stat import S_ISLNK
@@ -17,6 +16,7 @@ from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 type Opener = Callable[[], BinaryIO]
 
@@ -46,22 +46,22 @@ MOST_LISTED = 400 * MOST_FILES
 """How many bytes the list of a zip file's members may have."""
 _MANY = 0xFFFFFFFF
 _STEP = 4 << 20
-_DAMAGED = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    OSError,
-    EOFError,
-    zlib.error,
-    ValueError,
-    NotImplementedError,
-    RuntimeError,
-)
 
 
 def name_archive(head: bytes) -> str:
     """Return of which kind an archive is by its first 512 bytes, or an empty string where it is none."""
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
     return kind or ("tar" if head[_TAR_AT:].startswith(_TAR) else "")
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file is an archive, by what it begins with.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return bool(name_archive(file.read(_HEAD)))
 
 
 def open_archive(opener: Opener, title: str) -> Files:
@@ -91,7 +91,9 @@ def reading(title: str) -> Iterator[None]:
     """Say of an archive what is wrong with it where it cannot be read."""
     try:
         yield
-    except _DAMAGED as error:
+    except InspectError:
+        raise
+    except Exception as error:  # each form of archive has errors of its own, and so has each damage
         message = f"{title} cannot be read: {error or type(error).__name__}; is it whole?"
         raise InspectError(message) from error
 
@@ -231,7 +233,7 @@ def _list_tar(unpack: Unpack, title: str) -> Files:
         places, left_out = _find_members(meter, title)
     read = partial(_read_tar, unpack, title, places)
     entries = {name: Entry(size, partial(_read_one, read, name)) for name, (_, size) in places.items()}
-    return Files(title, entries, left_out, read)
+    return Files(title, entries, left_out, read, is_sequential=True)
 
 
 def _find_members(meter: _Meter, title: str) -> tuple[dict[str, tuple[int, int]], dict[str, str]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import parse_buffers
+from xla_inspect.analysis import parse_buffers, parse_live_ranges
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.dumps.absence import explain_absences
 from xla_inspect.dumps.file_names import PASS
-from xla_inspect.dumps.kernel_code import COLLECT
-from xla_inspect.dumps.module_texts import ModuleTexts, decode, read_texts
+from xla_inspect.dumps.kernel_code import COLLECT, sort_code
+from xla_inspect.dumps.module_texts import ModuleTexts, decode, name_text, read_texts
 from xla_inspect.dumps.normalize import Frames, find_changes
 from xla_inspect.dumps.pass_record import read_metadata
 from xla_inspect.dumps.plain_files import find_texts
@@ -21,25 +22,35 @@ from xla_inspect.errors import InspectError
 from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from xla_inspect.captured import PassChange
+    from xla_inspect.captured import Code, PassChange
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.files import Files
+
+type Disassemble = Callable[[Mapping[str, bytes]], Iterable[Code]]
 
 MOST_PASSES = 2 << 30
 """How many bytes of modules between passes are read."""
 
-_CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
-_LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*|obj-file\..*", re.DOTALL)
+_CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|obj-file\..*\.o|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
+_PASS = re.compile(r"\d{4,}\.")
+_LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*", re.DOTALL)
+_TOTAL, _RANGES = re.compile(r"^Total bytes used: ", re.MULTILINE), re.compile(r"^HloLiveRange ", re.MULTILINE)
 _OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.txt")
+_INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/|/lib/python\d|^<|(?:^|/)(?:jax|jaxlib|tensorflow)/")
 _FLAG = re.compile(r"^(xla_\w+): \"?(.*?)\"?$", re.MULTILINE)
 
 
-def read_capture(files: Files, module: DumpedModule) -> Capture:
+def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = lambda _: ()) -> Capture:
     """Return a dumped module as a capture; the modules between passes and the code are read when they are asked for.
 
     What a dump does not tell is empty, and `missing` says why.
+
+    Args:
+        files: The set of files.
+        module: One of its modules.
+        disassemble: What makes assembly of a CPU's object files, where that can be had.
 
     Raises:
         InspectError: A file cannot be read, or none holds a module.
@@ -49,9 +60,11 @@ def read_capture(files: Files, module: DumpedModule) -> Capture:
     before = frames.clean(texts.find("before_optimizations.txt"))
     optimized, stands_in = _find_after(files, module, texts, before)
     after = frames.clean(optimized)
-    buffers, memory, problem = _read_memory(texts.find("after_optimizations-buffer-assignment.txt"))
+    plan, live_ranges = split_plan(texts.find("after_optimizations-buffer-assignment.txt"))
+    buffers, memory, problem = _read_memory(plan)
+    live_ranges, trouble = _check_ranges(texts.find("after_optimizations-live-range.txt") or live_ranges)
     target = module.target if module.target != UNKNOWN else add_devices(find_by_text(after), module.devices)
-    runs = read_metadata(texts.metadata).runs
+    record = read_metadata(texts.metadata)
     made = Capture(
         program=module.name,
         target=target,
@@ -64,24 +77,29 @@ def read_capture(files: Files, module: DumpedModule) -> Capture:
         stablehlo_locations=texts.find("module.mlir"),
         before=before,
         after=after,
-        runs=runs,
+        runs=record.runs,
         passes=(),
         buffers=buffers,
-        live_ranges=texts.find("after_optimizations-live-range.txt"),
+        live_ranges=live_ranges,
         memory=memory,
         cost=Cost(0, 0, 0, "", {}),
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
         fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
         frames=frames.chains,
+        sources=dict.fromkeys(_list_sources(frames), ""),
         memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
-        times=Times(),
-        is_stepped=bool(module.between),
+        times=Times(0, 0, sum(record.phases.values()), record.seconds, record.phases),
+        is_stepped=bool(module.between) and not _find_excess(files, module),
     )
-    missing = explain_absences(made, module, texts.problems, {"after": stands_in, "buffers": problem})
-    return _read_later(made.retold(missing=missing), files, module, frames)
+    excess = _find_excess(files, module)
+    others = {"after": stands_in, "buffers": problem, "live_ranges": trouble, "passes": excess}
+    missing = explain_absences(made, module, texts.problems, others)
+    return _read_later(made.retold(missing=missing), files, module, frames, disassemble)
 
 
-def _read_later(capture: Capture, files: Files, module: DumpedModule, frames: Frames) -> Capture:
+def _read_later(
+    capture: Capture, files: Files, module: DumpedModule, frames: Frames, disassemble: Disassemble
+) -> Capture:
     """Return a capture that reads its passes and code when they are asked for."""
 
     @cache
@@ -92,11 +110,17 @@ def _read_later(capture: Capture, files: Files, module: DumpedModule, frames: Fr
     def read_code() -> Mapping[str, Any]:
         found = read_texts(files, module, lambda ending: bool(_CODE.fullmatch(ending)))
         collect = COLLECT.get(find_entry(capture.target).kind)
-        return {"code": collect(found) if collect else ()}
+        return {"code": sort_code((*(collect(found) if collect else ()), *disassemble(found.objects)))}
 
     for name in ("passes", "code"):
         del capture.__dict__[name]
     return capture.retold(_later={"passes": read_passes, "code": read_code})
+
+
+def _list_sources(frames: Frames) -> list[str]:
+    """Return the files of a program's own that its call chains name: none that is installed, where there are others."""
+    named = sorted({frame.file for chain in frames.chains.values() for frame in chain})
+    return [file for file in named if not _INSTALLED.search(file)] or named
 
 
 def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: str) -> tuple[str, str]:
@@ -117,7 +141,7 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
         ((_, data),) = files.read_many([between[ending]])
         match = PASS.fullmatch(ending)
         name = (match["name"] or match["before"]) if match else ending
-        return decode(data, between[ending]), f"the last that was dumped, after {name}, stands in its place"
+        return decode(data, between[ending])[0], f"the last that was dumped, after {name}, stands in its place"
     if before:
         return before, "the module as the compiler got it stands in its place"
     problem = next(iter(texts.problems.values()), "there is no module among its files")
@@ -125,13 +149,50 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
     raise InspectError(message)
 
 
-def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: Frames) -> tuple[PassChange, ...]:
+def _find_excess(files: Files, module: DumpedModule) -> str:
+    """Return why the modules between passes are more than are read, or an empty string."""
     total = sum(map(files.size, module.between.values()))
-    if total > MOST_PASSES:
-        message = f"the modules between passes take {total:,} bytes, and no more than {MOST_PASSES:,} are read"
-        raise InspectError(message)
-    found = read_texts(files, module, lambda ending: bool(re.match(r"\d{4,}\.", ending)))
-    return find_changes(found.passes, capture.before, capture.runs, frames)
+    if total <= MOST_PASSES:
+        return ""
+    return f"the modules between passes take {total:,} bytes, and no more than {MOST_PASSES:,} are read"
+
+
+def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: Frames) -> tuple[PassChange, ...]:
+    """Return the passes that changed a module; of states that are the same one is held at a time."""
+    if "passes" in capture.missing:
+        return ()
+    if files.is_sequential:
+        dumped = iter(read_texts(files, module, lambda ending: bool(_PASS.match(ending))).passes)
+    else:
+        dumped = _yield_passes(files, module)
+    return find_changes(dumped, capture.before, capture.runs, frames)
+
+
+def _yield_passes(files: Files, module: DumpedModule) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each module between passes, in order, without those that cannot be read."""
+    for ending, path in module.between.items():
+        with suppress(InspectError):
+            yield name_text(ending), decode(files.read(path), path)[0]
+
+
+def split_plan(text: str) -> tuple[str, str]:
+    """Return the buffer assignment and the live ranges that one file holds, as XLA wrote it until 2025.
+
+    Between them stand the bytes in all, and each value once more with where it is used.
+    """
+    total, ranges = _TOTAL.search(text), _RANGES.search(text)
+    plan = text[: total.start()] if total else text[: ranges.start()] if ranges else text
+    return (plan.rstrip("\n") + "\n" if plan else ""), text[ranges.start() :] if ranges else ""
+
+
+def _check_ranges(text: str) -> tuple[str, str]:
+    """Return live ranges, none where they cannot be read, and what is wrong with them."""
+    try:
+        if text:
+            parse_live_ranges(text)
+    except InspectError as error:
+        return "", f"the live ranges in this dump cannot be read: {error}"
+    return text, ""
 
 
 def _read_memory(text: str) -> tuple[str, Memory, str]:

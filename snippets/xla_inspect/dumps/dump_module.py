@@ -29,9 +29,11 @@ class DumpedModule:
         title: What the files call that hardware, or an empty string.
         devices: How many devices run it.
         bytes: Bytes of its files.
-        kernels: How many kernels it has, or None where the names and beginnings of files do not tell.
+        kernels: How many kernels the compiler made code for, without calls of libraries, or None where the names and
+            beginnings of files do not tell.
         files: The end of a file's name, or its path in the module's own folder -> its path in the set.
         time: When it was dumped, as the names of its files have it, or an empty string.
+        arguments: The shapes of its arguments, without layouts, where its text says them at its beginning.
         part: Which module of its file it is, of a file that holds several; counted from 0.
     """
 
@@ -45,6 +47,7 @@ class DumpedModule:
     kernels: int | None
     files: Mapping[str, str] = field(repr=False)
     time: str = ""
+    arguments: tuple[str, ...] = ()
     part: int = 0
 
     @property

@@ -55,6 +55,20 @@ def split_name(rest: str) -> tuple[str, str] | None:
     return rest[: match.start()], drop_version(match["ending"])
 
 
+def strip_front(name: str) -> str:
+    """Return a file's name without the number and the name of its module, and a TPU compiler's version.
+
+    Args:
+        name: The name, without folders.
+    """
+    match = FILE.fullmatch(name)
+    if match is None:
+        return name
+    rest = match["rest"] or ""
+    split = split_name(rest)
+    return split[1] if split else drop_version(rest.partition(".")[2] or rest)
+
+
 def drop_version(ending: str) -> str:
     """Return what a file is of a module without the version that a TPU's compiler writes in front of it."""
     return re.sub(r"^cl_\d+\.", "", ending)

@@ -50,12 +50,13 @@ class Files:
         title: What the set is called.
         entries: The files by name.
         left_out: Why other files that are there are no part of the set, by name.
-        read_many: Yields the first bytes of several files, where reading them one by one would take long, as in a
-            compressed archive.
+        read_many: Yields the first bytes of several files, where that takes less than to read them one by one.
+        is_sequential: Whether to read one takes as long as to read all before it, as in a compressed tar file.
 
     Attributes:
         title: As above.
         left_out: As above.
+        is_sequential: As above.
     """
 
     def __init__(
@@ -64,10 +65,13 @@ class Files:
         entries: Mapping[str, Entry],
         left_out: Mapping[str, str] | None = None,
         read_many: Callable[[Iterable[str], int], Iterator[tuple[str, bytes]]] | None = None,
+        *,
+        is_sequential: bool = False,
     ) -> None:
         """Keep the entries; nothing is read."""
         self.title = title
         self.left_out = dict(left_out or {})
+        self.is_sequential = is_sequential
         self._entries = dict(sorted(entries.items()))
         self._read_many = read_many
 
@@ -178,6 +182,11 @@ class Files:
         else:
             for name in wanted:
                 yield name, self._entries[name].read(most)
+
+
+def is_gzip(data: bytes) -> bool:
+    """Return whether bytes are those of a gzip file."""
+    return data.startswith(b"\x1f\x8b")
 
 
 def unpack(data: bytes, most: int = MOST_BYTES) -> bytes:

@@ -13,9 +13,14 @@ if TYPE_CHECKING:
 
     from xla_inspect.dumps.module_texts import ModuleTexts
 
+_WHOLE = "module"
+"""What the code of all kernels in one file is called, as XLA wrote it until 2025."""
+
 PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
 LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
-CPU_MODULE = re.compile(r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.(?P<stage>ir-(?:no|with)-opt)\.ll")
+CPU_MODULE = re.compile(
+    r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.?(?P<stage>ir-(?:no|with)-opt)(?:\.(?P<part>part_\d+))?\.ll"
+)
 OBJECT = re.compile(r"obj-file\.(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.o")
 NODE = re.compile(r"^!(\d+) = ")
 REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
@@ -29,12 +34,18 @@ def collect_gpu(texts: ModuleTexts) -> tuple[Code, ...]:
         if name.endswith(".ttir.txt") and "before_validation" not in name:
             # The path of the device library is this machine's.
             pieces.append(Code(name.removesuffix(".ttir.txt"), "triton", LIBRARY.sub(r'libpath = "\1"', text)))
-        elif name.endswith(".ptx"):
-            pieces.extend(Code(kernel, "ptx", text) for kernel in PTX_ENTRY.findall(text)[:1])
+        elif name.endswith("ptx"):
+            pieces.extend(Code(kernel, "ptx", text) for kernel in _name_whole(PTX_ENTRY.findall(text)))
         elif name.endswith(".ll"):
             language = "llvm" if "with-opt" in name else "llvm-unoptimized"
-            pieces.extend(Code(kernel, language, renumber(text)) for kernel in LLVM_KERNEL.findall(text)[:1])
+            kernels = _name_whole(LLVM_KERNEL.findall(text))
+            pieces.extend(Code(kernel, language, renumber(text)) for kernel in kernels)
     return sort_code(pieces)
+
+
+def _name_whole(kernels: list[str]) -> list[str]:
+    """Return the name of the one kernel that a text holds, or what a text of several is called."""
+    return kernels if len(kernels) < 2 else [_WHOLE]  # noqa: PLR2004 - several
 
 
 def collect_cpu(texts: ModuleTexts) -> tuple[Code, ...]:
@@ -43,7 +54,7 @@ def collect_cpu(texts: ModuleTexts) -> tuple[Code, ...]:
     for name, text in texts.files.items():
         if match := CPU_MODULE.fullmatch(name):
             language = "llvm" if match["stage"] == "ir-with-opt" else "llvm-unoptimized"
-            pieces.append(Code(match["kernel"], language, renumber(text)))
+            pieces.append(Code(match["kernel"] or match["part"] or _WHOLE, language, renumber(text)))
     return sort_code(pieces)
 
 

@@ -9,7 +9,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from xla_inspect.dumps.dump_module import DumpedModule, is_text
+from xla_inspect.dumps.entry_arguments import list_arguments
 from xla_inspect.dumps.file_names import GIVEN, OPTIMIZED, group_files
+from xla_inspect.dumps.files import is_gzip
 from xla_inspect.dumps.plain_files import list_plain
 from xla_inspect.dumps.target_name import add_devices, count_devices, find_grid, find_target, tells
 from xla_inspect.errors import InspectError
@@ -18,7 +20,7 @@ from xla_inspect.terminal import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from xla_inspect.dumps.files import Files
+from xla_inspect.dumps.files import Files
 
 _HEAD = 64 << 10
 _FEW = 8
@@ -121,7 +123,7 @@ def _read_heads(files: Files, groups: Mapping[_Key, Mapping[str, str]]) -> dict[
 
 
 def _decode(data: bytes) -> str:
-    if data.startswith(b"\x1f\x8b"):
+    if is_gzip(data):
         # It is cut off, as a beginning is.
         try:
             data = zlib.decompressobj(wbits=31).decompress(data, _HEAD)
@@ -150,4 +152,5 @@ def _describe(files: Files, key: _Key, own: Mapping[str, str], heads: Mapping[st
         kernels=len(_THUNK.findall(sequence)) if sequence and len(sequence) < _HEAD else objects or None,
         files=own,
         time=time,
+        arguments=list_arguments(header),
     )

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from xla_inspect.dumps.file_names import PASS
-from xla_inspect.dumps.files import unpack
+from xla_inspect.dumps.file_names import OPTIMIZED, PASS
+from xla_inspect.dumps.files import is_gzip, unpack
 from xla_inspect.errors import InspectError
+from xla_inspect.hlo_proto import read_hlo_proto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.files import Files
 
+_PLAN = "-buffer-assignment.txt"
 _READ = (".txt", ".ll", ".ptx", ".mlir", ".pbtxt", ".textproto", ".hlo.pb", ".hlo")
 
 
@@ -49,18 +50,7 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
     Raises:
         InspectError: A file cannot be read; one that can be and makes no sense is a problem.
     """
-    texts = ModuleTexts()
-    between = module.between
-    chosen: dict[str, str] = {}
-    for ending, path in module.files.items():
-        plain = ending.removesuffix(".gz")
-        is_pass = bool(PASS.fullmatch(ending))
-        if (ending in between if is_pass else plain.endswith((*_READ, ".o")) or plain == "ptx") and wanted(ending):
-            chosen[path] = ending
-    # An HloProto says what the text says: it is read where there is no text.
-    for path, ending in [*chosen.items()]:
-        if ".hlo.pb" in ending and name_text(ending) in module.files:
-            del chosen[path]
+    texts, between, chosen = ModuleTexts(), module.between, _choose(module, wanted)
     passes: dict[str, str] = {}
     for path, data in files.read_many(chosen):
         ending = chosen[path]
@@ -68,7 +58,7 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
             if ending.endswith(".o"):
                 texts.objects[ending] = data
                 continue
-            text = decode(data, path)
+            text, plan = decode(data, path)
         except InspectError as error:
             texts.problems[ending] = str(error)
             continue
@@ -77,10 +67,33 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
         elif ending.endswith("metadata.textproto"):
             texts.metadata = max(texts.metadata, text, key=len)
         else:
-            texts.files[name_text(ending)] = text
+            # A text in a file is taken before that of a proto.
+            name = name_text(ending)
+            texts.files[name] = text if name == ending else texts.files.get(name, text)
+            if plan:
+                texts.files.setdefault(name.removesuffix(".txt") + _PLAN, plan)
     texts.files = dict(sorted(texts.files.items()))
     texts.passes = [(name_text(ending), passes[ending]) for ending in between if ending in passes]
     return texts
+
+
+def _choose(module: DumpedModule, wanted: Callable[[str], bool]) -> dict[str, str]:
+    """Return the files of a module that are read, by their paths: a proto only where no text tells all of it."""
+    between = module.between
+    has_plan = any(ending.endswith(_PLAN) for ending in module.files)
+    chosen: dict[str, str] = {}
+    for ending, path in module.files.items():
+        is_read = ending.removesuffix(".gz").endswith((*_READ, ".o")) or ending == "ptx"
+        is_read = ending in between if PASS.fullmatch(ending) else is_read
+        if is_read and wanted(ending) and not _is_told(ending, module.files, has_plan=has_plan):
+            chosen[path] = ending
+    return chosen
+
+
+def _is_told(ending: str, files: Mapping[str, str], *, has_plan: bool) -> bool:
+    """Return whether texts tell all that a file tells, which is an `HloProto` then."""
+    told = ".hlo.pb" in ending and name_text(ending) in files
+    return told and (has_plan or not OPTIMIZED.fullmatch(ending))
 
 
 def name_text(ending: str) -> str:
@@ -88,32 +101,18 @@ def name_text(ending: str) -> str:
     return re.sub(r"\.hlo\.pb$", ".txt", ending.removesuffix(".gz"))
 
 
-def decode(data: bytes, path: str) -> str:
-    """Return the text that a file holds, as it is, compressed or as an `HloProto`.
+def decode(data: bytes, path: str) -> tuple[str, str]:
+    """Return the text that a file holds, as it is, compressed or as an `HloProto`, and the memory plan that is with it.
 
     Raises:
         InspectError: It holds none.
     """
-    if data.startswith(b"\x1f\x8b"):
+    if is_gzip(data):
         data = unpack(data)
     if path.removesuffix(".gz").endswith(".pb"):
-        return read_proto(data)
+        proto = read_hlo_proto(data)
+        return proto.text, proto.buffers
     if b"\0" in data:
         message = f"{path} holds no text"
         raise InspectError(message)
-    return data.decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-def read_proto(data: bytes) -> str:
-    """Return the text of the module that a serialized `HloProto` holds.
-
-    Raises:
-        InspectError: It holds none.
-    """
-    try:
-        hlo_proto = import_module("xla_inspect.hlo_proto")
-    except ImportError as error:
-        message = "an HloProto (.pb) is not read here yet; dump with --xla_dump_hlo_as_text"
-        raise InspectError(message) from error
-    text: str = hlo_proto.read_hlo_proto(data).text
-    return text
+    return data.decode("utf-8", "replace").replace("\r\n", "\n"), ""

@@ -6,16 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from xla_inspect.captured import PassChange, PassRun
-from xla_inspect.hlo import read_frames, split
+from xla_inspect.hlo import Frame, read_frames, split
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from xla_inspect.hlo import Frame
+    from collections.abc import Iterable, Sequence
 
 # A hash that the GPU compiler writes before it schedules; it covers names that number the process's modules.
 FINGERPRINT = re.compile(r',?\s*fingerprint_before_lhs="[0-9a-f]*"')
 EMPTY_ATTRIBUTES = re.compile(r",?\s*frontend_attributes=\{\}")
+
+# What XLA wrote before it had tables of frames, and what writes who compiles for it without.
+PLACE = re.compile(r'source_file="(?P<file>[^"\n]*)" source_line=(?P<line>\d{1,9})')
 
 FRAME_ID = re.compile(r"(\bstack_frame_id=)(\d+)")
 
@@ -41,6 +42,8 @@ class Frames:
     def clean(self, text: str) -> str:
         """Return a dumped module without its tables and without what differs between two runs, its ids made common."""
         tables, text = split(text)
+        if "source_line=" in text and "stack_frame_id=" not in text:
+            text = PLACE.sub(self._number_place, text)
         if tables and (changes := self._learn(tables)):
             text = FRAME_ID.sub(lambda match: f"{match[1]}{changes.get(match[2], match[2])}", text)
         # The hash stands in the module's header, which is the first line.
@@ -48,6 +51,14 @@ class Frames:
         if "fingerprint_before_lhs" not in header:
             return text
         return EMPTY_ATTRIBUTES.sub("", FINGERPRINT.sub("", header)) + end + rest
+
+    def _number_place(self, match: re.Match[str]) -> str:
+        """Return a file and line of metadata with the id of a call chain of that line alone."""
+        line = int(match["line"])
+        chain = (Frame(match["file"], "", line, 1, line, 1),)
+        known = self._ids.setdefault(chain, max(self.chains, default=0) + 1)
+        self.chains[known] = chain
+        return f"{match[0]} stack_frame_id={known}"
 
     def _learn(self, tables: str) -> dict[str, str]:
         """Take up the chains of a dump's tables, and return which ids have to change."""
@@ -64,7 +75,7 @@ class Frames:
 
 
 def find_changes(
-    dumped: Sequence[tuple[str, str]], before: str, runs: Sequence[PassRun], frames: Frames
+    dumped: Iterable[tuple[str, str]], before: str, runs: Sequence[PassRun], frames: Frames
 ) -> tuple[PassChange, ...]:
     """Return the passes that changed the module, in order, each with the module after it.
 

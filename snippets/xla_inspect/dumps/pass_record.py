@@ -19,7 +19,9 @@ FIELD = re.compile(
 NUMBERED = re.compile(r"^(apply-xla-transforms)-\d+$")
 START = "pipeline-start"
 CHECKS = "checks before each pipeline"
+"""What the checks of a module are called that run before a pipeline's passes."""
 BETWEEN = "between pipelines, as scheduling"
+"""What the time is called between two pipelines, in which the compiler does what is no pass."""
 
 LANDMARKS = {
     "memory spaces and buffer assignment": "after_optimizations-buffer-assignment.txt",
@@ -51,11 +53,8 @@ def read_metadata(text: str) -> Record:
     The time between two runs is that of neither: in a pipeline the compiler prints the module meanwhile, and between
     two it does what is no pass, such as to schedule.
     """
-    entries = [dict(FIELD.findall(body)) for body in ENTRY.findall(text)]
-    spans = [
-        (int(entry.get("start_timestamp_usec", 0)) / 1e6, int(entry.get("end_timestamp_usec", 0)) / 1e6)
-        for entry in entries
-    ]
+    entries = [entry for body in ENTRY.findall(text) if "pass_name" in (entry := dict(FIELD.findall(body)))]
+    spans = [(_read_time(entry, "start_timestamp_usec"), _read_time(entry, "end_timestamp_usec")) for entry in entries]
     own = _subtract_inner(spans)
     kept = [number for number, entry in enumerate(entries) if entry["pass_name"] != START]
     checks = sum(seconds for entry, seconds in zip(entries, own, strict=True) if entry["pass_name"] == START)
@@ -98,6 +97,12 @@ def add_files(record: Record, written: Mapping[str, float], end: float) -> dict[
 def complete(phases: Mapping[str, float], total: float) -> dict[str, float]:
     """Return phases with what is not recorded, so that they sum to how long the compile took."""
     return {**phases, REST: max(total - sum(phases.values()), 0.0)} if phases else {}
+
+
+def _read_time(entry: Mapping[str, str], name: str) -> float:
+    """Return a moment in seconds, 0 where it is not told or makes no sense."""
+    text = entry.get(name, "")
+    return int(text) / 1e6 if re.fullmatch(r"[0-9]{1,18}", text) else 0.0
 
 
 def _subtract_inner(spans: Sequence[tuple[float, float]]) -> list[float]:

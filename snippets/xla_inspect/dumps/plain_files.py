@@ -6,14 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from xla_inspect.dumps.dump_module import DumpedModule
-from xla_inspect.dumps.target_name import UNKNOWN, count_devices
+from xla_inspect.dumps.entry_arguments import list_arguments
+from xla_inspect.dumps.files import is_gzip, unpack
+from xla_inspect.dumps.target_name import add_devices, count_devices, find_by_text
 from xla_inspect.errors import InspectError
+from xla_inspect.hlo_proto import read_hlo_proto
+from xla_inspect.plural import plural
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.dumps.files import Files
+from xla_inspect.dumps.files import Files
 
 _ENDINGS = (".hlo", ".txt", ".pb", ".hlotxt", ".gz", ".log")
 _START = re.compile(r"^[ \t]*HloModule[ \t]+([^\s,]+)", re.MULTILINE)
@@ -34,7 +38,7 @@ def list_plain(files: Files) -> list[DumpedModule]:
     found: list[DumpedModule] = []
     seen: list[str] = []
     for name, data in files.read_many(wanted):
-        listed = list(_describe(name, data, files.size(name)))
+        listed = list(_describe(name, data))
         found += listed
         if not listed:
             seen.append(describe_content(data))
@@ -62,37 +66,40 @@ def describe_content(data: bytes) -> str:
     return "is a text without an HLO module"
 
 
-def _describe(name: str, data: bytes, size: int) -> Iterator[DumpedModule]:
+def _describe(name: str, data: bytes) -> Iterator[DumpedModule]:
+    """Yield the modules of a file, none where it holds none."""
     folder, _, file = name.rpartition("/")
     if _BINARY.search(data[:_LOOK]):
-        if not file.endswith((".pb", ".pb.gz", ".gz")):
+        try:
+            kind, texts = "after_optimizations.hlo.pb", [read_hlo_proto(unpack(data) if is_gzip(data) else data).text]
+        except InspectError:
             return
-        kind, texts = "after_optimizations.hlo.pb", [""]
     else:
-        text = data.decode("utf-8", "replace")
-        kind, texts = "after_optimizations.txt", find_texts(text)
+        kind, texts = "after_optimizations.txt", find_texts(data.decode("utf-8", "replace"))
     for part, each in enumerate(texts):
-        named = _START.search(each)
+        named, devices = _START.search(each), count_devices(each.partition("\n")[0])
         yield DumpedModule(
             name=printable(named[1] if named else file),
             number=None,
             folder=printable(folder),
-            target=UNKNOWN,
+            target=add_devices(find_by_text(each), devices),
             title="",
-            devices=count_devices(each.partition("\n")[0]),
-            bytes=len(each) or size,
+            devices=devices,
+            bytes=len(each) if len(texts) > 1 else len(data),
             kernels=None,
             files={kind: name},
+            arguments=list_arguments(each.partition("\n")[0]),
             part=part,
         )
 
 
 def _explain(files: Files, seen: list[str]) -> str:
-    if len(files.names) == 1:
+    if files.names == (files.title,):
         what = f"{files.title} {seen[0] if seen else 'is empty'}"
     elif not files.names:
         what = f"{files.title} holds no file"
     else:
-        what = f"{files.title} holds {len(files.names):,} files, and none that XLA dumped"
+        what = f"{files.title} holds {plural(len(files.names), 'file')}, and none that XLA dumped"
+        what += f": {files.names[0]} {seen[0]}" if len(files.names) == 1 and seen else ""
     left_out = "".join(f"\n  left out: {name}: {reason}" for name, reason in [*files.left_out.items()][:3])
     return f"{what}\nwhat --xla_dump_to writes is read, and files of HLO as text or HloProto{left_out}"

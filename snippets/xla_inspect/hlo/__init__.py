@@ -8,7 +8,6 @@ from xla_inspect.hlo.module import Computation, Instruction, Module
 from xla_inspect.hlo.opcodes import CATEGORIES, CATEGORY, IDLE, OPCODES, categorise, spell
 from xla_inspect.hlo.parser import parse_module
 from xla_inspect.hlo.shape import BITS, Layout, Shape, ShapeProblemError, parse_shape, read_shape
-from xla_inspect.hlo.writer import write_module
 
 __all__ = [
     "BITS",
@@ -36,5 +35,4 @@ __all__ = [
     "spell",
     "split",
     "split_attributes",
-    "write_module",
 ]

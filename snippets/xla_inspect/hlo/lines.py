@@ -52,6 +52,11 @@ CALLING = frozenset({
     "calls", "to_apply", "body", "condition", "branch_computations", "true_computation", "false_computation",
     "select", "scatter", "called_computations", "comparator",
 })  # fmt: skip
+_CALLERS = frozenset({
+    "all-reduce", "all-reduce-start", "async-start", "call", "conditional", "custom-call", "fusion", "map", "reduce",
+    "reduce-scatter", "reduce-window", "scan", "scatter", "select-and-scatter", "sort", "while",
+})  # fmt: skip
+"""What may call a computation without `%` where its own name has one."""
 _NO_CALLS: Mapping[str, tuple[str, ...]] = {}
 _CALLEES = re.compile(rf"%{NAME}|\{{%{NAME}(?:, ?%{NAME})*+\}}", re.ASCII)
 _BARE_CALLEES = re.compile(rf"{NAME}|\{{{NAME}(?:, ?{NAME})*+\}}", re.ASCII)
@@ -94,6 +99,7 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
         shape = read_shape(shape_text)
         opcode, wrapped = _resolve(written)
         plainly = "%" not in rest and " =" not in rest and text.lstrip().startswith(("%", "ROOT %"))
+        plainly = plainly and opcode not in _CALLERS
         calls = _NO_CALLS if plainly else _calls(rest)
     except ShapeProblemError as problem:
         fail(problem.message, line, text, text.index(shape_text) + problem.offset)

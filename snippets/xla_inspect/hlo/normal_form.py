@@ -112,14 +112,7 @@ class _Rewriter:
         if tokens.kind != "end":
             tokens.fail("the end, since one instruction came without a module; or 'HloModule' before it")
         self._bodies.done.append(body)
-        shapes = [*(body.parameters[number] for number in sorted(body.parameters)), body.result]
-        try:
-            *parameters, result = (read_shape(shape).plain for shape in shapes)
-        except ShapeProblemError:  # which is named with its place when the lines are read
-            *parameters, result = shapes
-        # Of such a module XLA takes the layouts of arguments and result to be the default ones.
-        layout = f"entry_computation_layout={{({', '.join(parameters)})->{result}}}"
-        self._add(f"HloModule _, is_scheduled=true, {layout}", 0)
+        self._add(f"HloModule _, is_scheduled=true{_write_layouts(body)}", 0)
         self._add("", 0)
         return self._finish(body)
 
@@ -190,3 +183,12 @@ class _Rewriter:
             found[key] = tokens.value
             tokens.advance()
         return f"{{{' '.join(f'{field}={found[field]}' for field in fields if field in found)}}}"
+
+
+def _write_layouts(body: Body) -> str:
+    """Return the layouts that XLA gives the arguments and the result of one instruction alone: the default ones."""
+    try:
+        parameters = ", ".join(read_shape(body.parameters[number]).plain for number in sorted(body.parameters))
+        return f", entry_computation_layout={{({parameters})->{read_shape(body.result).plain}}}"
+    except ShapeProblemError:
+        return ""  # who reads the line says what is wrong in it, and where

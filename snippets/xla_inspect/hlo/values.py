@@ -25,8 +25,8 @@ _SPACED = frozenset({
 _DEEP = 8
 """Braces of a configuration nested deeper than this are written as a string, as XLA may print them too."""
 _BLANK = re.compile(r"\s++")
-_OPEN, _SHUT = frozenset({"", *"[{(,:"}), frozenset({"", *"]}):"})
 _BREAK = re.compile(r"[ \t\r]*+\n\s*+")
+_OPEN, _SHUT = frozenset({"", *"[{(,:"}), frozenset({"", *"]}):"})
 _STRING = re.compile(r'("(?:[^"\\]++|\\[^\n])*+")')
 _SIMPLE = re.compile(r"'[\w ./:\-]*+'", re.ASCII)
 _LITERAL = re.compile(r"[^()/\"']*+")
@@ -56,8 +56,7 @@ def write_json(text: str) -> str:
 def _join(broken: re.Match[str]) -> str:
     """Return what stands for a break between lines: a blank between words."""
     text, start, end = broken.string, broken.start(), broken.end()
-    before, after = text[max(start - 1, 0) : start], text[end : end + 1]
-    return "" if before in _OPEN or after in _SHUT else " "
+    return "" if text[max(start - 1, 0) : start] in _OPEN or text[end : end + 1] in _SHUT else " "
 
 
 def is_shape(tokens: Tokens) -> bool:
@@ -87,6 +86,8 @@ def take_shape(tokens: Tokens, line: Line) -> None:
             stack.append("tile(" if tile else mark)
         elif tokens.kind == "end" or mark in {"=", "->"}:
             tokens.fail("the end of the shape")
+        elif tokens.kind in {"word", "name", "string"} and stack and stack[-1] == "[":
+            tokens.fail("a size, ',' or ']'")
         line.put(", " if mark == "," and stack and stack[-1] == "(" else tokens.value, tokens.start)
         tokens.advance()
         if not stack and mark in _PAIRS and not (mark == "]" and _begins_layout(tokens)):
@@ -142,6 +143,7 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
                 _fail_to_close(tokens, stack)
             stack.pop()
         apart = tokens.gap and before not in _TIGHT_AFTER and value not in _TIGHT_BEFORE and value != "["
+        apart = apart or (tokens.gap and key == "frontend_attributes" and len(stack) > 1)  # a text of its own
         if (apart and stack) or (value == "{" and first in _MESHES and not stack):
             line.put(" ", tokens.start)
         if mark and mark in "([{":

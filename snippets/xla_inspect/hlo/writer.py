@@ -59,7 +59,7 @@ def _write_tables(chains: Mapping[int, tuple[Frame, ...]]) -> Iterator[str]:
     files = _number(frame.file for frame in frames)
     functions = _number(frame.function for frame in frames)
     places = _number(frames)
-    numbers = {chain: number for number, chain in reversed(chains.items())}
+    numbers = {chain: number for number, chain in reversed([*chains.items()])}
     yield TABLES[0]
     yield from (f"{number} {quote(file)}" for file, number in files.items())
     yield from ("", TABLES[1])

@@ -6,7 +6,7 @@ import html
 from importlib import resources
 from string import Template
 
-from xla_inspect.report.explorer import COMPILERS, SCRIPTS, STYLE, read_asset
+from xla_inspect.report.explorer import COMPILERS, LATER, SCRIPTS, STYLE, read_asset
 
 OWN = (
     "server_compiler.js",
@@ -37,7 +37,8 @@ def write_page(token: str) -> str:
     Args:
         token: What the page sends with each request, so that the server knows it.
     """
-    names = [*SCRIPTS, *COMPILERS, *([BUNDLE] if _find_own(BUNDLE) else []), *(name for name in OWN if _find_own(name))]
+    ours = [*SCRIPTS, *LATER, *COMPILERS]
+    names = [*ours, *([BUNDLE] if _find_own(BUNDLE) else []), *(name for name in OWN if _find_own(name))]
     scripts = "\n".join(f'<script src="static/{name}" defer></script>' for name in names)
     return Template(_read_own("play.html")).substitute(
         token=html.escape(token), scripts=scripts, style=read_asset(STYLE)
@@ -54,7 +55,7 @@ def read_static(name: str) -> tuple[bytes, str] | None:
     kind = KINDS.get(f".{ending}")
     if not stem or kind is None or "/" in name or "\\" in name:
         return None
-    if name in {*SCRIPTS, *COMPILERS, STYLE}:
+    if name in {*SCRIPTS, *LATER, *COMPILERS, STYLE}:
         return read_asset(name).encode(), f"{kind}; charset=utf-8"
     return (_read_own(name).encode(), f"{kind}; charset=utf-8") if _find_own(name) else None
 

@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.dumps import PASS, strip_front
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-# What stands in front of a file's own name: the module's number and name, and on a TPU the compiler's version.
-_FRONT = re.compile(r"^module_\d+\.(?:(?!metadata\.)[^.]*\.(?:cl_\d+\.)?)?")
-_PASS = re.compile(r"\d{4,}\.(?P<pipeline>[^.]+)\.after_(?P<name>[^.]+)(?:\.before_[^.]+)?\.txt")
 _UNKNOWN = ("other", "nothing that this practice knows")
 
 _KINDS: tuple[tuple[str, str, str], ...] = (
@@ -93,15 +92,15 @@ def list_files(folder: Path) -> list[DumpFile]:
 
 def describe(path: Path) -> DumpFile:
     """Return what a file of a dump folder is."""
-    name = _FRONT.sub("", path.name)
+    name = strip_front(path.name)
     group_and_sort = next(((group, sort) for pattern, group, sort in _PATTERNS if pattern.fullmatch(name)), _UNKNOWN)
     return DumpFile(path, *group_and_sort, _name_pass(name) or group_and_sort[1], path.stat().st_size)
 
 
 def _name_pass(name: str) -> str:
     """Return which pass a module was dumped after, or an empty string where the file is none of those."""
-    match = _PASS.fullmatch(name)
-    if match is None:
+    match = PASS.fullmatch(name)
+    if match is None or match["name"] is None:
         return ""
     if match["name"] == "pipeline-start":
         return f"where the pipeline {match['pipeline']} starts"
@@ -115,4 +114,4 @@ def total(files: Iterable[DumpFile]) -> int:
 
 def shorten(name: str) -> str:
     """Return a file's name without the number and the name of its module, and a TPU compiler's version."""
-    return _FRONT.sub("", name)
+    return strip_front(name)

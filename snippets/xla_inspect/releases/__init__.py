@@ -1,6 +1,19 @@
-"""What programs came to under one release of JAX, and what changed from one release to a later one."""
+"""Releases of JAX: installed, a program compiled under each, what it came to, and what changed from one to a later."""
 
+from xla_inspect.releases.environment_store import MOST_BYTES, list_installed, measure_store
+from xla_inspect.releases.environments import Environment, clean_environment, install, make_environment
+from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
+from xla_inspect.releases.probe_capture import read_log, read_probe
+from xla_inspect.releases.probe_run import run_probe
 from xla_inspect.releases.release_diff import Change, Drift, PassDrift, SetChange
+from xla_inspect.releases.release_index import VERSION, choose_span, list_releases, order
+from xla_inspect.releases.release_measure import (
+    QUESTIONS,
+    TIMED,
+    Question,
+    ReleaseMeasure,
+    measure_capture,
+)
 from xla_inspect.releases.release_record import (
     Disagreement,
     Form,
@@ -10,17 +23,47 @@ from xla_inspect.releases.release_record import (
     read_releases,
     write_release,
 )
+from xla_inspect.releases.release_requirements import find_obstacle, list_requirements
+from xla_inspect.releases.release_search import Boundary, ReleaseSearch
+from xla_inspect.releases.uv_commands import ReleaseError, shorten_refusal
 
 __all__ = [
+    "MOST_BYTES",
+    "QUESTIONS",
+    "TIMED",
+    "VERSION",
+    "Boundary",
     "Change",
     "Disagreement",
     "Drift",
+    "Environment",
     "Form",
     "PassDrift",
+    "Question",
     "Release",
     "ReleaseCompile",
+    "ReleaseError",
+    "ReleaseMeasure",
     "ReleaseOutcome",
+    "ReleaseSearch",
     "SetChange",
+    "adapt_figures",
+    "choose_span",
+    "clean_environment",
+    "count_figures",
+    "find_obstacle",
+    "install",
+    "list_installed",
+    "list_releases",
+    "list_requirements",
+    "make_environment",
+    "measure_capture",
+    "measure_store",
+    "order",
+    "read_log",
+    "read_probe",
     "read_releases",
+    "run_probe",
+    "shorten_refusal",
     "write_release",
 ]

@@ -17,8 +17,8 @@ from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
 from xla_inspect.report.places import fit_symbol, read_line, show_place
 from xla_inspect.report.roofline import draw_roofline
-from xla_inspect.report.timeline import draw_timeline
-from xla_inspect.report.words import describe_words, read_words
+from xla_inspect.report.timeline import draw_timeline, explain_no_plan
+from xla_inspect.report.words import describe_words
 from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten, size
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "draw_roofline",
     "draw_timeline",
     "explain_absence",
+    "explain_no_plan",
     "figure",
     "find_hardware",
     "find_measured",
@@ -64,7 +65,6 @@ __all__ = [
     "print_instruction",
     "read_line",
     "read_times",
-    "read_words",
     "short",
     "shorten",
     "show_place",

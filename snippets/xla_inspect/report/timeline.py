@@ -19,8 +19,16 @@ WIDTH, HEIGHT, GAP = 360, 200, 3
 LINE, LETTER, SHORTEST = 11, 5.6, 4
 
 
+def explain_no_plan(capture: Capture) -> str:
+    """Return why there is nothing to draw of a capture's memory plan, of one that says so, or an empty string."""
+    lacking = [name for name in ("buffers", "live_ranges") if name in capture.missing and not getattr(capture, name)]
+    return "; ".join(capture.missing[name] for name in lacking)
+
+
 def draw_timeline(capture: Capture) -> str:
     """Return the memory plan as HTML: boxes over the values' live ranges, allocations stacked, the peak marked."""
+    if missing := explain_no_plan(capture):
+        return f"<p>There is no memory plan to draw: {html.escape(missing)}.</p>"
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
     allocations = [allocation for allocation in assignment.allocations if allocation.kind != "thread-local"]
     total = sum(allocation.size for allocation in allocations) or 1

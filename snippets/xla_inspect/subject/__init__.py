@@ -1,12 +1,15 @@
-"""What one asks about: a function of the reader's code, what a script compiles, or a capture that was saved."""
+"""What one asks about: a function of the reader's code, what a script compiles, a dump, or a capture that was saved."""
 
-from xla_inspect.subject.asked_function import read_function, read_member
+from xla_inspect.subject.asked_function import read_call, read_function, read_member
+from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
 from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
+from xla_inspect.subject.release_task import ReleaseTask, list_unknown
 from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
 from xla_inspect.subject.saved import is_saved, read_saved
 from xla_inspect.subject.script import read_script
 from xla_inspect.subject.shapes import read_shapes
 from xla_inspect.subject.subject import Call, Subject
+from xla_inspect.subject.trace_count import watch_calls
 from xla_inspect.subject.trials import EFFECTS, KINDS, Trial, list_trials
 
 __all__ = [
@@ -14,21 +17,29 @@ __all__ = [
     "FORMS",
     "KINDS",
     "Call",
+    "ReleaseTask",
     "Request",
     "Subject",
     "Trial",
     "find_listed",
     "find_named",
+    "is_dump",
     "is_saved",
     "list_trials",
+    "list_unknown",
     "load_file",
+    "open_dump",
     "put_on_path",
+    "read_call",
+    "read_dump",
     "read_flags",
     "read_function",
     "read_member",
     "read_mesh",
+    "read_module",
     "read_saved",
     "read_script",
     "read_shapes",
     "split_list",
+    "watch_calls",
 ]

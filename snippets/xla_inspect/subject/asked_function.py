@@ -12,6 +12,7 @@ from xla_inspect import jax_private
 from xla_inspect.compilation import list_program_members
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import loading, modules, shapes
+from xla_inspect.subject.naming import name_function
 from xla_inspect.subject.subject import Call, Subject
 
 if TYPE_CHECKING:
@@ -68,6 +69,50 @@ def read_member(
     return Subject(name, call, options=request.xla)
 
 
+def read_call(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    options: Mapping[str, str | int | bool] | None = None,
+) -> Subject:
+    """Return the subject that a function with its arguments is, or a model of Flax, Equinox or Haiku.
+
+    Args:
+        function: The function or model.
+        args: Its positional arguments: arrays, shapes, or pytrees of them.
+        kwargs: Its keyword arguments.
+        settings: Options of `jax.jit`, `mesh` and `specs`, as `capture` takes them.
+        options: Options of XLA.
+
+    Raises:
+        InspectError: It is nothing that can be called.
+    """
+    _hide_frames()
+    if model := modules.as_function(function, args, kwargs):
+        return Subject(type(function).__name__, Call(*modules.hold_rest(*model), kwargs, settings), options=options)
+    if not callable(function):
+        message = f"{function!r:.80} is of the type {type(function).__name__}, and nothing that can be called"
+        raise InspectError(message)
+    static = _find_static(function, settings)
+    return Subject(
+        name_function(function), Call(*modules.hold_rest(function, args, static), kwargs, settings), options=options
+    )
+
+
+def _find_static(function: Callable[..., Any], settings: Mapping[str, Any]) -> frozenset[int]:
+    """Return the numbers of the positional arguments that are static."""
+    numbers = settings.get("static_argnums") or ()
+    found = {numbers} if isinstance(numbers, int) else {*numbers}
+    names = settings.get("static_argnames") or ()
+    named = {names} if isinstance(names, str) else {*names}
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        parameters = []
+    return frozenset(found | {number for number, name in enumerate(parameters) if name in named})
+
+
 def _find_program(module: ModuleType, name: str) -> Call | None:
     """Return what a file offers under a name in its PROGRAMS, with its arguments, or None."""
     if name not in getattr(module, "PROGRAMS", {}):
@@ -116,7 +161,7 @@ def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
     """Return what is to be compiled where `asked.function` is whatever the name stands for in a module."""
     found = _instantiate(asked.function, name) if isinstance(asked.function, type) else asked.function
     if call := modules.as_function(found, asked.args, asked.kwargs):
-        return Call(*call, asked.kwargs)
+        return Call(*modules.hold_rest(*call), asked.kwargs)
     if not callable(found):
         message = f"{place}: {name} is of the type {type(found).__name__}, and nothing that can be called"
         raise InspectError(message)

@@ -17,7 +17,7 @@ from xla_inspect.errors import InspectError
 if TYPE_CHECKING:
     from types import ModuleType
 
-FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, or a capture that was saved"
+FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, a dump of XLA's, or a capture that was saved"
 """The forms of a subject, as errors and the help say them."""
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")

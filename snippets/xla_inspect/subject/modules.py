@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 type Call = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function, and the positional arguments that it is called with."""
@@ -104,23 +104,45 @@ def _named(apply: Callable[..., Any], model: Any) -> Callable[..., Any]:
     return apply
 
 
-def hold_rest(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a function of arrays alone, with what else its arguments hold, such as activation functions, held fast."""
+def hold_rest(
+    function: Callable[..., Any], args: tuple[Any, ...], static: Collection[int] = ()
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a function of arrays alone, with what else its arguments hold, such as activation functions, held fast.
+
+    Each argument keeps its place: one that holds other things too becomes the list of its arrays.
+
+    Args:
+        function: The function.
+        args: Its positional arguments.
+        static: The numbers of those that stay as they are.
+    """
     import jax
 
     if hasattr(function, "trace") and hasattr(function, "lower"):
         return function, args
-    leaves, tree = jax.tree.flatten(args)
-    is_array = [hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex) for leaf in leaves]
-    if all(is_array):
+    rest: dict[int, tuple[Any, list[Any]]] = {}
+    given = list(args)
+    for number, argument in enumerate(args):
+        leaves, tree = jax.tree.flatten(argument)
+        is_array = [hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex) for leaf in leaves]
+        if number in static or all(is_array):
+            continue
+        rest[number] = tree, [_ARRAY if is_it else leaf for leaf, is_it in zip(leaves, is_array, strict=True)]
+        given[number] = [leaf for leaf, is_it in zip(leaves, is_array, strict=True) if is_it]
+    if not rest:
         return function, args
-    held = [None if is_it else leaf for leaf, is_it in zip(leaves, is_array, strict=True)]
 
-    def call(arrays: list[Any], **kwargs: Any) -> Any:
-        given = iter(arrays)
-        whole = [next(given) if is_it else kept for kept, is_it in zip(held, is_array, strict=True)]
-        return function(*jax.tree.unflatten(tree, whole), **kwargs)
+    def call(*arrays: Any, **kwargs: Any) -> Any:
+        whole = list(arrays)
+        for number, (tree, held) in rest.items():
+            left = iter(arrays[number])
+            whole[number] = jax.tree.unflatten(tree, [next(left) if kept is _ARRAY else kept for kept in held])
+        return function(*whole, **kwargs)
 
     call.__wrapped__ = function  # type: ignore[attr-defined]  # so that its file and name are the reader's
     call.__name__ = getattr(function, "__name__", type(function).__name__)
-    return call, ([leaf for leaf, is_it in zip(leaves, is_array, strict=True) if is_it],)
+    return call, tuple(given)
+
+
+_ARRAY = object()
+"""What stands in the place of an array among what is held fast."""

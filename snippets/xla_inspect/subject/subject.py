@@ -13,11 +13,12 @@ from xla_inspect.compilation import begin, describe_program
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from xla_inspect.analysis import ScriptRun
     from xla_inspect.captured import Capture
     from xla_inspect.compilation import Program
+    from xla_inspect.dumps import DumpedModule
 
 
 _PACKAGE = Path(__file__).parents[1]
@@ -62,6 +63,9 @@ class Subject:
         others: Names of what else could have been asked about, such as the other functions that a script compiles.
         options: Options of XLA that it is compiled with.
         script: What all of a script let JAX compile, where that is asked about.
+        origin: What a subject without a call is.
+        axes: The axes of the mesh with their sizes, of a subject without a call.
+        modules: All modules of a dump, where that is asked about.
 
     Attributes:
         is_timed: Whether captures say how long they took to make.
@@ -76,6 +80,9 @@ class Subject:
         others: tuple[str, ...] = (),
         options: Mapping[str, str | int | bool] | None = None,
         script: ScriptRun | None = None,
+        origin: str = "a capture that was saved",
+        axes: Mapping[str, int] | None = None,
+        modules: Sequence[DumpedModule] = (),
     ) -> None:
         """Compile nothing yet."""
         self.is_timed = True
@@ -85,6 +92,9 @@ class Subject:
         self.others = others
         self.options = dict(options or {})
         self.script = script
+        self.origin = origin
+        self.modules = tuple(modules)
+        self.axes = dict((call.settings.get("mesh") if call else axes) or {})
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:
@@ -97,7 +107,7 @@ class Subject:
             return target
         return targets.place(target, self.call.devices)
 
-    def capture(
+    def capture(  # noqa: PLR0913 - each says whether it has to hold something
         self,
         target: str,
         *,
@@ -105,6 +115,7 @@ class Subject:
         timed: bool = False,
         reasons: bool = False,
         machine: bool = False,
+        code: bool = True,
         **settings: Any,
     ) -> Capture:
         """Return the capture for a target; where the compiler gives up, what it left until then, with `error`.
@@ -115,13 +126,14 @@ class Subject:
             timed: Whether it has to tell which passes ran, and how long each took.
             reasons: Whether it has to hold what the compiler says of its reasons.
             machine: Whether it has to hold a TPU's programs below HLO, or the machine code of a GPU's kernels.
+            code: Whether it has to hold the generated code, and the places of the jaxpr.
             **settings: Options of `capture` in the place of the call's own.
 
         Raises:
             TargetUnavailableError: This machine cannot compile for the target.
             InspectError: No such target; or arguments, mesh and target do not go together.
         """
-        asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine}
+        asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
         made = self._capture(target, settings, asked)
         return made if self.is_timed else made.retold(times=Times())
 
@@ -144,7 +156,7 @@ class Subject:
     def program(self, **settings: Any) -> Program:
         """Return the program, traced once for all targets."""
         if self.call is None:
-            message = f"{self.name} is a capture that was saved: there is no program to compile again"
+            message = f"{self.name} is {self.origin}: there is no program to compile again"
             raise InspectError(message)
         key = repr(sorted(settings.items()))
         if key not in self._programs:

@@ -1,12 +1,25 @@
 """The targets that programs are compiled for: one table of them, the environment that they need, and their devices."""
 
 from xla_inspect.targets.devices import Target, available, count_devices, describe_topology, find
-from xla_inspect.targets.environment import PACKAGES, find_occasion, find_version, name_isa, settle, simulate_cpus
+from xla_inspect.targets.environment import (
+    COMPILERS_FIND,
+    CPUS,
+    ISA,
+    PACKAGES,
+    find_occasion,
+    find_version,
+    name_isa,
+    settle,
+    simulate_cpus,
+)
 from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, find_entry, place, read_spec
 
 __all__ = [
+    "COMPILERS_FIND",
+    "CPUS",
     "ENTRIES",
     "FAMILIES",
+    "ISA",
     "PACKAGES",
     "TARGETS",
     "Target",

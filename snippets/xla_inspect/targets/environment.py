@@ -57,23 +57,26 @@ def find_version(package: str) -> str | None:
         return None
 
 
+COMPILERS_FIND: Mapping[str, str] = {
+    # The default backend stays the CPU. The CUDA plugin then skips its check for drivers,
+    # which would otherwise fail and take the CUDA compiler with it.
+    "JAX_PLATFORMS": "cpu",
+    # libtpu asks no metadata server, and finds the two facts it would complain about on a machine without a TPU.
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    # Compiling holds no device, so several processes may do it at once.
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+}
+"""What JAX and the compilers find in their environment, unless the reader says otherwise."""
+
+
 def prepare() -> None:
     """Set the environment that JAX and libtpu read when they are loaded.
 
     The reader's own settings win, but for the CPU's instruction set: what a capture holds must not depend on it.
     """
-    defaults = {
-        # The default backend stays the CPU. The CUDA plugin then skips its check for drivers,
-        # which would otherwise fail and take the CUDA compiler with it.
-        "JAX_PLATFORMS": "cpu",
-        # libtpu asks no metadata server, and finds the two facts it would complain about on a machine without a TPU.
-        "TPU_SKIP_MDS_QUERY": "1",
-        "TPU_ACCELERATOR_TYPE": "v5litepod-4",
-        "TPU_WORKER_HOSTNAMES": "localhost",
-        # Compiling holds no device, so several processes may do it at once.
-        "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-    }
-    for name, value in defaults.items():
+    for name, value in COMPILERS_FIND.items():
         os.environ.setdefault(name, value)
     if "TPU_LOG_DIR" not in os.environ and find_version("libtpu"):
         os.environ["TPU_LOG_DIR"] = str(_make_log_folder())

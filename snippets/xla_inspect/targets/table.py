@@ -142,7 +142,7 @@ def _describe_other(base: str) -> Entry | None:
     return None
 
 
-_OTHERS = re.compile(r"(?P<sm>sm_\d+[a-z]*)|(?P<gfx>gfx\w+)|(?P<tpu>tpu(?:-v\w+)?)|(?P<unknown>unknown)")
+_OTHERS = re.compile(r"(?P<sm>sm_\d+[a-z]*)|(?P<gfx>gfx\w+)|(?P<tpu>tpu(?:-v2|-v3|-v4i)?)|(?P<unknown>unknown)")
 
 
 def place(target: str, devices: int) -> str:

@@ -4,7 +4,6 @@ from xla_inspect.traces.event import Event, Source, name_op
 from xla_inspect.traces.labelling import Label, write_labelled
 from xla_inspect.traces.opening import open_trace
 from xla_inspect.traces.timing import Timed, Timing, measure
-from xla_inspect.traces.wire import read_fields
 
 __all__ = [
     "Event",
@@ -15,6 +14,5 @@ __all__ = [
     "measure",
     "name_op",
     "open_trace",
-    "read_fields",
     "write_labelled",
 ]

@@ -9,7 +9,7 @@ import mmap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.traces import wire
+from xla_inspect import wire
 from xla_inspect.traces.event import Event, name_op
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 import pytest
 
 from common import ROOT
-from releases.environments import OF_COMPILERS
+from xla_inspect.releases import clean_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,8 @@ def list_files(folder: Path) -> list[str]:
 def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(wheel: Path) -> None:
     names = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
     files = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files}
+    # The plugin of pytest stands beside it, which pytest imports whenever it starts.
+    assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files} | {"pytest_xla_inspect.py"}
 
 
 def test_the_wheel_holds_the_licence(wheel: Path) -> None:
@@ -182,7 +183,7 @@ def test_beside_an_older_jax_it_leaves_that_alone_and_compiles_for_each_kind_of_
     install = ["uv", "pip", "install", "--quiet", f"--python={python}"]
     subprocess.run([*install, f"jax=={release}"], check=True, cwd=tmp_path)
     subprocess.run([*install, f"{wheel}[all]"], check=True, cwd=tmp_path)
-    environment = {name: value for name, value in os.environ.items() if not OF_COMPILERS.match(name)}
+    environment = clean_environment()
     command = [str(python), "-m", "xla_inspect.commands", "memory", "model.py:layer", "--json"]
     targets = [f"--target={target}" for target in ("cpu", "h100", "tpu-v5e")]
     done = subprocess.run(

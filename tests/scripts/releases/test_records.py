@@ -17,7 +17,7 @@ from releases import environments, measuring
 from releases.__main__ import main
 from releases.compacting import name_program
 from releases.joining import join, list_lacking
-from xla_inspect.releases import read_releases
+from xla_inspect.releases import ReleaseError, read_releases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,13 +111,13 @@ def test_what_is_measured_anew_takes_the_place_of_what_was_known_and_nothing_els
 
 def test_the_pinned_release_is_installed_with_exactly_the_pins_and_another_with_what_belongs_to_it() -> None:
     pinned = environments.read_pins()
-    wanted = environments.list_requirements(pinned["jax"])
+    wanted = environments.list_wanted(pinned["jax"])
     exact = {name: version for each in wanted.values() for name, _, version in (item.partition("==") for item in each)}
     assert exact == pinned
-    assert environments.list_requirements("0.11.2")["tpu"] == ["jax==0.11.2", "jax[tpu]==0.11.2"]
-    assert f"libtpu=={pinned['libtpu']}" not in str(environments.list_requirements(pinned["jax"], "0.0.50.1"))
-    with pytest.raises(environments.ReleaseError, match="another libtpu is tried with the JAX that is pinned alone"):
-        environments.list_requirements("0.11.2", "0.0.50.1")
+    assert "jax[tpu]==0.11.2" in environments.list_wanted("0.11.2")["tpu"]
+    assert f"libtpu=={pinned['libtpu']}" not in str(environments.list_wanted(pinned["jax"], "0.0.50.1"))
+    with pytest.raises(ReleaseError, match="another libtpu is tried with the JAX that is pinned alone"):
+        environments.list_wanted("0.11.2", "0.0.50.1")
 
 
 def test_two_libtpu_under_the_pinned_release_are_compared_without_the_other_targets(

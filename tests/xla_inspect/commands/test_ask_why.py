@@ -87,6 +87,17 @@ def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
     assert "there is no program to compile with a change" in capsys.readouterr().err
 
 
+def test_a_dump_tells_how_to_get_the_reasons_that_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from programs.layernorm import EXAMPLE, layernorm
+
+    dump = tmp_path / "dump.hlo"
+    dump.write_text(capture(layernorm, *EXAMPLE).after, encoding="utf-8")
+    assert command_line.run_here(["why", str(dump), "layernorm"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "The compiler gave no reasons: a dump holds nothing of what the compiler said of its reasons" in printed
+    assert "TF_CPP_VMODULE=hlo_pass_pipeline=1" in printed
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -96,8 +107,8 @@ def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
         ([LAYERNORM, "--apart", "mean"], "name two things with a comma between them"),
         ([LAYERNORM, "mean", "--try", "magic"], "there is no 'magic' to try"),
         ([LAYERNORM, "--try", "all"], "--try is asked of one thing"),
-        ([str(PROGRAMS)], "TF_CPP_VMODULE=hlo_pass_pipeline=1"),
-        (["dump.txt"], "a dump holds nothing of what the compiler said"),
+        ([str(PROGRAMS)], "programs holds "),
+        (["dump.txt"], "there is no file or folder dump.txt"),
     ],
 )
 def test_what_cannot_be_answered_is_told(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -299,3 +299,12 @@ def test_an_output_that_takes_the_place_of_a_parameter_is_known_by_its_index(
 ) -> None:
     text = f"HloModule m{written}\n\nENTRY e {{\n  ROOT p = f32[] parameter(0)\n}}\n"
     assert parse_module(text).aliases == aliases
+
+
+def test_a_computation_is_called_without_a_percent_sign_where_the_instruction_has_one() -> None:
+    text = (
+        "HloModule m\n\nsum (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n"
+        "  ROOT %c = f32[] add(a, b)\n}\n\nENTRY e (x: f32[2], z: f32[]) -> f32[] {\n  %x = f32[2]{0} parameter(0)\n"
+        "  %z = f32[] parameter(1)\n  ROOT %r = f32[] reduce(x, z), dimensions={0}, to_apply=sum\n}\n"
+    )
+    assert dict(parse_module(text).entry.root.calls) == {"to_apply": ("sum",)}

@@ -7,12 +7,12 @@ import re
 import pytest
 
 from xla_inspect.play.play_page import BUNDLE, OWN, read_static, write_page
-from xla_inspect.report.explorer import COMPILERS, SCRIPTS
+from xla_inspect.report.explorer import COMPILERS, LATER, SCRIPTS
 
 
 def test_the_page_names_its_scripts_in_order_and_each_is_there() -> None:
     named = re.findall(r'<script src="static/([^"]+)" defer></script>', write_page("token"))
-    assert [name for name in named if name != BUNDLE] == [*SCRIPTS, *COMPILERS, *OWN]
+    assert [name for name in named if name != BUNDLE] == [*SCRIPTS, *LATER, *COMPILERS, *OWN]
     assert [name for name in named if read_static(name) is None] == []
 
 

@@ -12,8 +12,8 @@ from programs import attention, transformer_block_grad
 from programs import layer as small
 from xla_inspect import capture
 from xla_inspect.analysis import follow_passes
-from xla_inspect.report import describe_words, read_words
 from xla_inspect.report.explorer import describe_capture
+from xla_inspect.report.words import describe_words, read_words
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@
       this.area.addEventListener("input", () => act.change());
       this.area.addEventListener("selectionchange", () => this.tell(act));
       this.said = element("pre", { class: "difference", hidden: true, tabindex: "0", "aria-label": "The difference" });
-      const note = element("p", { class: "plain" }, "This is a plain editor: the one with colours is not in this installation. It is in the package from the registry, or made by ", element("code", {}, "scripts/maintaining/editor-bundle"), ".");
+      const note = element("p", { class: "plain" }, "This is a plain editor: the one with colours is not in this installation. It is in the package from the registry, or made by ", element("code", {}, "scripts/maintaining/browser-bundles"), ".");
       host.replaceChildren(this.area, this.said, note);
     }
 

@@ -13,7 +13,11 @@
     };
     const item = (text, act, more = "") =>
       element("button", { type: "button", on: { click: () => (close(true), act()) } }, text, more && element("small", {}, more));
-    root.addEventListener("toggle", () => root.open && list.replaceChildren(...fill(item)));
+    root.addEventListener("toggle", () => {
+      if (root.open) list.replaceChildren(...fill(item));
+      // What the list lies over is out of reach meanwhile.
+      document.getElementById("result").inert = document.querySelector(".menu[open]") !== null;
+    });
     root.addEventListener("keydown", (event) => event.key === "Escape" && root.open && (event.stopPropagation(), close(true)));
     root.addEventListener("focusout", (event) => !root.contains(event.relatedTarget) && event.relatedTarget && close(false));
     document.addEventListener("pointerdown", (event) => !root.contains(event.target) && close(false));

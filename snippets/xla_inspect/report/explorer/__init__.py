@@ -6,10 +6,20 @@ from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.recorded_index import Recorded, embed_programs
 from xla_inspect.report.explorer.row_data import RowTable
 from xla_inspect.report.explorer.standalone_page import write_report
-from xla_inspect.report.explorer.static_files import COMPILERS, SCRIPTS, STYLE, read_asset
+from xla_inspect.report.explorer.static_files import (
+    BUNDLES,
+    COMPILERS,
+    LATER,
+    SCRIPTS,
+    STYLE,
+    join_scripts,
+    read_asset,
+)
 
 __all__ = [
+    "BUNDLES",
     "COMPILERS",
+    "LATER",
     "SCRIPTS",
     "STYLE",
     "VERSION",
@@ -20,6 +30,7 @@ __all__ = [
     "describe_kernels",
     "embed_explorer",
     "embed_programs",
+    "join_scripts",
     "link_explorer",
     "link_pair",
     "read_asset",

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 VERSION = 3
 """Of the form of the data: the scripts that read it belong to the same."""
 NONE = -1
+FIRST = "first that is there"
+"""What the first module is called where it is not the one that the compiler got."""
 SOON, LATER = 2.0, 5.0
 """Seconds until something is said of how far it is, and from one time to the next."""
 
@@ -76,10 +78,11 @@ def describe_capture(
         - `computations`: `[name, is entry, base, edit]`: its rows are what the edit makes of those of the computation
           `base`, or of none; see `write_edit`.
         - `states`: `pipeline`, `pass`, `summary`, `counts` by opcode, `changed` (numbers of instructions) and
-          `computations`, callers first, as an edit of those of the state before.
+          `computations`, callers first, as an edit of those of the state before; of the first the `label`, if it is not
+          the module as imported.
         - `words`: what opcodes, passes and attributes that occur are, in a sentence each: see `describe_words`.
         - `runs`: `[pipeline, runs, runs that said they changed something]` in order of first appearance.
-        - `graph`: see `describe_graph`; `buffers`, and `donated` where there is one: see `describe_buffers`;
+        - `graph`: see `describe_graph`; `buffers` and `donated`, where there is one: see `describe_buffers`;
           `kernels`: see `describe_kernels`; `code`: see `describe_code`, or null where it is not shown.
         - `reasons`: whether the compiler's reasons are in `describe_details`.
     """
@@ -124,7 +127,7 @@ def _describe(
     capture: Capture, donated: Capture | None, measured: Measured | None, *, code: bool, bundles: bool
 ) -> dict[str, Any]:
     writer = _Writer(capture)
-    states, said = [], monotonic() + SOON - LATER
+    states, said, first = list[dict[str, Any]](), monotonic() + SOON - LATER, None
     for number, state in enumerate(follow_passes(capture)):
         states.append(writer.write_state(state))
         last = state
@@ -137,8 +140,12 @@ def _describe(
                 number,
                 len(capture.passes),
             )
-    graph = describe_graph(capture.unoptimized_module, last)
-    plans = {"buffers": writer.write_buffers(capture)} | ({"donated": writer.write_buffers(donated)} if donated else {})
+        first = first or state.module
+    states[0]["label"] = "" if capture.before else FIRST
+    graph = describe_graph(first or last.module, last)
+    # A dump may be without.
+    planned = {"buffers": capture, "donated": donated}
+    plans = {name: writer.write_buffers(each) for name, each in planned.items() if each and each.buffers}
     shown = None
     if code:
         shown = describe_code(capture, _number_names(capture, last), writer.write_line, bundles=bundles)

@@ -18,7 +18,7 @@ from xla_inspect.report import find_measured, read_times, title
 from xla_inspect.report.explorer.code_data import holds_machine_code
 from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.poster import choose_pass, draw_poster
-from xla_inspect.report.explorer.static_files import COMPILERS, SCRIPTS, STYLE
+from xla_inspect.report.explorer.static_files import BUNDLES, STYLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +109,7 @@ def write_root(name: str, attributes: Mapping[str, str], state: Mapping[str, str
         poster: The picture of it, as `draw_poster` returns it.
         what: What it says of itself, HTML.
     """
-    data = {"explorer": name, **attributes, "scripts": json.dumps([*SCRIPTS, *COMPILERS]), "style": STYLE}
+    data = {"explorer": name, **attributes, "scripts": json.dumps([*BUNDLES]), "style": STYLE}
     named = " ".join(
         f'data-{key}="{html.escape(value)}"' for key, value in {**data, "state": json.dumps(state)}.items()
     )

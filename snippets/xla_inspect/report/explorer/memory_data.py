@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import find_peak, live_bytes, parse_buffers, parse_live_ranges, place_buffers
+from xla_inspect.report import explain_no_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
 
+_NO_PLAN = {"end": 0, "sequence": [], "live": [0], "peak": [0, 0], "memory": None, "inside": 0, "allocations": []}
 _SPACES = {0: "", 1: " in VMEM, on the chip", 2: " in SMEM, on the chip"}
 _OUTSIDE = "thread-local"
 
@@ -27,10 +29,14 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
 
     Returns:
         `end` and `sequence` as in `LiveRanges`; `live`, the bytes that live at each position up to `end`;
-        `peak`, the first position where most do, and how many; `memory`, what the executable says of itself;
+        `peak`, the first position where most do, and how many; `memory`, what the executable says of itself, or null
+        where there is none; `missing`, why there is no plan, or an empty string;
         `inside`, how many values lie inside kernels, and are left out; `allocations`, each with its `kind`, `size`,
         what is `said` of it, and its `values`: `name`, `index`, `shape`, `offset`, `size`, `start`, `end`, `place`.
     """
+    missing = explain_no_plan(capture)
+    if missing:
+        return {**_NO_PLAN, "missing": missing}
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
     known = {instruction.name: instruction for instruction in capture.module.walk()}
     shapes = {(a.number, v.instruction, v.index): v.shape.plain for a, v in assignment.values()}
@@ -64,7 +70,8 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
         "sequence": list(ranges.sequence),
         "live": live_bytes(placements, ranges.end),
         "peak": list(find_peak(placements)),
-        "memory": asdict(capture.memory),
+        "memory": None if capture.is_dumped else asdict(capture.memory),
+        "missing": "",
         "inside": sum(len(a.values) for a in assignment.allocations) - len(placements),
         "allocations": list(described.values()),
     }

@@ -59,23 +59,24 @@ def embed_programs(
 
 
 def describe_index(programs: Mapping[str, Recorded], times: str = "", *, bundles: bool = False) -> dict[str, Any]:
-    """Return what was recorded, as `recorded_compiler.js` reads it; the data of the captures is staged.
+    """Return what was recorded, as `recorded_compiler.js` reads it; codes and data are staged.
 
     Args:
         programs: As for `embed_programs`, and what else that takes.
         times: A file of measured times.
         bundles: Whether the text of a TPU's bundles is shown.
     """
-    described, captures = [], []
+    described, captures, codes = [], [], {}
     for name, (said, compiled, code) in programs.items():
         if not compiled:
             continue
         one = next(iter(compiled.values()))
-        written = {"name": name, "title": said, "code": one.source, "function": one.program, "file": one.source_file}
+        codes[name] = one.source
+        written = {"name": name, "title": said, "function": one.program, "file": one.source_file}
         described.append({**written, "arguments": write_arguments(one)})
         offered = embed.list_offers(compiled, None, times, code=code, bundles=bundles)
         captures += [{"program": name, **each} for each in offered]
-    return {"programs": described, "captures": captures}
+    return {"programs": described, "codes": stage_index(codes, embed.STAGED), "captures": captures}
 
 
 def write_arguments(capture: Capture) -> str:
@@ -95,7 +96,7 @@ def write_arguments(capture: Capture) -> str:
 
 
 def stage_index(index: Mapping[str, Any], folder: Path) -> str:
-    """Write an index into a folder, and return the name of the file, which is made of what it holds."""
+    """Write an index, or codes, into a folder, and return the name of the file, which is made of what it holds."""
     body = json.dumps(index, separators=(",", ":")).encode()
     name = f"{hashlib.sha256(body).hexdigest()[:16]}.json"
     store.write(folder / name, body)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.report import draw_entry, draw_timeline, find_measured, read_times, title
 from xla_inspect.report.explorer.data import describe_capture, describe_details
-from xla_inspect.report.explorer.static_files import SCRIPTS, STYLE, read_asset
+from xla_inspect.report.explorer.static_files import LATER, SCRIPTS, STYLE, join_scripts, read_asset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,8 @@ def write_report(
     donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in compiled}
     heading = f"{compiled[0].program}, as XLA compiles it" if compiled else "Nothing was compiled"
     versions = sorted({f"{name} {version}" for capture in compiled for name, version in capture.versions.items()})
-    made = f"Compiled by {', '.join(versions)}." if compiled else ""
+    made = f"Compiled by {', '.join(versions)}." if versions else ""
+    made += "".join(f" {_tell_absences(capture)}" for capture in compiled if capture.is_dumped)
     missing = "".join(f" Not compiled here: {target} ({reason})." for target, reason in captures.missing.items())
     return Template(read_asset("page.html")).substitute(
         title=html.escape(heading),
@@ -80,8 +81,17 @@ def write_report(
                 *(_embed(it, None, find_measured(record, it), name) for name, it in (beside or {}).items()),
             ]
         ),
-        script="\n".join((*map(read_asset, SCRIPTS), _START)),
+        script=join_scripts((*SCRIPTS, *LATER)) + _START,
     )
+
+
+def _tell_absences(capture: Capture) -> str:
+    """Return what a page says of a capture that was read from a dump."""
+    told = "; ".join(dict.fromkeys(capture.missing[name] for name in _STAGES if name in capture.missing))
+    return f"Read from what a compiler dumped for {title(capture.target)}{f': {told}' if told else ''}."
+
+
+_STAGES = ("before", "after", "passes", "buffers", "live_ranges")
 
 
 def _show(capture: Capture) -> str:

@@ -39,9 +39,11 @@ def test_every_capture_is_listed_with_data_that_is_there(programs: dict[str, Rec
         assert json.loads((folder / each["src"]).read_text(encoding="utf-8"))["target"] == each["target"]
 
 
-def test_a_program_stands_with_its_code_function_and_file(programs: dict[str, Recorded]) -> None:
-    first, second = recorded_index.describe_index(programs)["programs"]
-    assert first["code"] == Path(layer.__file__).read_text(encoding="utf-8")
+def test_a_program_stands_with_its_code_function_and_file(programs: dict[str, Recorded], folder: Path) -> None:
+    index = recorded_index.describe_index(programs)
+    first, second = index["programs"]
+    codes = json.loads((folder / index["codes"]).read_text(encoding="utf-8"))
+    assert codes["layer"] == Path(layer.__file__).read_text(encoding="utf-8")
     assert (first["function"], first["title"], second["name"]) == ("layer", "A layer", "gelu")
     assert first["file"].endswith("programs/layer.py")
     assert first["arguments"] == "x: f32[64,128], w: f32[128,256], b: f32[256]"
@@ -62,7 +64,8 @@ def test_the_same_index_has_the_same_name(programs: dict[str, Recorded], folder:
 
 def test_what_could_not_be_compiled_is_left_out() -> None:
     missing = Recorded("Nothing", Captures({}, {"h100": "no compiler"}, ("h100",)))
-    assert recorded_index.describe_index({"nothing": missing}) == {"programs": [], "captures": []}
+    index = recorded_index.describe_index({"nothing": missing})
+    assert (index["programs"], index["captures"]) == ([], [])
 
 
 def test_a_link_puts_two_targets_beside_each_other(programs: dict[str, Recorded]) -> None:

@@ -76,6 +76,7 @@
 
   const draw = (model, state, show) => {
     const plan = planOf(model, state);
+    if (plan.missing) return [element("p", { class: "told" }, `There is no memory plan to draw: ${plan.missing}.`)];
     const total = Math.max(plan.allocations.reduce((sum, each) => sum + each.size, 0), 1);
     const groups = GROUPS.map(([kind, title]) => [title, plan.allocations.filter((each) => each.kind === kind)]);
     const shown = groups.filter(([, all]) => all.length).map(([title, all]) => {
@@ -110,7 +111,7 @@
       "the memory plan",
       `The order of the program runs across, from 0 to ${plan.end}; bytes go up. Each box is a value over the positions at which it lives and its place in an allocation, in the colour of its line of Python. The curve says how many bytes live at each position, values that share memory counted once; where most do is dashed.`,
       inside,
-      element("span", { class: "analysis" }, `memory_analysis() says: arguments ${whole(memory.arguments)}, outputs ${whole(memory.outputs)}, of these the same memory ${whole(memory.aliased)}, temporaries ${whole(memory.temporaries)}, peak ${whole(memory.peak)} bytes.`),
+      memory && element("span", { class: "analysis" }, `memory_analysis() says: arguments ${whole(memory.arguments)}, outputs ${whole(memory.outputs)}, of these the same memory ${whole(memory.aliased)}, temporaries ${whole(memory.temporaries)}, peak ${whole(memory.peak)} bytes.`),
     );
     const peak = element("p", { class: "sum" }, "Most bytes live ", ...breakable(at), " (dashed): ", element("b", { class: "most" }, whole(bytes)));
     return [
@@ -125,10 +126,9 @@
     ];
   };
 
-  views.buffers = {
-    title: "Buffers",
+  Object.assign(views.buffers, {
     draw,
     count: (model, place, state) =>
       planOf(model, state).allocations.reduce((sum, each) => sum + each.values.filter((value) => value.place === place).length, 0),
-  };
+  });
 }

@@ -123,11 +123,8 @@
     ];
   };
 
-  views.code = {
-    title: "Code",
-    printsRows: true,
-    isOffered: (model) => Boolean(model.data.code),
+  Object.assign(views.code, {
     draw,
     count: (model, place) => model.data.code?.kernels.filter((kernel) => kernel.places.includes(place)).length ?? 0,
-  };
+  });
 }

@@ -1,8 +1,9 @@
 // What stands between a page and what compiles for it: a compiler. Each has
 //   programs()           a promise of what one may begin with: `[{ name, title, code?, function?, arguments? }]`;
 //   send(request, tell)  a promise of offers for an explorer, one for each target. The request is
-//                        `{ code, function, arguments, targets, options }`. Who wants to see stages as they come gives
-//                        `tell`, which gets events as `xla-inspect play` sends them, with the offer where one brings data;
+//                        `{ code, function, arguments, targets, options }`, or what `programs` gave. Who wants to see
+//                        stages as they come gives `tell`, which gets events as `xla-inspect play` sends them, with the
+//                        offer where one brings data;
 //   stop()               ends what was sent.
 // Behind it may stand a server on this machine, captures that were recorded, or one day a compiler in the browser.
 "use strict";

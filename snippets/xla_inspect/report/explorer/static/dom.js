@@ -46,5 +46,8 @@
   const whole = (number) => number.toLocaleString("en");
   const count = (number, noun, many = `${noun}s`) => `${whole(number)} ${number === 1 ? noun : many}`;
 
-  Object.assign((globalThis.xlaExplorer ??= {}), { element, drawn, hue, line, size, whole, count, views: {} });
+  // What is not needed at first is there, or a page says how it comes: a promise.
+  const more = async () => {};
+
+  Object.assign((globalThis.xlaExplorer ??= {}), { element, drawn, hue, line, size, whole, count, views: {}, more });
 }

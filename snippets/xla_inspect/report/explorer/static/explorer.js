@@ -4,7 +4,7 @@
 {
   const X = globalThis.xlaExplorer;
   const { Hover, Links, findWord } = X;
-  const { Offers, Pane, Pair, Bar, SWITCHES, SourcePane, Reasons, TakeAway, Keys, Status, element, views, dye, isOffered } = X;
+  const { Offers, Pane, Bar, SWITCHES, SourcePane, Reasons, TakeAway, Keys, Status, element, views, dye, isOffered } = X;
   const { readLink, writeLink, putLink, addGrips } = X;
   const HOVER = 120; // milliseconds that the pointer rests on an instruction until its reasons are asked for
 
@@ -41,6 +41,8 @@
       const { program, target } = this.offers.list[0];
       this.initial = { program: wanted.program ?? this.offers.find(wanted).program ?? program, target, view: "passes", pass: 0, place: -1, donated: false, pair: null, ...wanted };
       window.addEventListener("popstate", () => this.follow());
+      // What is not needed at first comes before it is asked for.
+      this.root.addEventListener("pointerenter", () => X.more().catch(() => null), { once: true });
       // Keys that are typed here are not meant for the page.
       this.root.addEventListener("keydown", (event) => event.stopPropagation());
       await this.show({ ...this.initial, ...readLink(this.id) }, "keep");
@@ -181,6 +183,7 @@
     // Say what a line became, in the status line and beside the name of each view.
     tell() {
       const { model, state } = this.first;
+      if (state.place >= 0 && !views.code.draw) X.more().then(() => this.tell(), () => null);
       const counts = Object.entries(views).filter(([name, view]) => state.place >= 0 && view?.count && isOffered(model, name));
       const found = Object.fromEntries(counts.map(([name, view]) => [name, view.count(model, state.place, state)]));
       this.bar.tell(found);
@@ -237,6 +240,11 @@
         this.second?.root.remove();
         Object.assign(this, { pair: null, second: null, acting: this.first });
       } else {
+        try {
+          await X.more();
+        } catch (error) {
+          return this.status.say(`The second pane did not come: ${error.message}. Check the connection.`);
+        }
         const isNew = !this.second;
         if (isNew) {
           this.second = this.makePane(`${this.id}-beside`, "Result beside");
@@ -245,7 +253,7 @@
           this.second.links = this.links;
           this.listen(this.second);
           this.sides.append(this.second.root);
-          this.pair = new Pair(this, this.first, this.second);
+          this.pair = new X.Pair(this, this.first, this.second);
         }
         const isDrawn = await this.act(this.second, { ...wanted, place: this.first.place() || -1 }, "keep");
         if (!isDrawn && !this.second?.model) return this.setPair(null);

@@ -142,11 +142,9 @@
     return [element("div", { class: "graph" }, bar, explained.words, zoom.window)];
   };
 
-  views.graph = {
-    title: "Graph",
-    printsRows: true,
+  Object.assign(views.graph, {
     draw,
     count: (model, at) =>
       model.data.graph.nodes.filter((it) => model.held(it).some((c) => c.rows.some((each) => each.place === at))).length,
-  };
+  });
 }

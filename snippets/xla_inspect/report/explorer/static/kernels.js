@@ -147,9 +147,8 @@
     ];
   };
 
-  views.kernels = {
-    title: "Kernels",
+  Object.assign(views.kernels, {
     draw,
     count: (model, place) => model.data.kernels.launches.filter((it) => placesOf(it).includes(place)).length,
-  };
+  });
 }

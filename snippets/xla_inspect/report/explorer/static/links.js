@@ -4,6 +4,7 @@
   const { element } = globalThis.xlaExplorer;
   const SHOWN = 12; // operands or users that are listed
 
+  const WHOLE = ["before", "passes", "after"]; // views in which each definition stands
   const OPERANDS = /%([\w.$-]+)/g;
 
   // Rows by name and users by name in a state; made once.
@@ -35,7 +36,7 @@
     follow(pane, target) {
       const name = target.closest?.(".nv[data-name]")?.dataset.name;
       const line = target.closest?.("[data-instruction]");
-      if (!name || !line || !pane.model.has("states")) return false;
+      if (!name || !line || !WHOLE.includes(pane.state.view) || !pane.model.has("states")) return false;
       const row = connect(pane.model, pane.at()).named.get(name);
       if (!row || String(row.instruction) === line.dataset.instruction) return false;
       this.go(pane, row, Number(line.dataset.instruction));
@@ -61,7 +62,7 @@
     // What the chosen instruction takes and who takes it.
     update(pane) {
       const { model, state } = pane;
-      const row = model?.has("states") && ["before", "passes", "after"].includes(state.view) && pane.findRow(state.chosen);
+      const row = model?.has("states") && WHOLE.includes(state.view) && pane.findRow(state.chosen);
       this.root.hidden = !row;
       if (!row) return;
       const { named, users } = connect(model, pane.at());

@@ -74,6 +74,7 @@
   const NEEDS = { before: "states", passes: "states", after: "states" };
   const has = (model, view) => {
     const part = NEEDS[view] ?? view;
+    if (view === "before" && model.data.states?.[0]?.label) return false; // the module as imported is not there
     if (model.has) return model.has(part);
     const held = model.data[part];
     return Array.isArray(held) ? held.length > 0 : held !== undefined;

@@ -52,7 +52,7 @@
       const shown = Object.entries(views).filter(([name]) => isOffered(model, name));
       view.fill(shown.map(([name, { title }]) => [name, title]), state.view);
       pass.hidden = state.view !== "passes";
-      pass.fill(model.data.states.map((it, at) => [at, `${at} ${it.pass || "as imported"}`]), state.pass);
+      pass.fill(model.data.states.map((it, at) => [at, `${at} ${it.pass || it.label || "as imported"}`]), state.pass);
     }
 
     update() {

@@ -1,7 +1,8 @@
 // A pane: one offer in one view, at one pass. An explorer has one, or two beside each other.
 "use strict";
 {
-  const { element, views, fitting, Stepper } = globalThis.xlaExplorer;
+  const X = globalThis.xlaExplorer;
+  const { element, views, fitting, Stepper } = X;
   const STOPS = "button.line, button.more, .stop";
   const LIT = ".lit:is([data-place], [data-places])";
   const STEPS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
@@ -63,6 +64,7 @@
       const { program = this.state.program, target = this.state.target } = change;
       const offer = this.offers.find({ program, target });
       const model = this.offers.peek(offer) ?? (await this.offers.load(offer, tell));
+      if (!views[fitting(model, change.view ?? this.state.view)].draw) await X.more();
       if (asked !== this.asked) return false;
       const [old, before, state] = [this.model, { ...this.state }, this.state];
       Object.assign(state, change, { program: offer.program, target: offer.target });

@@ -4,7 +4,7 @@
   const { element, drawn, computations, inModule, views } = globalThis.xlaExplorer;
   const [WIDTH, HEIGHT, EDGE] = [240, 40, 4];
 
-  const passName = (state) => state.pass || "as imported";
+  const passName = (state) => state.pass || state.label || "as imported";
 
   const sparkline = (model, at) => {
     const counts = model.data.states.map((_, number) => model.instructionCount(number));
@@ -96,7 +96,7 @@
         { class: "what" },
         element("b", {}, passName(it)),
         it.pipeline ? ` in ${it.pipeline}: ` : ": ",
-        it.summary || "the module that the compiler got",
+        it.summary || (it.label ? "there is no module as the compiler got it" : "the module that the compiler got"),
       ),
       state.pass ? element("p", { class: "delta" }, opcodes) : "",
       ...difference(model, state),

@@ -6,8 +6,8 @@
   const DEFINITION = /^def\s+(\w+)\s*\(([^)]*)\)/gm;
 
   class RecordedCompiler {
-    // `index` lists `programs`, `{ name, title, code, function, arguments, file }`, and `captures` of them,
-    // `{ program, target, title, src, details, size }`; their files lie at `home`.
+    // `index` lists `programs`, `{ name, title, function, arguments, file }`, and `captures` of them,
+    // `{ program, target, title, src, details, size }`, and names a file of `codes`; the files lie at `home`.
     constructor(index, home) {
       Object.assign(this, { index, home, sent: 0 });
     }
@@ -16,16 +16,25 @@
       return this.index.programs;
     }
 
+    // The code of each program, by its name: fetched when code is asked about.
+    codes() {
+      this.coming ??= fetchData(this.home + this.index.codes);
+      this.coming.catch(() => (this.coming = null));
+      return this.coming;
+    }
+
     // What a playground begins with.
     async start() {
-      const [first] = this.index.programs;
+      const codes = await this.codes();
+      const programs = this.index.programs.map((it) => ({ ...it, code: codes[it.name] }));
+      const [first] = programs;
       const titles = new Map(this.index.captures.map(({ target, title }) => [target.split(":")[0], title]));
       return {
         ...first,
         targets: [titles.keys().next().value],
         options: {},
         flags: {},
-        starters: this.index.programs.map((it) => ({ question: "", options: {}, ...it })),
+        starters: programs.map((it) => ({ question: "", options: {}, ...it })),
         available: [...titles].map(([target, title]) => ({ target, title, obstacle: null })),
         limits: {},
         versions: {},
@@ -39,22 +48,24 @@
         line: code.slice(0, it.index).split("\n").length,
         parameters: it[2].split(",").map((each) => each.split(/[:=]/)[0].trim()).filter(Boolean),
       }));
-      const recorded = this.find({ code, function: wanted });
+      const recorded = await this.find({ code, function: wanted });
       const chosen = recorded?.function ?? wanted ?? functions.at(-1)?.name ?? "";
       return { functions, chosen, arguments: recorded?.arguments ?? "", errors: [] };
     }
 
     async copy(kind, request) {
       if (kind !== "command") throw new Error(`it is made of a compile: ${ELSEWHERE}`);
-      const found = this.find(request);
+      const found = await this.find(request);
       return `xla-inspect play ${found?.file.split("/").at(-1) ?? "FILE.py"}:${found?.function ?? request.function}`;
     }
 
-    // The program of a request: that of its code, and of its function where a file has many; with what it was compiled
-    // with, and nothing else.
-    find({ code, function: wanted, arguments: given = "", options = {} }) {
+    // The program of a request: the one that it names, else that of its code, and of its function where a file has many;
+    // with what it was compiled with, and nothing else.
+    async find({ name, code, function: wanted, arguments: given = "", options = {} }) {
+      const codes = name ? {} : await this.codes();
+      const isMeant = (it) => (name ? it.name === name : normalize(codes[it.name]) === normalize(code));
       const isChanged = Object.values(options).some((it) => (Array.isArray(it) ? it.length : typeof it === "object" && it ? Object.keys(it).length : it));
-      const same = this.index.programs.filter((it) => normalize(it.code) === normalize(code) && (!wanted || it.function === wanted));
+      const same = this.index.programs.filter((it) => isMeant(it) && (!wanted || it.function === wanted));
       const spaceless = (text) => (text ?? "").replace(/\s/g, "");
       return isChanged ? undefined : same.find((it) => !given || !it.arguments || spaceless(it.arguments) === spaceless(given));
     }
@@ -62,7 +73,7 @@
     // With `tell` the data of each target is fetched and told; without, offers fetch it when it is asked for.
     async send(request, tell) {
       const id = ++this.sent;
-      const found = this.find(request);
+      const found = await this.find(request);
       const isWanted = ({ target }) => !request.targets?.length || request.targets.some((it) => [target, target.split(":")[0]].includes(it));
       const captures = found ? this.index.captures.filter((it) => it.program === found.name && isWanted(it)) : [];
       const offers = captures.map((it) => this.offer(found, it));

@@ -260,7 +260,11 @@
       draw: (model, state) => module(model, model.last, state),
       count: (model, place) => inModule(model, model.last, place),
     },
-    code: null, // code.js
+    // What these draw comes with a script of its own, where a page loads that later.
+    code: { title: "Code", printsRows: true, isOffered: (model) => Boolean(model.data.code) },
+    graph: { title: "Graph", printsRows: true },
+    buffers: { title: "Buffers" },
+    kernels: { title: "Kernels" },
   });
   Object.assign(X, { row, computation, computations, inModule, pending: () => queue.length });
 }

@@ -1,7 +1,8 @@
 // What a reader takes away: a link to exactly this view, its text, the command that makes it, and a picture of it.
 "use strict";
 {
-  const { element, views, drawSvg, drawPng } = globalThis.xlaExplorer;
+  const X = globalThis.xlaExplorer;
+  const { element, views } = X;
   const STAGES = { jaxpr: "jaxpr", stablehlo: "stablehlo", before: "before", after: "after", code: "code", buffers: "buffers", kernels: "kernels" };
 
   // Text in a file's name: letters, digits, points and dashes.
@@ -117,13 +118,15 @@
       }
     }
 
-    saveSvg() {
-      save(new Blob([drawSvg(this.explorer.sides)], { type: "image/svg+xml" }), this.fileName("svg"));
+    async saveSvg() {
+      await X.more();
+      save(new Blob([X.drawSvg(this.explorer.sides)], { type: "image/svg+xml" }), this.fileName("svg"));
       this.sayPicture("svg");
     }
 
     async savePng() {
-      save(await drawPng(this.explorer.sides), this.fileName("png"));
+      await X.more();
+      save(await X.drawPng(this.explorer.sides), this.fileName("png"));
       this.sayPicture("png");
     }
 

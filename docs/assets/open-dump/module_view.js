@@ -1,0 +1,106 @@
+// A module that was opened: the explorer of it, and what the questions of the tool answer about it.
+import { button, element, readAnswer } from "./elements.js"
+
+const VIEWS = [
+  ["explorer", "Explorer"],
+  ["summary", "Summary"],
+  ["memory", "Memory at the peak"],
+  ["kernels", "Kernels"],
+  ["collectives", "Collectives"],
+]
+
+const readJson = (bytes) => JSON.parse(new TextDecoder().decode(bytes))
+
+export class ModuleView {
+  // `reader` has the module; `work(promise, text)` shows that something is under way; `parts` names the explorer's files.
+  constructor(reader, work, parts) {
+    Object.assign(this, { reader, work, parts })
+    this.title = element("h2", { tabIndex: -1 })
+    this.missing = element("details", { className: "missing" })
+    this.tabs = VIEWS.map(([name, label]) =>
+      button(label, () => this.show(name), {
+        id: `dump-tab-${name}`,
+        attributes: { role: "tab", "aria-controls": `dump-panel-${name}` },
+      }),
+    )
+    this.panels = VIEWS.map(([name]) =>
+      element("div", {
+        id: `dump-panel-${name}`,
+        hidden: true,
+        attributes: { role: "tabpanel", "aria-labelledby": `dump-tab-${name}` },
+      }),
+    )
+    const list = element("div", { className: "views", attributes: { role: "tablist", "aria-label": "Views of the module" } }, ...this.tabs)
+    list.addEventListener("keydown", (event) => this.onKey(event))
+    this.root = element("div", { className: "module" }, this.title, this.missing, list, ...this.panels)
+  }
+
+  // Read a module.
+  async read(module) {
+    const data = await this.work(this.reader.ask("read", { number: module.number }), `Reading ${module.key}`)
+    const { explorer, missing } = readJson(data)
+    Object.assign(this, { module, data: explorer, answered: new Set() })
+    this.title.textContent = module.key
+    this.missing.replaceChildren(element("summary", {}, "What these files do not tell"), element("p", {}, missing))
+    this.missing.hidden = !missing
+    for (const panel of this.panels.slice(1)) panel.replaceChildren()
+  }
+
+  // Show it in the view in which the last one was shown.
+  async start() {
+    this.title.focus({ preventScroll: true })
+    await this.show(this.view ?? "explorer")
+  }
+
+  async show(name) {
+    this.view = name
+    VIEWS.forEach(([each], at) => {
+      const isShown = each === name
+      this.tabs[at].setAttribute("aria-selected", String(isShown))
+      this.tabs[at].tabIndex = isShown ? 0 : -1
+      this.panels[at].hidden = !isShown
+    })
+    if (this.answered.has(name)) return
+    this.answered.add(name)
+    const panel = this.panels[VIEWS.findIndex(([each]) => each === name)]
+    try {
+      if (name === "explorer") await this.explore(panel)
+      else await this.answer(panel, name)
+    } catch (error) {
+      this.answered.delete(name)
+      panel.replaceChildren(element("p", { className: "refused", attributes: { role: "alert" } }, error.message))
+    }
+  }
+
+  async answer(panel, question) {
+    const { answer, missing } = await this.work(this.reader.ask("answer", { question }), "Asking")
+    panel.replaceChildren(...readAnswer(answer), element("p", { className: "missing", hidden: !missing }, missing))
+  }
+
+  // The explorer stays, and is offered one module after the other: it keeps what it can of where one was.
+  async explore(panel) {
+    const { key, target } = this.module
+    const { data } = this
+    const loadDetails = async () => readJson(await this.reader.ask("details"))
+    const offer = { program: key, programTitle: key, target: data.target, title: target, load: async () => data, loadDetails }
+    if (this.explorer) return this.explorer.offer([offer], { current: { program: key, target: data.target } })
+    const style = await globalThis.loadExplorer(this.parts.explorer, this.parts.style)
+    const { Explorer } = globalThis.xlaExplorer
+    const root = element("div", { className: "explorer", id: "explorer-dump" })
+    panel.replaceChildren(root)
+    const noSource = !data.sources.some(([, lines]) => lines.length) // a dump names files, and holds none
+    this.explorer = new Explorer(root, "dump", [offer], style, { noSource })
+    await this.explorer.start({ program: key, target: data.target })
+    if (!location.hash.includes("pass=")) await this.explorer.show({ pass: this.explorer.first.findFusion() })
+  }
+
+  onKey(event) {
+    const at = this.tabs.indexOf(document.activeElement)
+    const step = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: this.tabs.length - 1 }[event.key]
+    if (at < 0 || step === undefined) return
+    event.preventDefault()
+    const next = (step + this.tabs.length) % this.tabs.length
+    this.tabs[next].focus()
+    this.show(VIEWS[next][0])
+  }
+}

@@ -1,0 +1,106 @@
+// The page that opens a dump. What is dropped is read by the project's own reader, in this browser, and sent nowhere.
+import { DropZone } from "./drop_zone.js"
+import { button, element, size } from "./elements.js"
+import { ModuleTable } from "./module_table.js"
+import { ModuleView } from "./module_view.js"
+import { Reader, Stopped } from "./reader.js"
+
+const HOME = new URL(".", import.meta.url).href
+const ISSUE = "This is a fault of the reader; `xla-inspect read` on your machine may say more."
+
+class OpenDump {
+  constructor(root) {
+    this.root = root
+    this.reader = new Reader(HOME, (told) => this.tell(told))
+    this.zone = new DropZone((found) => this.take(found), () => this.load())
+    this.said = element("p", { attributes: { role: "status" } })
+    this.bar = element("progress", { hidden: true, attributes: { "aria-label": "How far it is" } })
+    this.cancel = button("Cancel", () => this.stop(), { hidden: true })
+    this.refused = element("div", { className: "refused", hidden: true, attributes: { role: "alert" } })
+    this.shown = element("div", { className: "shown" })
+    const line = element("div", { className: "working" }, this.said, this.bar, this.cancel)
+    root.replaceChildren(this.zone.root, line, this.refused, this.shown)
+  }
+
+  // Load the reader while its user is still choosing.
+  async load() {
+    if (this.reader.started) return
+    await this.work(this.reader.start(), "Loading the reader").then(
+      () => (this.said.textContent ||= "The reader is ready."),
+      (error) => this.refuse(error),
+    )
+  }
+
+  async take(found) {
+    this.reader.isBusy && this.isOpening && this.reader.stop()
+    this.refused.hidden = true
+    if (!found.length) return this.refuse(new Error("There is no file in it. Choose the folder that --xla_dump_to named."))
+    this.isOpening = true
+    try {
+      const dump = await this.work(this.reader.open(found), "Reading the names and headers")
+      this.view = null
+      this.table = new ModuleTable(dump, (module) => this.open(module))
+      this.said.textContent = ""
+      this.back()
+      if (dump.modules.length === 1) await this.open(dump.modules[0])
+    } catch (error) {
+      this.refuse(error)
+    } finally {
+      this.isOpening = false
+    }
+  }
+
+  async open(module) {
+    this.refused.hidden = true
+    this.view ??= new ModuleView(this.reader, (promise, text) => this.work(promise, text), this.reader.parts)
+    const { view } = this
+    try {
+      await view.read(module)
+      this.shown.replaceChildren(button("← All modules", () => this.back(), { className: "back" }), view.root)
+      await view.start()
+    } catch (error) {
+      this.refuse(error)
+    }
+  }
+
+  back() {
+    this.shown.replaceChildren(this.table.root)
+  }
+
+  // Say that something is under way, until it is over.
+  async work(promise, text) {
+    this.tell({ text })
+    this.cancel.hidden = false
+    try {
+      return await promise
+    } finally {
+      if (!this.reader.isBusy) {
+        this.said.textContent = ""
+        this.bar.hidden = this.cancel.hidden = true
+      }
+    }
+  }
+
+  tell({ text, done, total }) {
+    const far = total ? ` ${size(done)} of ${size(total)}` : ""
+    this.said.textContent = `${text}${far} …`
+    this.bar.hidden = false
+    if (total) Object.assign(this.bar, { max: total, value: done })
+    else this.bar.removeAttribute("value")
+  }
+
+  stop() {
+    this.reader.stop()
+    this.said.textContent = "Stopped."
+  }
+
+  refuse(error) {
+    if (error instanceof Stopped) return
+    const fault = error.isFault ? [element("p", {}, ISSUE), element("pre", {}, error.trace)] : []
+    this.refused.replaceChildren(element("p", {}, error.message), ...fault)
+    this.refused.hidden = false
+  }
+}
+
+const root = document.querySelector("[data-open-dump]")
+if (root) globalThis.openDump = new OpenDump(root)

@@ -1,0 +1,56 @@
+"""The tool's reader as one archive, which the page that opens a dump unpacks in the browser."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+import zipfile
+from pathlib import Path
+
+from common import ROOT
+from xla_inspect.closure import find_files, list_places
+
+ENTRY = Path(__file__).with_name("dump_reader.py")
+"""What the page calls; all that it imports is packed with it."""
+
+CONTRACT = "Reading, asking and exploring need the standard library alone, as in a browser"
+"""The contract in `pyproject.toml` that says which rooms a browser can have."""
+
+FIRST = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that an archive can name."""
+
+
+def list_files() -> dict[str, Path]:
+    """Return the files that the reader consists of, by their names in the archive."""
+    tool = ROOT / "snippets" / "xla_inspect"
+    rooms = {f"xla_inspect.{name}": place for name, place in list_places(tool).items()}
+    allowed = read_rooms()
+    below = {name for name, place in rooms.items() if place.suffix == ".py" or name == "xla_inspect.targets"}
+    places = {name: place for name, place in rooms.items() if name in {*allowed, *below}}
+    found = find_files([ENTRY, ENTRY.with_name("__init__.py"), tool / "__init__.py"], places)
+    # What draws the explorer lies in the site already.
+    reads = (path for path in found if path.parent.name != "static")
+    return {path.relative_to(_find_top(path)).as_posix(): path for path in sorted(reads)}
+
+
+def read_rooms() -> list[str]:
+    """Return the rooms that need the standard library alone, as the contract has them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    modules = next(each["source_modules"] for each in contracts if each["name"] == CONTRACT)
+    return [name for name in modules if name.startswith("xla_inspect.")]
+
+
+def pack() -> bytes:
+    """Return the archive, the same of the same files wherever it is made."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, path in list_files().items():
+            # With the line ends of any system, as in the repository.
+            text = path.read_bytes().replace(b"\r\n", b"\n")
+            archive.writestr(zipfile.ZipInfo(name, FIRST), text, zipfile.ZIP_DEFLATED, 9)
+    return content.getvalue()
+
+
+def _find_top(path: Path) -> Path:
+    return next(folder for folder in (ROOT / "snippets", ROOT / "scripts") if path.is_relative_to(folder))

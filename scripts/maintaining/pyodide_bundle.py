@@ -1,0 +1,39 @@
+"""Python in a browser: Pyodide, as its package has it, for the page that reads dumps. The site holds it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from common import ROOT
+from maintaining.browser_bundle import BrowserBundle, Built
+
+PACKAGE = "pyodide"
+AS_THEY_ARE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+LOCK = "pyodide-lock.json"
+
+
+def build(packages: Path) -> Built:
+    """Return the files that Python needs to start.
+
+    The list of packages that it could fetch from elsewhere is left empty: the page has none to fetch.
+
+    Args:
+        packages: The folder that the package is installed in.
+    """
+    folder = packages / PACKAGE
+    lock = json.loads((folder / LOCK).read_text(encoding="utf-8"))
+    alone = json.dumps({"info": lock["info"], "packages": {}}, sort_keys=True) + "\n"
+    return Built({**{name: (folder / name).read_bytes() for name in AS_THEY_ARE}, LOCK: alone.encode()}, [PACKAGE])
+
+
+PYODIDE = BrowserBundle(
+    "pyodide",
+    "Python for a browser",
+    "The page that opens a dump says so, and opens none.",
+    Path(__file__).parent / "pyodide_npm",
+    ROOT / ".cache" / "pyodide" / "files",
+    Path(__file__).with_name("pyodide.toml"),
+    (*AS_THEY_ARE, LOCK),
+    build,
+)

@@ -1,0 +1,36 @@
+"""`scripts/since`: find which release changed the program that a chapter shows, and record the answer."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from contextlib import chdir, redirect_stdout
+
+import stamps
+from common import ROOT
+from xla_inspect.commands import NO
+from xla_inspect.commands import main as run_command
+
+FOLDER, RECORD = ROOT / "snippets" / "training", ROOT / "docs" / "data" / "since.json"
+WORDS = ("accumulate.py:accumulate", "--from", "0.10.2", "--to", "0.11.1", "--ask", "code", "--run", "--json")
+
+
+def main() -> int:
+    """Write the record, and return the exit status."""
+    out = io.StringIO()
+    with chdir(FOLDER), redirect_stdout(out):
+        status = run_command(["since", *WORDS])
+    if status != NO:
+        return status or 1
+    content = json.loads(out.getvalue())
+    newest = content["rows"][-1]["versions"]
+    versions = {name: newest[name] for name in ("jax", "jaxlib")}
+    stamps.write(RECORD, "scripts/since", versions, content)
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
+    sys.exit(main())

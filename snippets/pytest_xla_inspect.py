@@ -1,0 +1,219 @@
+"""The pytest plugin of xla-inspect: the fixture `hlo`, by which a test asserts what a program is compiled to.
+
+It stands beside the package and not in it, since pytest imports it whenever it starts: it imports neither JAX nor the
+package, which sets what JAX has to find, before a test asks for the fixture.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from xla_inspect.budgets import CompiledProgram, Snapshots
+
+_ACCELERATORS = ("nvidiactl", "dxg", "kfd", "accel0", "vfio/0")
+"""Devices of a machine with an accelerator that JAX may be using."""
+_DEVICES = Path("/dev")
+_PLATFORMS = "JAX_PLATFORMS"
+_SHOWN = 4
+_LENT, _SNAPSHOTS = pytest.StashKey[dict[str, str]](), pytest.StashKey[dict[Path, Any]]()
+_LOG: pytest.StashKey[Any] = pytest.StashKey()  # the log of what a test asserts
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what a run of tests takes."""
+    _choose_platform()
+    group = parser.getgroup("xla-inspect", "assertions about compiled programs")
+    group.addoption("--xla-update", action="store_true", help="record what the programs of `hlo` are compiled to")
+    group.addoption(
+        "--xla-require-targets",
+        action="store_true",
+        default=os.environ.get("REQUIRE_TARGETS") == "all",
+        help="a target that cannot be compiled for is a failure, and no skip (also: REQUIRE_TARGETS=all)",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Give the environment back before other processes are started with it, which do as this one does."""
+    if getattr(session.config.option, "dist", "no") != "no" and not hasattr(session.config, "workerinput"):
+        _leave_platform()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start JAX as the reader's settings say, where tests ask for `hlo`: whatever test comes first, it is the same."""
+    wanted = any("hlo" in getattr(each, "fixturenames", ()) for each in session.items)
+    if wanted and not session.config.option.collectonly:
+        with _lent_environment(session.config):
+            pass
+    _leave_platform()
+
+
+@pytest.fixture
+def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgram]]:
+    """Compile a function for a target, and give what the test asserts of it; see `xla_inspect.budgets.hold_call`.
+
+    Raises:
+        InspectError: No such target or option, or arguments that do not go together.
+    """
+    with _lent_environment(request.config):
+        from xla_inspect.budgets import AssertionLog, hold_call
+
+        log: AssertionLog
+        log = request.node.stash[_LOG] = AssertionLog()
+        snapshots = _find_snapshots(request)
+        test = request.node.nodeid.partition("::")[2]
+        snapshots.forget_order(test)
+
+        def compile_for_test(function: Callable[..., Any], *args: Any, **options: Any) -> CompiledProgram:  # noqa: ANN401 - whatever it takes
+            __tracebackhide__ = True
+            from xla_inspect import TargetUnavailableError
+
+            keys: list[str] = []
+
+            def find_record(program: str) -> Any:  # noqa: ANN401 - a record
+                keys.append(snapshots.name(test, program))
+                return snapshots.find(keys[-1])
+
+            try:
+                made = hold_call(function, *args, log=log, find_record=find_record, **options)
+            except TargetUnavailableError as error:
+                if request.config.option.xla_require_targets:
+                    pytest.fail(str(error), pytrace=False)
+                pytest.skip(str(error))
+            snapshots.keep(keys[-1], made)
+            return made
+
+        yield compile_for_test
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test that passed, and compared or compiled something without asserting it."""
+    result = yield
+    log = item.stash.get(_LOG, None)
+    if log is not None and (forgotten := log.find_forgotten()):
+        pytest.fail(forgotten, pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
+    """Say below a failed comparison where the number comes from, and what changed since it was recorded."""
+    report = yield
+    log = item.stash.get(_LOG, None)
+    if log is not None and report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
+        for verdict in log.find_broken():
+            report.sections.append(("xla-inspect", verdict.explain()))
+    return report
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Say of a comparison how much was measured, against what, and where most of it comes from."""
+    if op not in _TURNED or "xla_inspect.budgets" not in sys.modules:
+        return None
+    from xla_inspect.budgets import Quantity, Verdict
+
+    if isinstance(left, Quantity):
+        verdict = Verdict.of(left, op, right)
+    elif isinstance(right, Quantity):
+        verdict = Verdict.of(right, _TURNED[op], left)
+    else:
+        return None
+    # The whole stands below, since pytest cuts what is long here.
+    return verdict.explain().splitlines()[:_SHOWN]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what is recorded, beside the tests; each process adds what its own tests had."""
+    for snapshots in session.config.stash.get(_SNAPSHOTS, {}).values():
+        from xla_inspect import InspectError
+
+        try:
+            snapshots.write()
+        except InspectError as error:
+            print(f"xla-inspect: {error}", file=sys.stderr)  # noqa: T201 - pytest has reported by then
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+
+def _find_snapshots(request: pytest.FixtureRequest) -> Snapshots:
+    from xla_inspect.budgets import Snapshots
+
+    known: dict[Path, Snapshots] = request.config.stash.setdefault(_SNAPSHOTS, {})
+    path = Path(request.node.path)
+    if path not in known:
+        known[path] = Snapshots(path, update=request.config.option.xla_update)
+    return known[path]
+
+
+@contextmanager
+def _lent_environment(config: pytest.Config) -> Iterator[None]:
+    """Let the compilers find the environment that the package makes, and give the reader's own back.
+
+    Where the reader imports the package themselves, as in their `conftest.py`, that is their environment.
+    """
+    first, was_there = _LENT not in config.stash, "xla_inspect" in sys.modules
+    if first and not was_there:
+        _start_jax()
+        _leave_platform()
+    before = dict(os.environ)
+    if first:
+        import xla_inspect.budgets  # noqa: F401 - it sets the environment
+
+        changed = {name: value for name, value in os.environ.items() if before.get(name) != value}
+        config.stash[_LENT] = {} if was_there else changed
+    lent = config.stash[_LENT]
+    os.environ.update(lent)
+    try:
+        yield
+    finally:
+        for name in lent:
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                os.environ.pop(name, None)
+
+
+_chosen: list[str] = []
+"""The platform that this plugin chose for JAX, as long as it is in force."""
+
+
+def _choose_platform() -> None:
+    """Let JAX run on the CPU while tests are collected, where it would anyway, for want of an accelerator.
+
+    Told so, it leaves the other compilers alone, which else do not start where their device is missing, and cannot be
+    asked afterwards. Files of tests make arrays as they are imported, and JAX starts with the first.
+    """
+    if _PLATFORMS in os.environ or sys.platform != "linux" or "jax" in sys.modules:
+        return
+    if not any((_DEVICES / name).exists() for name in _ACCELERATORS):
+        os.environ[_PLATFORMS] = "cpu"
+        _chosen.append("cpu")
+
+
+def _leave_platform() -> None:
+    """Take back what was chosen, from the environment and from JAX, unless the reader imported the package by then."""
+    if not _chosen:
+        return
+    _chosen.clear()
+    if "xla_inspect" in sys.modules:
+        return
+    os.environ.pop(_PLATFORMS, None)
+    if (jax := sys.modules.get("jax")) is not None:
+        jax.config.update("jax_platforms", None)
+
+
+def _start_jax() -> None:
+    """Start JAX with the settings that it has, whichever test comes first."""
+    import jax
+
+    jax.devices()

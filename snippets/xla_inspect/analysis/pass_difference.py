@@ -1,0 +1,167 @@
+"""Where two compiles of a program part: before the first pass, after one, in the schedule, or below HLO."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from xla_inspect.analysis.matching import Meanings
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Sequence
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Module
+
+UNREADABLE = (InspectError, LookupError, ValueError, AttributeError, TypeError, StopIteration)
+"""What reading the text of a release can end in that nobody here has seen."""
+
+type Stage = Literal["lowering", "pass", "scheduling", "below HLO", "unknown"]
+"""Where two compiles part: JAX lowers the program otherwise; a pass; the order of instructions; what makes code of it,
+plans the memory, or is a library."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassDifference:
+    """Where two compiles part.
+
+    Attributes:
+        stage: At which stage.
+        old: The pass of the older compile after which the modules differ, or an empty string.
+        new: The pass of the newer one, or an empty string.
+        blamed: Which of the two is to blame.
+        maker: The pass of the newer compile that makes what was asked about what it is in the end, or an empty string
+            where the question cannot be asked of a module.
+        pipeline: The pipeline of that pass, or of `new`.
+    """
+
+    stage: Stage
+    old: str = ""
+    new: str = ""
+    blamed: str = ""
+    maker: str = ""
+    pipeline: str = ""
+
+
+@dataclass(frozen=True)
+class _State:
+    """A module after a pass, by a number that is the same for what computes the same."""
+
+    pipeline: str
+    name: str
+    number: int
+
+
+def find_difference(
+    old: Capture, new: Capture, count: Callable[[Module], Counter[str]] | None = None
+) -> PassDifference:
+    """Return where two compiles of one program part for good.
+
+    A module after a pass is the same as another where it computes the same from the same in the same way, whatever
+    its instructions are called and whichever passes made it. What parts and meets again is no difference.
+
+    Args:
+        old: The older compile.
+        new: The newer one.
+        count: What is counted in a stage of a module, where that was asked about.
+    """
+    try:
+        first, second = _list_states(old, new)
+        maker = _find_maker(new, count, count(old.module)) if count else ("", "")
+    except UNREADABLE:
+        return PassDifference("unknown")
+    if first[-1].number == second[-1].number:
+        stage: Stage = "scheduling" if _is_reordered(old.module, new.module) else "below HLO"
+        return PassDifference(stage)
+    meeting = _find_last_meeting(first, second)
+    if meeting is None:
+        return PassDifference("lowering", maker=maker[1], pipeline=maker[0])
+    left, right = (
+        states[at + 1] if at + 1 < len(states) else None for states, at in zip((first, second), meeting, strict=True)
+    )
+    names = (left.name if left else "", right.name if right else "")
+    blamed = _blame(names, old, new)
+    is_old = blamed == names[0] != names[1]
+    pipeline = (left if is_old else right) or left
+    return PassDifference("pass", *names, blamed, maker[1], maker[0] or (pipeline.pipeline if pipeline else ""))
+
+
+def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
+    """Return which of two passes is to blame: that of the older compile, or that of the newer."""
+    first, second = map(_spell, names)
+    changing = [{_spell(each.name) for each in capture.passes} for capture in (old, new)]
+    only_old, only_new = bool(first) and first not in changing[1], bool(second) and second not in changing[0]
+    if not only_old:
+        return names[1] or names[0]
+    if not only_new:
+        return names[0]
+    # Each changes the module in its own compile alone: that which runs first is where they part.
+    for capture in (new, old):
+        runs = [_spell(run.name) for run in capture.runs]
+        if first in runs and second in runs:
+            return names[0] if runs.index(first) < runs.index(second) else names[1]
+    return names[1]
+
+
+def _spell(name: str) -> str:
+    """Return the name of a pass however releases join its words."""
+    return name.replace("_", "-").lower()
+
+
+def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]]:
+    """Return the states of both compiles, from the module that the compiler got to the optimized one."""
+    meanings = Meanings()
+
+    def list_own(capture: Capture) -> list[_State]:
+        stages = [
+            ("", "", capture.unoptimized_module),
+            *((each.pipeline, each.name, each.module) for each in capture.passes),
+        ]
+        if capture.after:
+            stages.append(("", "", capture.module))
+        states: list[_State] = []
+        for pipeline, name, module in stages:
+            number = meanings.find(module, module.entry)[module.entry.root]
+            if not states or states[-1].number != number:
+                states.append(_State(pipeline, name, number))
+        return states
+
+    return list_own(old), list_own(new)
+
+
+def _find_last_meeting(first: Sequence[_State], second: Sequence[_State]) -> tuple[int, int] | None:
+    """Return the places in both lists of the last state that they share."""
+    places = {state.number: at for at, state in enumerate(first)}
+    shared = [(places[state.number], at) for at, state in enumerate(second) if state.number in places]
+    return max(shared, key=sum, default=None)
+
+
+def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], before: Counter[str]) -> tuple[str, str]:
+    """Return pipeline and name of the pass from which on a module has as many as in the end of what differs."""
+    final = count(capture.module)
+    differing = [key for key in {*final, *before} if final[key] != before[key]]
+    if not differing:
+        return "", ""
+
+    def is_final(module: Module) -> bool:
+        counted = count(module)
+        return all(counted[key] == final[key] for key in differing)
+
+    maker = ("", "")
+    for change in reversed(capture.passes):
+        if not is_final(change.module):
+            break
+        maker = (change.pipeline, change.name)
+    return maker
+
+
+def _is_reordered(old: Module, new: Module) -> bool:
+    """Return whether what both compute stands in another order, which is the order in which it runs."""
+    meanings = Meanings()
+    orders = []
+    for module in (old, new):
+        numbers = meanings.find(module, module.entry)
+        orders.append([numbers[instruction] for instruction in module.entry])
+    return orders[0] != orders[1] and old.is_scheduled and new.is_scheduled

@@ -1,0 +1,208 @@
+"""The modules of a dump, as a table; and one of them, with what its files tell and what they do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers.absences import NAMES, list_absences
+from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.plural import plural
+from xla_inspect.report import title
+from xla_inspect.units import format_bytes, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from xla_inspect.answers.answer import Part
+    from xla_inspect.captured import Capture
+    from xla_inspect.dumps import DumpedModule
+
+_ROWS = 40
+_NAME, _FEW = 44, 5
+_UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class ModuleRow:
+    """A module of a dump.
+
+    Attributes:
+        module: What it is called behind the dump's name and a colon.
+        name: Its name alone.
+        target: The short name of the hardware that it was compiled for; `unknown` where nothing tells.
+        hardware: What the files call that, or an empty string.
+        devices: How many devices run it.
+        passes: How many modules were dumped between passes.
+        bytes: Bytes of its files.
+        kernels: How many kernels the compiler made code for, without calls of libraries, or None where the names and
+            beginnings of files do not tell.
+        has: What there is of it: `before`, `after`, `buffers`, `live ranges`, `thunks`.
+    """
+
+    module: str
+    name: str
+    target: str
+    hardware: str
+    devices: int
+    passes: int
+    bytes: int
+    kernels: int | None
+    has: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DumpTable(Answer):
+    """The modules of a dump.
+
+    Attributes:
+        title: What the dump is called.
+        asked: The dump, as on the command line, without a module.
+        modules: Its modules.
+        left_out: Why files are no part of it, by name.
+        rows: How many modules are shown.
+    """
+
+    title: str
+    asked: str
+    modules: tuple[ModuleRow, ...]
+    left_out: Mapping[str, str]
+    rows: int = _ROWS
+
+    def tell(self) -> Iterator[Part]:
+        """Yield how many there are, the table, and what to ask."""
+        size = format_bytes(sum(row.bytes for row in self.modules))
+        yield f"{self.title} holds {plural(len(self.modules), 'module')}, {size}."
+        shown = sorted(self.modules, key=lambda row: -row.bytes)[: self.rows]
+        shown = [row for row in self.modules if row in shown]
+        columns = ("target", "passes", "size", "kernels made", "module")
+        yield Table(columns, tuple(map(_tell_row, shown)), (1, 2, 3))
+        if len(shown) < len(self.modules):
+            yield f"{len(self.modules) - len(shown)} smaller ones are left out; --all shows them."
+        if lacking := [row for row in self.modules if "after" not in row.has]:
+            few = ", ".join(row.module for row in lacking[:_FEW])
+            yield f"Without an optimized module: {few}{', ...' if len(lacking) > _FEW else ''}."
+        yield from tell_left_out(self.left_out)
+        if self.modules:
+            largest = max(self.modules, key=lambda row: ("after" in row.has, row.bytes))
+            name = f"{self.asked}:{largest.module}" if len(self.modules) > 1 else self.asked
+            yield Hint("Ask about one:", suggest("summary", name))
+
+
+@dataclass(frozen=True)
+class DumpContents(Answer):
+    """One module of a dump.
+
+    Attributes:
+        program: Its name.
+        asked: What was asked about, as on the command line.
+        target: The short name of the hardware that it was compiled for.
+        hardware: What the files call that, or an empty string.
+        files: How many files it has.
+        bytes: Bytes of them.
+        passes: How many modules were dumped between passes.
+        there: What its files tell.
+        missing: What they do not tell, and why, by the name of a field of a capture.
+        left_out: Why files are no part of the dump, by name.
+    """
+
+    program: str
+    asked: str
+    target: str
+    hardware: str
+    files: int
+    bytes: int
+    passes: int
+    there: tuple[str, ...]
+    missing: Mapping[str, str]
+    left_out: Mapping[str, str]
+
+    def tell(self) -> Iterator[Part]:
+        """Yield what there is, what is missing, and what to ask."""
+        hardware = f" ({self.hardware})" if self.hardware else ""
+        where = title(self.target) if self.target != _UNKNOWN else "hardware that its files do not tell"
+        size = f"{plural(self.files, 'file')}, {format_bytes(self.bytes)}"
+        yield f"{self.program}, compiled for {where}{hardware}: {size}."
+        yield f"They tell: {', '.join(self.there)}."
+        rows = tuple((NAMES.get(name, name), reason) for name, reason in self.missing.items())
+        yield Table(("missing", "because"), rows, (), "What they do not tell")
+        yield from tell_left_out(self.left_out)
+        for question, text in _QUESTIONS.items():
+            yield Hint(text, suggest(question, self.asked))
+
+
+_QUESTIONS = {
+    "summary": "In numbers:",
+    "memory": "What takes the memory:",
+    "kernels": "Each kernel:",
+    "report": "All of it, to step through in a browser:",
+}
+
+
+def tell_left_out(left_out: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is said of files that are no part of a dump."""
+    if left_out:
+        few = "; ".join(f"{shorten(name, _NAME)}: {reason}" for name, reason in [*left_out.items()][:_FEW])
+        yield f"Left out: {plural(len(left_out), 'file')} ({few})."
+
+
+def list_dump(title: str, modules: Sequence[DumpedModule], left_out: Mapping[str, str], asked: str) -> DumpTable:
+    """Return the table of a dump's modules.
+
+    Args:
+        title: What the dump is called.
+        modules: Its modules.
+        left_out: Why files are no part of it, by name.
+        asked: The dump, as on the command line.
+    """
+    return DumpTable(title, asked, tuple(map(_describe, modules)), left_out)
+
+
+def describe_dump(module: DumpedModule, capture: Capture, left_out: Mapping[str, str], asked: str) -> DumpContents:
+    """Return what the files of one module tell.
+
+    Args:
+        module: The module.
+        capture: What was read of it.
+        left_out: Why files are no part of the dump, by name.
+        asked: The dump and the module, as on the command line.
+    """
+    there = [name for field, name in NAMES.items() if field not in capture.missing and getattr(capture, field, None)]
+    return DumpContents(
+        program=module.name,
+        asked=asked,
+        target=capture.target,
+        hardware=module.title,
+        files=len({*module.files.values()}),
+        bytes=module.bytes,
+        passes=module.passes,
+        there=tuple(there),
+        missing=list_absences(capture),
+        left_out=left_out,
+    )
+
+
+def _describe(module: DumpedModule) -> ModuleRow:
+    has = {
+        "before": module.before,
+        "after": module.after,
+        "buffers": module.buffers,
+        "live ranges": module.live_ranges,
+        "thunks": module.thunks,
+    }
+    return ModuleRow(
+        module=module.key,
+        name=module.name,
+        target=module.target,
+        hardware=module.title,
+        devices=module.devices,
+        passes=module.passes,
+        bytes=module.bytes,
+        kernels=module.kernels,
+        has=tuple(name for name, path in has.items() if path),
+    )
+
+
+def _tell_row(row: ModuleRow) -> tuple[str, ...]:
+    kernels = "?" if row.kernels is None else str(row.kernels)
+    return row.target, str(row.passes), format_bytes(row.bytes), kernels, row.module

@@ -1,0 +1,93 @@
+"""The text of an issue about a change from one release of JAX to the next: reproducer, versions, differences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.plural import plural
+from xla_inspect.report import markdown, title
+from xla_inspect.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.answers.release_history import ReleaseChange, ReleaseHistory, ReleaseRow
+
+_FENCE = "```"
+_MOST = 120
+"""Lines of a difference that an issue holds."""
+
+
+def write_issue(history: ReleaseHistory, source: str, command: str) -> str:
+    """Return Markdown for an issue tracker.
+
+    Args:
+        history: What was found.
+        source: The text of the reader's file, or an empty string where there is none.
+        command: What was asked about, as on the command line.
+    """
+    return "\n".join(_write(history, source, command))
+
+
+def _write(history: ReleaseHistory, source: str, command: str) -> Iterator[str]:
+    where = title(history.target)
+    if not history.changes:
+        yield f"# {history.program} on {where}: no difference between JAX {history.first} and {history.last}\n"
+    else:
+        first = history.changes[0]
+        what = f"{first.question} {first.old} -> {first.new}"
+        yield f"# {history.program} on {where}: {what} since JAX {first.after}\n"
+    for change in history.changes:
+        yield f"{change.tell()}\n"
+    yield _tabulate(history)
+    if source:
+        fence = _FENCE + "`" * (_FENCE in source)
+        yield f"## Reproducer\n\n{fence}python\n{source.rstrip()}\n{fence}\n"
+    yield f"Compiled with `xla-inspect since {command} --from {history.first} --to {history.last}`.\n"
+    yield "## Versions\n"
+    yield _tabulate_versions(history)
+    for change in history.changes:
+        yield from _write_differences(change)
+
+
+def _tabulate(history: ReleaseHistory) -> str:
+    rows = [
+        (
+            row.release,
+            "" if row.temporary_bytes is None else format_bytes(row.temporary_bytes),
+            _show(row.copies_in_loops),
+            _show(row.kernels),
+            _show(row.collectives),
+            row.code or "",
+            row.failed,
+        )
+        for row in history.rows
+    ]
+    heads = ("JAX", "temporaries", "copies in loops", "kernels", "collectives", "code", "")
+    return markdown.table(heads, rows)
+
+
+def _show(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _tabulate_versions(history: ReleaseHistory) -> str:
+    near = {release for change in history.changes for release in (change.before, change.after)}
+    rows: list[ReleaseRow] = [row for row in history.rows if row.release in near] or list(history.rows)
+    names = list(dict.fromkeys(name for row in rows for name in row.versions or {}))
+    return markdown.table(
+        ("package", *(row.release for row in rows)),
+        [(name, *((row.versions or {}).get(name, "") for row in rows)) for name in names],
+    )
+
+
+def _write_differences(change: ReleaseChange) -> Iterator[str]:
+    for name, text in (("optimized HLO", change.hlo_diff), ("generated code", change.code_diff)):
+        if not text:
+            continue
+        lines = text.splitlines()
+        more = [f"... {plural(len(lines) - _MOST, 'more line')}"] if len(lines) > _MOST else []
+        body = "\n".join([*lines[:_MOST], *more])
+        fence = _FENCE + "`" * (_FENCE in body)
+        summary = f"The {name} of {change.before} and {change.after}, names left out ({change.question})"
+        yield f"<details><summary>{summary}</summary>\n\n{fence}diff\n{body}\n{fence}\n\n</details>\n"

@@ -1,0 +1,121 @@
+"""A file of budgets, `xla-budget.toml`: programs with how they are called, and the bounds that each has to keep."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.budgets.claim import CLAIMS, Claim, read_claims
+from xla_inspect.budgets.measures import MEASURES
+from xla_inspect.budgets.toml_values import (
+    read_arguments,
+    read_count,
+    read_mesh,
+    read_options,
+    read_switch,
+    read_targets,
+    read_text,
+    read_texts,
+)
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+EXAMPLE = """
+[step]
+subject = "train.py:step"
+target = "h100"
+peak = "< 9 GiB"
+"""
+"""What is said of a file that holds nothing."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """One program of the file.
+
+    Attributes:
+        name: What the file calls it.
+        subject: The function, as on the command line.
+        targets: Short names.
+        call: How it is called, by the options of the command line: `mesh`, `donate`, `static`, `args`, ...
+        calls: The shapes of further calls, for `traces`.
+        claims: What has to hold.
+    """
+
+    name: str
+    subject: str
+    targets: tuple[str, ...]
+    call: Mapping[str, Any] = field(default_factory=dict)
+    calls: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+
+def read_budgets(path: Path) -> tuple[Budget, ...]:
+    """Return the programs of a file with their bounds.
+
+    Raises:
+        InspectError: There is no such file, it is no TOML, or something in it is not known; with what is nearest.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        message = f"no file {path}; write one such as:\n{EXAMPLE}"
+        raise InspectError(message) from None
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"cannot read {path}: {getattr(error, 'strerror', '') or error}"
+        raise InspectError(message) from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        message = f"{path} is no TOML: {error}"
+        raise InspectError(message) from error
+    if not data:
+        message = f"{path} holds no program; write one such as:\n{EXAMPLE}"
+        raise InspectError(message)
+    return tuple(_read_budget(f"{path}: [{name}]", name, table) for name, table in data.items())
+
+
+def _read_budget(where: str, name: str, table: object) -> Budget:
+    if not isinstance(table, dict):
+        file = where.partition(": [")[0]
+        message = f"{file}: {name!r} stands outside of any program; put it below a line such as [step]"
+        raise InspectError(message)
+    known = {*_CALL, *CLAIMS, *MEASURES}
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1, 0.5)
+            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
+            message = f"{where}: {key!r} is not known; {meant}"
+            raise InspectError(message)
+    call = {key: _CALL[key](f"{where}: {key}", table[key]) for key in _CALL if key in table}
+    if "subject" not in call:
+        message = f'{where} has no subject; name the function, as in subject = "train.py:step"'
+        raise InspectError(message)
+    targets = call.pop("target", ()) + call.pop("targets", ())
+    if len({*targets}) < len(targets):
+        message = f"{where} names a target twice: {', '.join(targets)}"
+        raise InspectError(message)
+    claims = [claim for key in table if key not in _CALL for claim in read_claims(f"{where}: {key}", key, table[key])]
+    return Budget(
+        name, call.pop("subject"), targets or ("cpu",), calls=call.pop("calls", ()), call=call, claims=tuple(claims)
+    )
+
+
+_CALL: Mapping[str, Callable[[str, Any], Any]] = {
+    "subject": read_text,
+    "target": read_targets,
+    "targets": read_targets,
+    "args": read_text,
+    "args_from": read_text,
+    "mesh": read_mesh,
+    "donate": read_arguments,
+    "static": read_arguments,
+    "grad": read_switch,
+    "vmap": read_count,
+    "xla": read_options,
+    "calls": read_texts,
+}
+"""How a program is called, and what reads each."""

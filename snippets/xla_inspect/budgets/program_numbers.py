@@ -1,0 +1,222 @@
+"""The numbers that are measured of one compiled program, held against bounds and against what was recorded."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.answers import explain_recompiles, tally
+from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
+from xla_inspect.budgets.bound import read_bound, show_amount
+from xla_inspect.budgets.budget_record import Record
+from xla_inspect.budgets.causes import Causes
+from xla_inspect.budgets.fingerprint import Fingerprint
+from xla_inspect.budgets.measures import MEASURES, Measured
+from xla_inspect.budgets.quantity import Quantity
+from xla_inspect.errors import InspectError
+from xla_inspect.plural import plural
+from xla_inspect.report import title
+from xla_inspect.subject import watch_calls
+from xla_inspect.terminal import printable
+from xla_inspect.units import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from xla_inspect.analysis import Difference
+    from xla_inspect.captured import Capture
+    from xla_inspect.subject import Subject
+
+__tracebackhide__ = True
+"""So that pytest shows the test's own lines."""
+TRACES = "traces"
+"""The number that is measured of several calls, and of no compiled program."""
+
+
+class ProgramNumbers:
+    """The numbers of a program that is compiled, each to be compared, with where it comes from.
+
+    Args:
+        subject: The program and how it is called.
+        target: A short name, see `Subject.name_target`.
+        calls: The positional arguments of further calls, for `traces`.
+        log: What notes that something was asserted.
+        record: What was recorded of it, or None.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        target: str,
+        *,
+        calls: Sequence[tuple[Any, ...]] = (),
+        log: AssertionLog | None = None,
+        record: Record | None = None,
+    ) -> None:
+        """Compile nothing yet."""
+        self.subject, self.target = subject, target
+        self.record = record
+        self.capture: Capture = subject.capture(target, code=False)
+        self.name = f"{subject.name} on {title(self.capture.target)}"
+        self._calls = tuple(calls)
+        self._log = log or AssertionLog()
+        axes = subject.call.settings.get("mesh") if subject.call else None
+        self._measured = Measured(self.capture, axes or {})
+        self._causes = Causes(subject, self.capture)
+
+    def __repr__(self) -> str:
+        """Return what is compiled for what."""
+        return f"<{self.name}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Quantity:
+            """Return a number by its name, of `MEASURES`."""
+            if name.startswith("_") or name not in MEASURES:
+                known = ", ".join((*MEASURES, TRACES))
+                message = f"no number {name!r} is measured of a program; there are {known}"
+                raise AttributeError(message, name=name, obj=self)
+            return self.measure(name)
+
+    def measure(self, name: str) -> Quantity:
+        """Return a number that is measured of the program.
+
+        Args:
+            name: One of `MEASURES`, or `traces`.
+
+        Raises:
+            BrokenError: The program does not compile.
+            InspectError: There is no such number, or it is `traces` and there are no further calls.
+        """
+        if name == TRACES:
+            return self.traces
+        if name not in MEASURES:
+            message = f"no number {name!r} is measured of a program; there are {', '.join((*MEASURES, TRACES))}"
+            raise InspectError(message)
+        self.require(memory=MEASURES[name].part == "memory")
+        measure = MEASURES[name]
+        return Quantity(
+            name,
+            measure.find(self._measured),
+            measure.unit,
+            of=self.name,
+            explain=lambda *_: self._tell(name, [*measure.tell(self._causes, self._measured)], measure.part),
+            log=self._log,
+        )
+
+    def require(self, *, memory: bool = False) -> None:
+        """Do nothing where the program compiles, or where it does not and its memory is known all the same.
+
+        Raises:
+            BrokenError: It does not compile.
+        """
+        if self.capture.error and not (memory and self.capture.buffers):
+            said = shorten(self.capture.error.partition("\n")[0], 300)
+            self._break(f"{self.name} does not compile: {said}", [*self._causes.tell_memory(())], "memory")
+
+    @property
+    def traces(self) -> Quantity:
+        """How often JAX traces the function for the call and the further ones that `calls` has.
+
+        Raises:
+            InspectError: There are no further calls.
+        """
+        if self.subject.call is None or not self._calls:
+            message = (
+                f"{self.name}: traces counts how often several calls trace; give the further ones, as in "
+                "hlo(step, *shapes, calls=[(state, 0.1), ...])"
+            )
+            raise InspectError(message)
+        found = explain_recompiles(watch_calls(self.subject.call, self._calls), is_timed=False)
+        calls = [call for function in found.functions for call in function.calls]
+        rows = [
+            f"    traced again: {'; '.join(map(_tell_difference, call.differences[:3])) or 'JAX had dropped the first'}"
+            for call in calls[1:]
+        ]
+        return Quantity(
+            TRACES,
+            sum(call.traces for call in calls),
+            "",
+            of=f"{self.subject.name} in {plural(1 + len(self._calls), 'call')}",
+            explain=lambda *_: "\n".join(rows),
+            log=self._log,
+        )
+
+    def as_recorded(self, *names: str, within: str = "") -> None:
+        """Assert that numbers are no more than was recorded: by `pytest --xla-update`, or `xla-inspect check --update`.
+
+        Args:
+            *names: Of `MEASURES`; `peak` and `kernels` where none is given.
+            within: How much more each may be, such as `5 %`.
+
+        Raises:
+            BrokenError: One is more.
+            InspectError: Nothing was recorded, or there is no such number.
+        """
+        self._log.note_asserted()
+        for name in names or ("peak", "kernels"):
+            self.hold(name, f"recorded + {within}" if within else "recorded")
+
+    def hold(self, name: str, given: object) -> None:
+        """Assert a bound that is given as a number or text, such as `< 9 GiB` or `recorded + 5 %`.
+
+        Args:
+            name: The number that it is of, as in `measure`.
+            given: The bound, see `read_bound`.
+
+        Raises:
+            BrokenError: It is broken.
+            InspectError: It is no bound, or of what was recorded, and nothing was.
+        """
+        self._log.note_asserted()
+        quantity = self.measure(name)
+        self._log.note_use(quantity)
+        bound = read_bound(given, quantity.unit, name)
+        limit = bound.find_limit(self.record.numbers.get(name) if self.record else None)
+        if limit is None:
+            message = (
+                f"nothing was recorded of {name} of {self.name}: pytest --xla-update records, or xla-inspect check "
+                "--update"
+            )
+            raise InspectError(message)
+        if not bound.is_kept(quantity.number, limit):
+            raise BrokenError(quantity.explain(bound.sign, limit))
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """What the program is now."""
+        return Fingerprint.of(self.capture, self.subject.call)
+
+    def make_record(self) -> Record:
+        """Return what is to be recorded of it.
+
+        Raises:
+            BrokenError: It does not compile.
+        """
+        self.require()
+        numbers = {name: float(measure.find(self._measured)) for name, measure in MEASURES.items()}
+        if self._calls:
+            traces = self.traces
+            self._log.note_use(traces)
+            numbers[TRACES] = float(traces.number)
+        return Record(self.fingerprint, numbers, tally(self.capture))
+
+    def _break(self, said: str, rows: Iterable[str], part: str) -> None:
+        raise BrokenError("\n".join(filter(None, (printable(said), self._tell("", [*rows], part)))))
+
+    def _tell(self, name: str, rows: Sequence[str], part: str) -> str:
+        """Return where something comes from, and what changed since the record."""
+        told = [*rows]
+        if self.record is None:
+            told.append("  Nothing was recorded of it to compare with.")
+        else:
+            if name in self.record.numbers:
+                told.append(f"  Recorded: {show_amount(self.record.numbers[name], MEASURES[name].unit)}.")
+            told.append(f"  {self.record.fingerprint.tell(self.fingerprint)}")
+            told += self._causes.tell_changes(self.record, part) if part else []
+        # Lines of the reader's and names in them are shown, and do nothing else.
+        return "\n".join(map(printable, told))
+
+
+def _tell_difference(each: Difference) -> str:
+    return f"{each.argument or 'the function'} ({each.kind}): {each.before} -> {each.after}"

@@ -1,0 +1,126 @@
+"""`xla-inspect check xla-budget.toml`: whether programs keep their budgets, and who broke them: you or the compiler."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from xla_inspect.budgets import (
+    BudgetReport,
+    Checked,
+    Record,
+    check_budget,
+    read_budgets,
+    read_records,
+    write_records,
+)
+from xla_inspect.commands import child_process, command_line, question
+from xla_inspect.errors import InspectError
+from xla_inspect.subject import Request
+from xla_inspect.targets import count_devices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xla_inspect.budgets import Budget
+
+USUAL_FILE = "xla-budget.toml"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the file, and what is done with it."""
+    parser.add_argument("file", nargs="?", type=Path, default=Path(USUAL_FILE), help="default: %(default)s")
+    how = parser.add_argument_group("what is done")
+    how.add_argument("--update", action="store_true", help="record what the programs are compiled to, beside the file")
+    how.add_argument("--only", metavar="NAME", default="", help="check this program of the file alone")
+    how.add_argument("--load-limit", metavar="S", type=float, default=300.0, help="as of all questions")
+    how.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+    how.add_argument("--result", type=Path, help=argparse.SUPPRESS)  # where the process of one program writes
+    question.add_forms(parser)
+
+
+def run(options: argparse.Namespace, out: TextIO) -> int:
+    """Check the budgets of a file, and return the exit status: 1 where your code breaks one, 4 where the compiler does.
+
+    Raises:
+        InspectError: The file, its records, or something in it is not as it should be.
+    """
+    if options.html:
+        question.check_output(options.html, force=options.force)
+    budgets = read_budgets(options.file)
+    if options.only and not (budgets := tuple(each for each in budgets if each.name == options.only)):
+        known = ", ".join(each.name for each in read_budgets(options.file))
+        message = f"{options.file} has no program {options.only!r}; it has {known}"
+        raise InspectError(message)
+    place = options.file.with_suffix(".json")
+    records = read_records(place, anew=options.update)
+    if options.result:
+        return _run_one(budgets[0], records, options)
+    rows: list[Checked] = []
+    made: dict[str, Record] = {}
+    worst = command_line.OK
+    with tempfile.TemporaryDirectory(prefix="xla_inspect_check_") as folder:
+        for number, budget in enumerate(budgets):
+            status, found = _start(budget, options, Path(folder) / f"{number}.json")
+            worst = max(worst, status)
+            rows += [Checked(**row) for row in found.get("rows", ())]
+            made |= {key: Record.read(record, key) for key, record in found.get("records", {}).items()}
+    if worst:
+        return worst
+    if options.update:
+        # Those of programs that the file has no more go with it, unless only one was asked for.
+        write_records(place, made, keep=bool(options.only))
+    report = BudgetReport(str(options.file), tuple(rows), len(made))
+    question.tell([report], str(options.file), options, out)
+    return choose_status(report)
+
+
+def choose_status(report: BudgetReport) -> int:
+    """Return the exit status of what came of a check, the weightiest where there are several."""
+    if report.broken and not report.is_of_compiler:
+        return command_line.NO
+    if report.missing:
+        return command_line.MISSING
+    return command_line.CHANGED if report.broken else command_line.OK
+
+
+def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[int, dict[str, Any]]:
+    """Return what a process of its own finds of a program, with its exit status."""
+    words = ["check", str(options.file.absolute()), f"--only={budget.name}", f"--result={result}"]
+    words += [f"--load-limit={options.load_limit}", *["--update"] * options.update, *["--debug"] * options.debug]
+    asked = argparse.Namespace(subject=[budget.subject], target=[*budget.targets, *_list_fitting(budget)], debug=False)
+    status = child_process.run(words, asked, folder=options.file.absolute().parent)
+    return status, json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
+
+
+def _list_fitting(budget: Budget) -> Sequence[str]:
+    """Return the targets that a program has to fit."""
+    return [claim.given for claim in budget.claims if claim.name == "fits" and claim.given]
+
+
+def _run_one(budget: Budget, records: dict[str, Record], options: argparse.Namespace) -> int:
+    """Check one program in this process, and write down what is found."""
+    call = budget.call
+    request = Request(
+        words=(budget.subject,),
+        args=call.get("args", ""),
+        args_from=call.get("args_from", ""),
+        mesh=call.get("mesh", {}),
+        donate=call.get("donate", ()),
+        static=call.get("static", ()),
+        grad=call.get("grad", False),
+        vmap=call.get("vmap", 0),
+        xla=call.get("xla", {}),
+        devices=max(map(count_devices, budget.targets)),
+    )
+    subject = question.read_subject(request, options.load_limit)
+    subject.is_timed = False
+    checked = check_budget(budget, subject, records, update=options.update)
+    kept = {key: record.to_json() for key, record in checked.records.items()}
+    data = {"rows": [asdict(row) for row in checked.rows], "records": kept}
+    options.result.write_text(json.dumps(data), encoding="utf-8")
+    return command_line.OK

@@ -1,0 +1,240 @@
+"""A program under releases of JAX, as far as they have to be measured to find where answers change."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.answers import ReleaseHistory, ReleaseRow, explain_release_change, explain_release_failure
+from xla_inspect.commands import question
+from xla_inspect.errors import InspectError
+from xla_inspect.releases import (
+    QUESTIONS,
+    TIMED,
+    ReleaseError,
+    ReleaseMeasure,
+    ReleaseSearch,
+    list_requirements,
+    make_environment,
+    measure_capture,
+    measure_store,
+    read_log,
+    read_probe,
+    run_probe,
+)
+from xla_inspect.subject import list_unknown, split_list
+from xla_inspect.terminal import printable
+from xla_inspect.units import format_bytes, format_duration
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.answers import ReleaseChange
+    from xla_inspect.captured import Capture
+    from xla_inspect.releases import Boundary, Question
+    from xla_inspect.subject import ReleaseTask
+
+ANY_CODE = 0.02
+"""From which share of other operations on code counts as another where it is asked about."""
+
+_FEW = 3
+"""Sorts of kernels, copies or collectives that an answer names."""
+
+
+class ProgramHistory:
+    """The releases of one program and target, as far as they were measured.
+
+    Args:
+        task: The program, for a target.
+        span: The releases, the oldest first.
+        asked: The names of the questions.
+        options: The command line.
+        folder: Where compilers may leave what is read.
+    """
+
+    def __init__(
+        self, task: ReleaseTask, span: Sequence[str], asked: Sequence[str], options: argparse.Namespace, folder: Path
+    ) -> None:
+        """Measure nothing yet."""
+        self.task, self.span, self.options, self.folder = task, span, options, folder
+        # Who asks about the code wants to know of any other; who does not, of other work alone.
+        least = {"code": ANY_CODE} if "code" in split_list(options.ask) else {}
+        self.asked = [replace(QUESTIONS[name], least=least.get(name, QUESTIONS[name].least)) for name in asked]
+        self.described: dict[str, dict[str, Any]] = {}
+        self.results: dict[str, dict[str, Any]] = {}
+        self.begun = time.monotonic()
+        self.search = ReleaseSearch(span, self.measure)
+
+    def find(self) -> ReleaseHistory:
+        """Return what changed where.
+
+        Raises:
+            InspectError: Fewer than two releases can be measured.
+        """
+        if self.options.every:
+            self.search.measure_all()
+        if not any(self.search.find_ends(each) for each in self.asked):
+            raise self._explain_nothing()
+        if self.options.every:
+            boundaries = [found for each in self.asked for found in self.search.list_boundaries(each)]
+        else:
+            boundaries = [found for each in self.asked if (found := self.search.find_boundary(each))]
+        order = {version: at for at, version in enumerate(self.span)}
+        boundaries.sort(key=lambda each: order[each.after.version])
+        measures = self.search.measures
+        changes = tuple(self.explain(each) for each in boundaries)
+        return ReleaseHistory(
+            program=self.task.name,
+            target=self.task.target.name,
+            asked=question.retype(self.options, self.task.target.name),
+            first=self.span[0],
+            last=self.span[-1],
+            questions=tuple(each.name for each in self.asked),
+            rows=tuple(map(self.describe_row, measures)),
+            not_measured=tuple(each for each in self.span if each not in {found.version for found in measures}),
+            changes=changes,
+            installed_bytes=measure_store(),
+        )
+
+    def _explain_nothing(self) -> InspectError:
+        """Return what is to be said where there are no two releases to compare."""
+        failed = [each for each in self.search.measures if each.failed or each.refused]
+        told = "; ".join(f"{each.version}: {each.failed or each.refused}" for each in (*failed[:1], *failed[1:][-1:]))
+        place = next((f" at {each.place}" for each in failed if each.place), "")
+        message = f"{self.task.name} could be measured under fewer than two releases{place}: {told}"
+        return InspectError(f"{message}\nname others with --from and --to, or mend what the error says")
+
+    def measure(self, version: str) -> ReleaseMeasure:
+        """Return what the program comes to under a release."""
+        kind = self.task.target.kind
+        try:
+            requirements = (*list_requirements(version, kind), *self.options.install)
+            environment = make_environment(version, {kind: requirements}, say=self.say)
+            folder = self.folder / version
+            timed = 2 if "compile-time" in {each.name for each in self.asked} else 0
+            described = self.task.describe(environment, folder, timed=timed)
+            probe = partial(
+                run_probe, environment, flags=self.task.flags, paths=self.task.paths, limit=self.options.compile_limit
+            )
+            ((_, result),) = probe([described], say=lambda _: self.say(f"compiling under JAX {version}"))
+            self.described[version], self.results[version] = described, result
+            measure = self._read(version, environment.versions)
+            if self.options.run and not (measure.failed or measure.refused):
+                self.say(f"running under JAX {version}")
+                told = self.task.describe(environment, folder / "run", runs=True)
+                ((_, ran),) = run_probe(
+                    environment, [told], flags={}, paths=self.task.paths, limit=self.options.compile_limit, logged=False
+                )
+                measure = _add_runs(measure, ran, self.options.compile_limit)
+        except ReleaseError as error:
+            return ReleaseMeasure(version, failed=str(error).partition("\n")[0])
+        return measure
+
+    def _read(self, version: str, versions: Mapping[str, str]) -> ReleaseMeasure:
+        described, result = self.described[version], self.results[version]
+        if failed := printable(result.get("failed", "")):
+            if result.get("stage") != "compiling":
+                return ReleaseMeasure(version, versions, failed, place=printable(result.get("place", "")))
+            values: dict[str, Any] = {"compiles": False}
+            if result.get("limited"):
+                # It would have taken longer, or more memory than there is.
+                values["compile-time"] = self.options.compile_limit
+            return ReleaseMeasure(version, versions, refused=failed, values=values)
+        try:
+            values = {**measure_capture(self.capture(version)), "compile-time": result["processor_seconds"]}
+        except (InspectError, OSError, ValueError, LookupError) as error:
+            return ReleaseMeasure(version, versions, f"its dumps cannot be read: {error!r}"[:200])
+        unknown = list_unknown(described, result)
+        notes = (f"it does not know the option {', '.join(unknown)}",) if unknown else ()
+        return ReleaseMeasure(version, versions, values=values, notes=notes)
+
+    def capture(self, version: str) -> Capture:
+        """Return the capture of a release that compiled the program, read anew: several take much memory."""
+        versions = dict(self.results[version].get("versions", {}))
+        return read_probe(self.described[version], self.results[version], versions)
+
+    def explain(self, boundary: Boundary) -> ReleaseChange:
+        """Return why the answer to a question changes."""
+        pair = (boundary.before, boundary.after)
+        releases = (pair[0].version, pair[1].version)
+        told = (_tell(boundary.question, pair[0]), _tell(boundary.question, pair[1]))
+        between = [each.version for each in boundary.between]
+        if any(each.refused for each in pair):
+            refused = next(each for each in pair if each.refused)
+            folder = Path(self.described[refused.version]["folder"])
+            return explain_release_failure(boundary.question.name, releases, told, between, refused.refused, folder)
+        self.say(f"comparing {releases[0]} with {releases[1]}: {boundary.question.name}")
+        captures = (self.capture(releases[0]), self.capture(releases[1]))
+        seconds = [
+            read_log(Path(self.described[version]["folder"]) / "log", capture.module.name)[1]
+            for version, capture in zip(releases, captures, strict=True)
+        ]
+        return explain_release_change(
+            boundary.question.name,
+            captures,
+            releases,
+            told,
+            between=between,
+            count=boundary.question.count,
+            pass_seconds=(seconds[0], seconds[1]),
+        )
+
+    def describe_row(self, measure: ReleaseMeasure) -> ReleaseRow:
+        """Return what a release came to, as plain numbers."""
+        values = measure.values
+        code = values.get("code")
+        totals = {name: values[name].total() for name in ("kernels", "copies", "collectives") if name in values}
+        return ReleaseRow(
+            release=measure.version,
+            failed=measure.failed or measure.refused,
+            place=measure.place,
+            versions=dict(measure.versions),
+            temporary_bytes=values.get("memory"),
+            copies_in_loops=totals.get("copies"),
+            kernels=totals.get("kernels"),
+            collectives=totals.get("collectives"),
+            code=code.digest if code else None,
+            code_instructions=code.instructions if code else None,
+            code_loops=code.loops.total() if code else None,
+            deepest_loops=max(code.loops, default=0) if code else None,
+            compile_seconds=None if self.options.no_times else values.get("compile-time"),
+            run_seconds=None if self.options.no_times else values.get("run-time"),
+            notes=measure.notes,
+        )
+
+    def say(self, text: str) -> None:
+        """Tell the reader what is done, with the seconds since the beginning."""
+        question.say(f"{text} ({time.monotonic() - self.begun:.0f} s)")
+
+
+def _add_runs(measure: ReleaseMeasure, ran: dict[str, Any], limit: float) -> ReleaseMeasure:
+    values, notes = dict(measure.values), measure.notes
+    if "median" in ran:
+        values["run-time"] = ran["median"]
+    else:
+        notes = (*notes, f"it was not timed: {ran.get('failed', 'no word')}")
+        if str(ran.get("failed", "")).startswith("not done"):
+            values["run-time"] = limit
+    return ReleaseMeasure(measure.version, measure.versions, values=values, notes=notes)
+
+
+def _tell(asked: Question, measure: ReleaseMeasure) -> str:
+    """Return an answer as text."""
+    value = measure.values.get(asked.name)
+    if value is None:
+        return "unknown"
+    if asked.name == "compiles":
+        return "yes" if value else "no"
+    if asked.name == "memory":
+        return format_bytes(value)
+    if asked.name in TIMED:
+        return measure.refused or (f"{value:.1f} s" if value >= 1 else format_duration(value))
+    if asked.name == "code":
+        deep = max(value.loops, default=0)
+        return f"{value.digest} ({value.instructions} instructions, loops {deep} deep)"
+    few = [f"{number} {name}" for name, number in value.most_common(_FEW)]
+    return f"{value.total()} ({', '.join(few)}{', ...' if len(value) > _FEW else ''})" if value else "0"

@@ -1,0 +1,49 @@
+"""Where a dump lies, and which module of it is meant: `DUMP:MODULE`, as a reader writes it."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import islice
+from pathlib import Path
+
+from xla_inspect.dumps.file_names import FILE
+
+_CODE = (".py", ".json", ".ipynb")
+_NAMED = re.compile(r".*\.(?:zip|tar|tgz|tar\.\w+|hlo|pb|pb\.gz|txt|txt\.gz)", re.IGNORECASE | re.DOTALL)
+_LOOK = 5000
+
+
+def split_dump(named: str) -> tuple[str, str] | None:
+    """Return the path of a dump and the module's name or nothing, or None where a name is none of a dump.
+
+    A folder is one unless it is a package of Python code; a file is one unless it is code or a capture; and one that is
+    not there is one where it is named as such.
+    """
+    if _exists(named):
+        return None if named.lower().endswith(_CODE) else (named, "")
+    for match in reversed([*re.finditer(":", named)]):
+        path, module = named[: match.start()], named[match.end() :]
+        if path and _exists(path):
+            is_code = path.lower().endswith(_CODE) or (Path(path).is_dir() and _is_package(Path(path)))
+            return None if is_code else (path, module)
+    return (named, "") if _NAMED.fullmatch(named) else None
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:  # a null character
+        return False
+
+
+def _is_package(folder: Path) -> bool:
+    """Return whether a folder is one of Python code, and holds nothing that XLA dumped."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in islice(entries, _LOOK)]
+    except OSError:
+        return False
+    if any(map(FILE.fullmatch, names)):
+        return False
+    return any(name.endswith(".py") for name in names) or Path(f"{folder}.py").is_file()

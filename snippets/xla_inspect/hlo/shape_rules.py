@@ -1,0 +1,313 @@
+"""How the shape of a result follows from the operands, opcode by opcode (xla/service/shape_inference.cc)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from xla_inspect.hlo.shape import BITS, Shape, read_shape
+from xla_inspect.hlo.windows import read_padding, read_windows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_PARTS = {"c64": "f32", "c128": "f64"}
+_WHOLE = {part: whole for whole, part in _PARTS.items()}
+
+
+class Question(NamedTuple):
+    """What the shape of an instruction follows from."""
+
+    opcode: str
+    operands: tuple[Shape, ...]
+    attributes: Mapping[str, str]
+    called: Callable[[str], str]
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """The numbers in an attribute, none where it is missing."""
+        return tuple(map(int, _NUMBER.findall(self.attributes.get(key, ""))))
+
+    def result(self, key: str) -> Shape:
+        """The shape of the result of the first computation that an attribute names."""
+        return read_shape(self.called(self.attributes.get(key, "").strip("{}").partition(",")[0].removeprefix("%")))
+
+
+def _array(dtype: str, sizes: Sequence[str]) -> str:
+    return f"{dtype}[{','.join(sizes)}]"
+
+
+def _sizes(shape: Shape) -> list[str]:
+    """The sizes of an array's dimensions as written: `<=8` where one is dynamic, `?` where it has no bound."""
+    if not (shape.is_array or shape.dtype in BITS):
+        message = "an operand is no array"
+        raise ValueError(message)
+    sizes = zip(shape.dimensions, shape.dynamic, strict=True)
+    return [("?" if size < 0 else f"<={size}") if dynamic else str(size) for size, dynamic in sizes]
+
+
+def _resize(shape: Shape, dtype: str, sizes: Sequence[str]) -> str:
+    """An array's shape with other sizes and elements of another type, its layout kept."""
+    return _array(dtype, sizes) + shape.text[shape.text.index("]") + 1 :]
+
+
+def _retype(shape: Shape, dtype: str) -> str:
+    """An array's shape with elements of another type, its layout kept."""
+    return dtype + shape.text.removeprefix(shape.dtype)
+
+
+def combine(question: Question) -> str:
+    """Element-wise operations have the shape of the operands, sizes of one stretched, types of several widened."""
+    operands = question.operands
+    widest = max(operands, key=lambda shape: shape.rank)
+    alike = [shape for shape in operands if shape.rank == widest.rank]
+    first = max(alike, key=lambda shape: BITS.get(shape.dtype, 0))
+    if len(operands) == 1:
+        return first.text
+    dtype = max((shape.dtype for shape in [first, *operands]), key=lambda dtype: BITS.get(dtype, 0))
+    if all(shape.dimensions == first.dimensions for shape in operands):
+        return _retype(first, dtype)
+    return _array(dtype, [max(sizes, key=lambda size: size != "1") for sizes in zip(*map(_sizes, alike), strict=True)])
+
+
+def _compare(question: Question) -> str:
+    return _retype(read_shape(combine(question)), "pred")
+
+
+def _select(question: Question) -> str:
+    choice, shape = question.operands[:2]
+    return _retype(choice, shape.dtype) if choice.rank and shape.is_array else shape.text
+
+
+def _complex(question: Question) -> str:
+    shape = read_shape(combine(question))
+    return _retype(shape, _WHOLE[shape.dtype])
+
+
+def _part(question: Question) -> str:
+    shape = question.operands[0]
+    return _retype(shape, _PARTS.get(shape.dtype, shape.dtype))
+
+
+def _tuple(question: Question) -> str:
+    return _join([shape.text for shape in question.operands])
+
+
+def _join(shapes: Sequence[str]) -> str:
+    return f"({', '.join(shapes)})"
+
+
+def _element(question: Question) -> str:
+    return question.operands[0].elements[question.numbers("index")[0]].text
+
+
+def _broadcast(question: Question) -> str:
+    operand = question.operands[0]
+    return _array(operand.dtype, [*map(str, question.numbers("dimensions")), *_sizes(operand)])
+
+
+def _concatenate(question: Question) -> str:
+    (number,) = question.numbers("dimensions")
+    sizes = _sizes(question.operands[0])
+    sizes[number] = str(sum(shape.dimensions[number] for shape in question.operands))
+    return _array(question.operands[0].dtype, sizes)
+
+
+def _transpose(question: Question) -> str:
+    operand, order = question.operands[0], question.numbers("dimensions")
+    shape = _array(operand.dtype, [_sizes(operand)[number] for number in order])
+    usual = tuple(range(operand.rank))[::-1]
+    layout = operand.layout.minor_to_major if operand.layout else usual
+    moved = tuple(order.index(number) for number in layout)
+    if operand.layout is None:
+        return shape if moved == usual else f"{shape}{{{','.join(map(str, moved))}}}"
+    return f"{shape}{operand.text[len(shape) :].replace(','.join(map(str, layout)), ','.join(map(str, moved)), 1)}"
+
+
+def _reduce(question: Question) -> str:
+    gone = question.numbers("dimensions")
+    kept = [size for number, size in enumerate(_sizes(question.operands[0])) if number not in gone]
+    result = question.result("to_apply")
+    if result.is_tuple:
+        return _join([_array(element.dtype, kept) for element in result.elements])
+    return _array(result.dtype, kept)
+
+
+def _map(question: Question) -> str:
+    return _array(question.result("to_apply").dtype, _sizes(question.operands[0]))
+
+
+def _several(question: Question) -> str:
+    """The shape of one operand, or of all as a tuple."""
+    return question.operands[0].text if len(question.operands) == 1 else _tuple(question)
+
+
+def _scatter(question: Question) -> str:
+    return _several(question._replace(operands=question.operands[: len(question.operands) // 2]))
+
+
+def _dot(question: Question) -> str:
+    return _multiply(question, question.operands[0], question.operands[1])
+
+
+def _ragged_dot(question: Question) -> str:
+    left, right, groups = question.operands[:3]
+    (ragged,) = question.numbers("lhs_ragged_dims")
+    sizes = _multiply(question, left, right)
+    contracted = ragged in question.numbers("lhs_contracting_dims")
+    return sizes.replace("[", f"[{_sizes(groups)[-1]},") if contracted else sizes
+
+
+def _scaled_dot(question: Question) -> str:
+    # A scale follows each operand or both follow: the parser itself takes the first and the third as the factors.
+    return _multiply(question, question.operands[0], question.operands[2])
+
+
+def _multiply(question: Question, left: Shape, right: Shape) -> str:
+    batch = question.numbers("lhs_batch_dims")
+    skipped = {*batch, *question.numbers("lhs_contracting_dims")}
+    keys = ("rhs_batch_dims", "rhs_contracting_dims", "rhs_group_dims")
+    other = {number for key in keys for number in question.numbers(key)}
+    lefts, rights = _sizes(left), _sizes(right)
+    sizes = [lefts[number] for number in batch]
+    sizes += [size for number, size in enumerate(lefts) if number not in skipped]
+    sizes += [size for number, size in enumerate(rights) if number not in other]
+    return _array(max(left.dtype, right.dtype, key=lambda dtype: BITS[dtype]), sizes)
+
+
+def _pad(question: Question) -> str:
+    sizes = read_padding(question.attributes["padding"], question.operands[0].dimensions)
+    return _array(question.operands[0].dtype, list(map(str, sizes)))
+
+
+def _reduce_window(question: Question) -> str:
+    windows = read_windows(question.attributes.get("window", ""))
+    operands, starts = _halve(question.operands)
+    sizes = operands[0].dimensions
+    counts = [str(window.count(size)) for window, size in zip(windows, sizes, strict=True)] if windows else []
+    shapes = [_array(start.dtype, counts or _sizes(operands[0])) for start in starts]
+    return shapes[0] if len(shapes) == 1 else _join(shapes)
+
+
+def _halve(shapes: Sequence[Shape]) -> tuple[Sequence[Shape], Sequence[Shape]]:
+    """Return the values and what each of them starts with."""
+    return shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
+
+
+def _convolution(question: Question) -> str:
+    left, right = question.operands[:2]
+    labels = re.fullmatch(r"(\w+)_(\w+)->(\w+)", question.attributes["dim_labels"].replace("?", "_"))
+    if labels is None:
+        message = "dim_labels are missing"
+        raise ValueError(message)
+    groups = (question.numbers("batch_group_count") or (1,))[0]
+    sizes = {"b": left.dimensions[labels[1].index("b")] // groups, "f": right.dimensions[labels[2].index("o")]}
+    for number, window in enumerate(read_windows(question.attributes.get("window", ""))):
+        sizes[str(number)] = window.count(left.dimensions[labels[1].index(str(number))])
+    dtype = max(left.dtype, right.dtype, key=lambda dtype: BITS[dtype])
+    return _array(dtype, [str(sizes[label]) for label in labels[3]])
+
+
+def _fft(question: Question) -> str:
+    operand, lengths = question.operands[0], question.numbers("fft_length")
+    sizes = _sizes(operand)
+    kind = question.attributes["fft_type"]
+    if kind == "RFFT":
+        sizes[-1] = str(lengths[-1] // 2 + 1) if lengths[-1] else "0"
+        return _resize(operand, _WHOLE[operand.dtype], sizes)
+    if kind == "IRFFT":
+        sizes[-1] = str(lengths[-1])
+        return _resize(operand, _PARTS[operand.dtype], sizes)
+    return operand.text
+
+
+def _batch_norm(question: Question) -> str:
+    operand = question.operands[0]
+    feature = _array(operand.dtype, [_sizes(operand)[question.numbers("feature_index")[0]]])
+    return _join([operand.text, feature, feature])
+
+
+def _gather(question: Question) -> str:
+    operand, indices = question.operands[:2]
+    offsets, sizes = question.numbers("offset_dims"), question.numbers("slice_sizes")
+    gone = {*question.numbers("collapsed_slice_dims"), *question.numbers("operand_batching_dims")}
+    slices = [str(size) for number, size in enumerate(sizes) if number not in gone]
+    (vector,) = question.numbers("index_vector_dim")
+    batch = [size for number, size in enumerate(_sizes(indices)) if number != vector]
+    rank = len(batch) + len(slices)
+    return _array(operand.dtype, [slices.pop(0) if number in offsets else batch.pop(0) for number in range(rank)])
+
+
+def _set_size(question: Question) -> str:
+    (number,) = question.numbers("dimensions")
+    sizes = _sizes(question.operands[0])
+    sizes[number] = f"<={sizes[number].removeprefix('<=')}"
+    return _resize(question.operands[0], question.operands[0].dtype, sizes)
+
+
+def _top(question: Question) -> str:
+    operand, (number,) = question.operands[0], question.numbers("k")
+    sizes = [*_sizes(operand)[:-1], str(number)]
+    return _join([_array(operand.dtype, sizes), _array("s32", sizes)])
+
+
+def _scan(question: Question) -> str:
+    (number,), (carries,) = question.numbers("dimensions"), question.numbers("num_carries")
+    length = _sizes(question.operands[0])[number]
+    result = question.result("to_apply")
+
+    def extend(shape: Shape) -> str:
+        sizes = _sizes(shape)
+        return _array(shape.dtype, [*sizes[:number], length, *sizes[number:]])
+
+    if not result.is_tuple:
+        return result.text if carries else extend(result)
+    count = len(result.elements) - carries
+    return _join([extend(shape) if index < count else shape.text for index, shape in enumerate(result.elements)])
+
+
+def _call(question: Question) -> str:
+    keys = ("to_apply", "true_computation", "branch_computations")
+    return question.result(next(key for key in keys if key in question.attributes)).text
+
+
+RULES: Mapping[str, Callable[[Question], str]] = {
+    "abs": _part,
+    "after-all": lambda _: "token[]",
+    "batch-norm-grad": _batch_norm,
+    "batch-norm-training": _batch_norm,
+    "broadcast": _broadcast,
+    "call": _call,
+    "clamp": lambda question: question.operands[1].text,
+    "compare": _compare,
+    "complex": _complex,
+    "concatenate": _concatenate,
+    "conditional": _call,
+    "convolution": _convolution,
+    "dot": _dot,
+    "fft": _fft,
+    "gather": _gather,
+    "get-dimension-size": lambda _: "s32[]",
+    "get-tuple-element": _element,
+    "imag": _part,
+    "is-finite": lambda question: _retype(question.operands[0], "pred"),
+    "map": _map,
+    "pad": _pad,
+    "partition-id": lambda _: "u32[]",
+    "ragged-dot": _ragged_dot,
+    "real": _part,
+    "reduce": _reduce,
+    "reduce-window": _reduce_window,
+    "replica-id": lambda _: "u32[]",
+    "scaled-dot": _scaled_dot,
+    "scan": _scan,
+    "scatter": _scatter,
+    "select": _select,
+    "set-dimension-size": _set_size,
+    "sort": _several,
+    "topk": _top,
+    "transpose": _transpose,
+    "triangular-solve": lambda question: question.operands[1].text,
+    "tuple": _tuple,
+}
+"""What gives the shape of an opcode's result."""

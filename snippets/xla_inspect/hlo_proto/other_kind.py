@@ -1,0 +1,55 @@
+"""What bytes are that are no module of XLA, as far as they tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from xla_inspect.wire import Field, lay_out, read_message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_STARTS = {
+    b"\x1f\x8b": "compressed (gzip)",
+    b"PK\x03\x04": "a ZIP archive",
+    b"(\xb5/\xfd": "compressed (Zstandard)",
+    b"\x7fELF": "an object file",
+    b"MLM\xefR": "MLIR bytecode",
+    b"ML\xefR": "MLIR bytecode",
+    b"SQLite format 3": "a database of SQLite",
+}
+_TEXTS = {"HloModule": "HLO text", "module ": "MLIR text", "hlo_module {": "an HloProto as text"}
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_SAMPLE = 1 << 12
+# Messages by what sets them apart: a field of them, the field within that holds a name, and what the name looks like.
+_MESSAGES = (
+    ("a profile (XSpace)", 1, 2, re.compile(r"/(?:host|device):.*|Task Environment", re.DOTALL)),
+    ("a record of passes (HloModuleMetadataProto)", 5, 2, re.compile(r"[\w.+\-]+")),
+    ("a graph of TensorFlow (GraphDef)", 1, 2, re.compile(r"[A-Z]\w+")),
+)
+
+
+def name_kind(data: bytes) -> str:
+    """Return what bytes are that are no module of XLA, or an empty string where they do not tell."""
+    if not data:
+        return "empty"
+    for start, name in _STARTS.items():
+        if data.startswith(start):
+            return name
+    sample = data[:_SAMPLE].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if not _CONTROL.search(sample) and "\ufffd" not in sample[:-4]:
+        return next((name for start, name in _TEXTS.items() if sample.startswith(start)), "text")
+    return next((name for name, field, inner, form in _MESSAGES if _holds(data, field, inner, form)), "")
+
+
+def _holds(data: bytes, field: int, inner: int, form: re.Pattern[str]) -> bool:
+    """Return whether the first message in a field of a message has a name of a form."""
+    try:
+        parts: Mapping[str, list[bytes]] = read_message(
+            data, lay_out([Field(field, "parts", "message", repeated=True)])
+        )
+        name = read_message(parts["parts"][0], lay_out([Field(inner, "name", "string", repeated=False)]))["name"]
+    except (EOFError, ValueError, LookupError):
+        return False
+    return form.fullmatch(name) is not None

@@ -1,0 +1,84 @@
+"""Strings, bytes and JSON within HLO text, as XLA quotes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_PLAIN = re.compile(r"[ !#-&(-\[\]-~]*+")
+_ESCAPES = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\t"): r"\t", ord('"'): r"\"", ord("'"): r"\'", ord("\\"): r"\\"}
+_BRACES = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]|[^\s\[\]{}:,"]++', re.DOTALL)
+_DEEPEST = 200
+
+
+def escape(text: str) -> str:
+    """Return a text with what cannot stand in a string escaped, bytes beyond ASCII in octal (`absl::CEscape`)."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(
+        _ESCAPES.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")  # noqa: PLR2004 - ASCII that prints
+        for byte in text.encode("utf-8", "surrogateescape")
+    )
+
+
+def quote(text: str) -> str:
+    """Return a text as a string."""
+    return f'"{escape(text)}"'
+
+
+def write_json(text: str) -> str:
+    """Return a text as it is where it looks like an object of JSON, and else as a string (`LexesAsJsonDict`)."""
+    return text if _is_object(text) else quote(text)
+
+
+def write_config(data: bytes, *, is_sorted: bool = True) -> str:
+    """Return a `backend_config`: an object of JSON, with its keys sorted and without blanks, or else a string."""
+    text = data.decode("utf-8", "surrogateescape")
+    return write_json(_sort(text) if is_sorted and text.startswith("{") else text)
+
+
+def _is_object(text: str) -> bool:
+    if not text.startswith("{"):
+        return False
+    depth = 0
+    for match in _BRACES.finditer(text):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if not depth:
+            return match.end() == len(text)
+    return False
+
+
+def _sort(text: str) -> str:
+    try:
+        value = json.loads(text)
+        if json.dumps(value, ensure_ascii=False, separators=(",", ":")) == text:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        return _sort_tokens(_TOKEN.findall(text), 0, 0)[0]
+    except (ValueError, RecursionError, IndexError):
+        return text
+
+
+def _sort_tokens(tokens: list[str], at: int, depth: int) -> tuple[str, int]:
+    """Return the value that starts at a token, sorted, and where the next one starts: numbers stay as written."""
+    if depth > _DEEPEST:
+        raise RecursionError
+    opening = tokens[at]
+    if opening not in {"{", "["}:
+        return opening, at + 1
+    items: list[Any] = []
+    at += 1
+    while tokens[at] not in {"}", "]"}:
+        if tokens[at] == ",":
+            at += 1
+        elif opening == "[":
+            item, at = _sort_tokens(tokens, at, depth + 1)
+            items.append(item)
+        else:
+            value, after = _sort_tokens(tokens, at + 2, depth + 1)
+            items.append((tokens[at], value))
+            at = after
+    if opening == "[":
+        return f"[{','.join(items)}]", at + 1
+    return f"{{{','.join(f'{key}:{value}' for key, value in sorted(items))}}}", at + 1

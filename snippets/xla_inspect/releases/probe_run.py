@@ -1,0 +1,207 @@
+"""Run the probe under a release until each task has a result, whatever the compiler does to its process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.crashes import name_end
+from xla_inspect.releases.environment_store import held
+from xla_inspect.releases.environments import clean_environment
+from xla_inspect.releases.uv_commands import ReleaseError
+from xla_inspect.targets import COMPILERS_FIND
+from xla_inspect.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from xla_inspect.releases.environments import Environment
+
+PROBE = (
+    "import sys; from runpy import run_module; sys.path.append(sys.argv[1]); del sys.argv[1]; "
+    "run_module('release_probe', run_name='__main__', alter_sys=True)"
+)
+"""What runs the package of the probe, which stands alone beside this module."""
+
+LOGGED = {"TF_CPP_VMODULE": "hlo_pass_pipeline=1", "TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_MAX_VLOG_LEVEL": "1"}
+"""What lets the compiler's log name each pass that runs, and how long it took."""
+
+POLL = 0.5
+SHARE = 0.7
+"""Of the machine's memory a compile may have: the rest is for the machine."""
+
+LIMIT = 300.0
+"""Seconds that one task may take, unless the reader says otherwise."""
+
+
+def run_probe(  # noqa: PLR0913 - what is known of it
+    environment: Environment,
+    tasks: Sequence[Mapping[str, Any]],
+    *,
+    flags: Mapping[str, Any],
+    paths: Sequence[str],
+    say: Callable[[str], None] = lambda _: None,
+    limit: float = LIMIT,
+    logged: bool = True,
+    niceness: int = 0,
+) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
+    """Yield each task with its result as it is there; of one that ended the process that is how it ended.
+
+    Args:
+        environment: The release.
+        tasks: What to do; each has an `id` and a `folder` of its own.
+        flags: Flags of XLA for the whole process, of which the release may know some.
+        paths: Folders from which the reader's code imports.
+        say: Hears of the task that is begun.
+        limit: Seconds that one task may take.
+        logged: Whether the compiler's log names the passes.
+        niceness: How much the process lets others go first.
+
+    Raises:
+        ReleaseError: The probe does not start.
+    """
+    waiting = {str(task["id"]): task for task in tasks}
+    with held(environment.folder), tempfile.TemporaryDirectory(prefix="xla_inspect_probe_") as folder:
+        while waiting:
+            job = Path(folder) / "job.json"
+            content: dict[str, Any] = {"flags": dict(flags), "paths": list(paths), "tasks": list(waiting.values())}
+            content["needs_libtpu"] = any(task["kind"] == "tpu" for task in waiting.values())
+            job.write_text(json.dumps(content), encoding="utf-8")
+            before = len(waiting)
+            for done in _follow(environment, job, Path(folder), waiting, say, limit, logged=logged, niceness=niceness):
+                task = waiting.pop(done)
+                yield task, read_result(task)
+            if len(waiting) == before and waiting:
+                tail = (Path(folder) / "error").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                message = f"the probe does not run under JAX {environment.version}: {tail[-1] if tail else 'no word'}"
+                raise ReleaseError(message)
+
+
+def read_result(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of a task."""
+    result: dict[str, Any] = json.loads((Path(task["folder"]) / "result.json").read_text(encoding="utf-8"))
+    return result
+
+
+def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
+    environment: Environment,
+    job: Path,
+    folder: Path,
+    tasks: Mapping[str, Mapping[str, Any]],
+    say: Callable[[str], None],
+    limit: float,
+    *,
+    logged: bool,
+    niceness: int,
+) -> Iterator[str]:
+    """Run one process of the probe, and yield the tasks that have a result when they have it."""
+    # The folder of the task, so that what the reader's code writes by the way is not left in theirs.
+    kindly = ["nice", "-n", str(niceness)] if niceness and shutil.which("nice") else []
+    command = [*kindly, str(environment.python), "-I", "-c", PROBE, str(Path(__file__).parent), str(job)]
+    variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
+    variables["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
+    variables["TPU_LOG_DIR"] = str(folder)
+    at = stage = ""
+    with (folder / "error").open("w", encoding="utf-8") as errors:
+        process = subprocess.Popen(  # noqa: S603 - uv, or an interpreter that it found
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8", env=variables, cwd=folder
+        )
+        watch = _Watch(process, limit)
+        try:
+            assert process.stdout is not None  # noqa: S101 - asked for or made above
+            for line in process.stdout:
+                mark = _read_mark(line)
+                if "at" in mark:
+                    at = mark["at"]
+                    watch.begin()
+                    say(at)
+                elif "stage" in mark:
+                    stage = mark["stage"]
+                elif mark.get("done") in tasks:
+                    at = ""
+                    yield mark["done"]
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
+            watch.end()
+    if at:
+        why = watch.why or _explain_end(process.returncode, Path(tasks[at]["folder"]))
+        with suppress(OSError):
+            (Path(tasks[at]["folder"]) / "result.json").write_text(
+                json.dumps({"failed": why, "stage": stage, "ended": True, "limited": bool(watch.why)}), encoding="utf-8"
+            )
+        yield at
+
+
+def _read_mark(line: str) -> dict[str, str]:
+    """Return what the probe says of itself, or nothing for any other line."""
+    with suppress(ValueError):
+        mark = json.loads(line)
+        if isinstance(mark, dict):
+            return mark
+    return {}
+
+
+def _explain_end(code: int, folder: Path) -> str:
+    with suppress(OSError):
+        lines = (folder / "log").read_text(encoding="utf-8", errors="replace").splitlines()
+        said = next((line for line in reversed(lines) if " F " in line[:60] or line.startswith("F")), "")
+        fatal = said.partition("] ")[2][:200]
+        return f"the compiler ended its process ({name_end(code)}){': ' if fatal else ''}{fatal}"
+    return f"the compiler ended its process ({name_end(code)})"
+
+
+class _Watch:
+    """Ends a process that takes too long for one task, or too much memory, and says why."""
+
+    def __init__(self, process: subprocess.Popen[str], limit: float) -> None:
+        self.why = ""
+        self._process, self._limit = process, limit
+        self._begun = time.monotonic()
+        self._most = _count_memory() * SHARE
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def begin(self) -> None:
+        """Give the next task its own time."""
+        self._begun = time.monotonic()
+
+    def end(self) -> None:
+        """Watch no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(POLL):
+            if time.monotonic() - self._begun > self._limit:
+                self.why = f"not done after {self._limit:g} s"
+            elif self._most and _measure_resident(self._process.pid) > self._most:
+                self.why = f"it took more memory than {format_bytes(int(self._most))}"
+            if self.why:
+                with suppress(OSError):
+                    os.kill(self._process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+                return
+
+
+def _count_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def _measure_resident(process: int) -> int:
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0

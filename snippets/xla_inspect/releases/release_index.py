@@ -1,0 +1,91 @@
+"""The releases of JAX that there are, as the package index says to its ordinary clients, and what lies between two."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+from xla_inspect.releases.interpreters import list_interpreters
+from xla_inspect.releases.uv_commands import ReleaseError, run_uv, shorten_refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xla_inspect.releases.interpreters import Interpreter
+
+VERSION = re.compile(r"\d+(?:\.\d+)+")
+"""What a release is called: numbers, and no pre-release."""
+_LISTED = re.compile(r"^Available versions: (.*)$", re.MULTILINE)
+
+
+def order(version: str) -> tuple[int, ...]:
+    """Return what a release is ordered by: its numbers, so that 0.10.0 stands after 0.9.2."""
+    return tuple(map(int, version.split(".")))
+
+
+def list_releases() -> tuple[str, ...]:
+    """Return the releases of JAX that some Python of this machine can have, the oldest first.
+
+    Raises:
+        ReleaseError: The package index does not answer.
+    """
+    found: set[str] = set()
+    said = ""
+    for interpreter in list_interpreters():
+        versions, refusal = _ask_index(interpreter)
+        found.update(versions)
+        said = said or refusal
+    if not found:
+        message = f"which releases of JAX there are cannot be found out: {said or 'the package index names none'}"
+        raise ReleaseError(message)
+    return tuple(sorted(found, key=order))
+
+
+def _ask_index(interpreter: Interpreter) -> tuple[list[str], str]:
+    """Return the releases that an interpreter can have, and what was said where that cannot be found out."""
+    question = ["-m", "pip", "--disable-pip-version-check", "index", "versions", "jax"]
+    ended = subprocess.run([interpreter.path, "-I", *question], capture_output=True, text=True, check=False)  # noqa: S603 - uv, or an interpreter that it found
+    if ended.returncode and "No module named pip" in ended.stderr:
+        ended = run_uv(
+            ["run", "--no-project", "--quiet", "--python", str(interpreter.path), "--with", "pip", "python", *question],
+            check=False,
+        )
+    match = _LISTED.search(ended.stdout)
+    if match is None:
+        return [], shorten_refusal(ended.stderr.strip().splitlines()[-1] if ended.stderr.strip() else "")
+    return [version for version in match[1].split(", ") if VERSION.fullmatch(version)], ""
+
+
+def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
+    """Return the releases from one to another, both among them.
+
+    Args:
+        known: All releases, the oldest first.
+        first: Where to begin.
+        last: Where to end.
+
+    Raises:
+        ReleaseError: One is no release, or they are in the wrong order.
+    """
+    for name, version in (("--from", first), ("--to", last)):
+        if version not in known:
+            near = _find_neighbours(known, version) or difflib.get_close_matches(version, known, 3, 0.5)
+            hint = f"the nearest are {', '.join(near)}" if near else f"the newest is {known[-1]}"
+            message = (
+                f"{name} {version}: there is no such release of JAX that a Python of this machine can have\n{hint}"
+            )
+            raise ReleaseError(message)
+    if order(first) >= order(last):
+        message = f"--from {first} is not before --to {last}\nname the older release with --from"
+        raise ReleaseError(message)
+    return tuple(version for version in known if order(first) <= order(version) <= order(last))
+
+
+def _find_neighbours(known: Sequence[str], version: str) -> list[str]:
+    if not VERSION.fullmatch(version):
+        return []
+    older = [each for each in known if order(each) < order(version)]
+    newer = [each for each in known if order(each) > order(version)]
+    return older[-1:] + newer[:1]

@@ -1,0 +1,130 @@
+"""Do the tasks of a job."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import mmap
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .probe_compile import measure, time_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LARGE = 1 << 20
+
+
+def main() -> None:
+    """Do the tasks of a job that have no result yet; each says the folder for what comes of it."""
+    job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    flags = {name: value for name, value in job["flags"].items() if is_known(name)}
+    os.environ["XLA_FLAGS"] = " ".join(f"--{name}={value}" for name, value in flags.items())
+    for folder in job["paths"]:
+        put_on_path(folder)
+    if job.get("needs_libtpu"):
+        check_libtpu()
+    for task in job["tasks"]:
+        folder = Path(task["folder"])
+        result = folder / "result.json"
+        if result.exists():
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        say({"at": task["id"]})
+        begin("loading")
+        with logged(folder / "log"):
+            try:
+                outcome = time_runs(task) if task.get("runs") else measure(task, folder, begin)
+            except Exception as error:  # noqa: BLE001 - whatever a release says is what is reported
+                outcome = {**describe(error, task), "stage": STAGE[0]}
+        # The whole or none, whenever this process ends.
+        unfinished = folder / "result.json.tmp"
+        unfinished.write_text(json.dumps(outcome), encoding="utf-8")
+        unfinished.replace(result)
+        say({"done": task["id"]})
+
+
+STAGE = ["loading"]
+"""What is done at the moment, so that who started this process knows it when the compiler ends it."""
+
+
+def begin(stage: str) -> None:
+    """Say what is done from now on."""
+    STAGE[0] = stage
+    say({"stage": stage})
+
+
+def say(message: Mapping[str, str]) -> None:
+    """Tell the process that started this one."""
+    print(json.dumps(message), file=TOLD, flush=True)
+
+
+TOLD = os.fdopen(os.dup(1), "w")
+"""The standard output as it was: what the reader's code prints goes with the log."""
+
+
+def is_known(flag: str) -> bool:
+    """Return whether this release's XLA knows a flag: it ends the process at one that it does not know."""
+    spec = importlib.util.find_spec("jaxlib")
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    for path in (path for folder in folders for path in Path(folder).rglob("*") if path.suffix in {".so", ".dylib"}):
+        if path.stat().st_size > LARGE:
+            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as code:
+                if code.find(flag.encode()) >= 0:
+                    return True
+    return False
+
+
+def put_on_path(folder: str) -> None:
+    """Let modules of a folder be imported before installed ones, and after those of the standard library."""
+    at = next((at for at, place in enumerate(sys.path) if "site-packages" in place), len(sys.path))
+    sys.path.insert(at, folder)
+
+
+def check_libtpu() -> None:
+    """Stop where another environment's libtpu would be loaded: its results would be those of another release."""
+    import jax  # noqa: F401 - it decides which is loaded
+
+    path = os.environ.get("TPU_LIBRARY_PATH", "")
+    if path and not Path(path).resolve().is_relative_to(Path(sys.prefix).resolve()):
+        sys.exit(f"TPU_LIBRARY_PATH is {path}, which does not belong to {sys.prefix}")
+
+
+@contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Let what the process prints, and compilers write to its standard error themselves, go to a file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    file = os.open(str(path), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+    before = [os.dup(number) for number in (1, 2)]
+    for number in (1, 2):
+        os.dup2(file, number)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, old in zip((1, 2), before):  # noqa: B905 - Python 3.9 has no such argument
+            os.dup2(old, number)
+            os.close(old)
+        os.close(file)
+
+
+def describe(error: BaseException, task: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the kind of an error, the first line of what it says, and the line of the reader's file it came from."""
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    place, step = "", error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if task.get("root") and file.startswith(task["root"]) and "site-packages" not in file:
+            place = f"{os.path.relpath(file, task['root'])}:{step.tb_lineno}"
+        step = step.tb_next
+    return {"failed": f"{type(error).__name__}: {first}"[:2000].rstrip(": "), "place": place}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""What a lowered and compiled program tells of itself, as the releases of several years have it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def count_equations(jaxpr: Any) -> tuple[dict[str, int], dict[str, list[str]]]:
+    """Return how often each primitive occurs, those of inner jaxprs too, and the names of its parameters."""
+    counted: Counter[str] = Counter()
+    parameters: dict[str, set[str]] = {}
+    waiting = [jaxpr]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, (tuple, list)):
+            waiting += part
+        elif hasattr(part, "eqns"):
+            for equation in part.eqns:
+                counted[equation.primitive.name] += 1
+                parameters.setdefault(equation.primitive.name, set()).update(equation.params)
+                waiting += equation.params.values()
+        elif hasattr(part, "jaxpr"):
+            waiting.append(part.jaxpr)
+    return dict(sorted(counted.items())), {name: sorted(keys) for name, keys in sorted(parameters.items())}
+
+
+def list_operations(lowered: Any) -> dict[str, list[str]]:
+    """Return each kind of operation of the lowered module with how often it occurs first, then its attributes."""
+    counted: Counter[str] = Counter()
+    attributes: dict[str, set[str]] = {}
+    waiting = [lowered.compiler_ir("stablehlo").operation]
+    while waiting:
+        operation = waiting.pop()
+        counted[operation.name] += 1
+        attributes.setdefault(operation.name, set()).update(_name_attributes(operation.attributes))
+        waiting += [inner.operation for region in operation.regions for block in region for inner in block]
+    return {name: [str(number), *sorted(attributes[name])] for name, number in sorted(counted.items())}
+
+
+def _name_attributes(attributes: Any) -> Iterator[str]:
+    """Yield the names of an operation's attributes: iterating gives pairs, or names, by the release."""
+    for attribute in attributes:
+        yield attribute if isinstance(attribute, str) else str(attribute.name)
+
+
+def read_memory(compiled: Any) -> dict[str, int] | None:
+    """Return the bytes that the executable says it needs, by what for; None where the release cannot say."""
+    if compiled is None:
+        return None
+    try:
+        stats = compiled.memory_analysis()
+    except Exception:  # noqa: BLE001 - whatever a release says is what is reported
+        return None
+    if stats is None:
+        return None
+    names = {
+        "arguments": "argument_size_in_bytes",
+        "outputs": "output_size_in_bytes",
+        "aliased": "alias_size_in_bytes",
+        "temporaries": "temp_size_in_bytes",
+        "code": "generated_code_size_in_bytes",
+        "peak": "peak_memory_in_bytes",
+    }
+    return {name: int(getattr(stats, attribute)) for name, attribute in names.items() if hasattr(stats, attribute)}
+
+
+def read_cost(compiled: Any) -> dict[str, float] | None:
+    """Return the executable's cost analysis, or None where it has none (as on a GPU that is not there)."""
+    if compiled is None:
+        return None
+    try:
+        counted = compiled.cost_analysis()
+    except Exception:  # noqa: BLE001 - whatever a release says is what is reported
+        return None
+    if isinstance(counted, list):
+        counted = counted[0] if counted else None
+    return {name: float(counted[name]) for name in ("flops", "transcendentals") if name in counted} if counted else None

@@ -1,0 +1,94 @@
+"""A module of a dump taken as a subject: a folder, an archive or a file that XLA wrote, perhaps elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.compilation import collect_assembly
+from xla_inspect.dumps import Files, is_archive, list_modules, pick_module, read_capture, split_dump
+from xla_inspect.errors import InspectError
+from xla_inspect.subject.subject import Subject
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+    from xla_inspect.dumps import DumpedModule
+    from xla_inspect.subject.request import Request
+
+
+def is_dump(named: str) -> bool:
+    """Return whether a subject is a dump or a module of one, and no function."""
+    return split_dump(named) is not None
+
+
+def open_dump(named: str) -> tuple[Files, tuple[DumpedModule, ...], str, str]:
+    """Return the files of a dump, its modules, how it is named without a module, and the module's name or nothing.
+
+    Raises:
+        InspectError: It cannot be read, or holds no module.
+    """
+    split = split_dump(named)
+    if split is None:
+        message = f"{named} is no folder and no file that XLA dumps; a function is asked about by the other questions"
+        raise InspectError(message)
+    path, module = split
+    files, modules = _open(path)
+    return files, modules, path, module
+
+
+def _open(path: str) -> tuple[Files, tuple[DumpedModule, ...]]:
+    place = Path(path)
+    try:
+        if place.is_dir():
+            files = Files.from_folder(place)
+        elif not place.is_file():
+            message = f"there is no file or folder {path}" if not place.exists() else f"{path} is no plain file"
+            raise InspectError(message)
+        else:
+            files = Files.from_archive(place) if is_archive(place) else Files.from_file(place)
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise InspectError(message) from error
+    return files, list_modules(files)
+
+
+def read_dump(request: Request) -> Subject:
+    """Return the subject that a module of a dump is, or all of them where the whole is asked about.
+
+    Raises:
+        InspectError: It cannot be read; there is no such module, or several; or it is to be compiled again.
+    """
+    named = request.words[0]
+    for option, given in (
+        ("xla", request.xla),
+        ("args", request.args),
+        ("donate", request.donate),
+        ("grad", request.grad),
+    ):
+        if given:
+            message = f"{named} is a dump: --{option} would have to compile it again; ask about the function itself"
+            raise InspectError(message)
+    files, modules, path, name = open_dump(named)
+    if request.whole:
+        if name:
+            message = f"that is asked about a whole dump: {path}, and not {named}"
+            raise InspectError(message)
+        return Subject(files.title, origin="a dump", modules=modules)
+    module = pick_module(modules, name, path)
+    capture = read_module(files, module)
+    return Subject(module.name, saved={capture.target: capture}, origin="a dump", axes=request.mesh)
+
+
+def read_module(files: Files, module: DumpedModule) -> Capture:
+    """Return the capture of a module, with the assembly of a CPU's kernels where it can be had.
+
+    Raises:
+        InspectError: Its files hold no module, or one that is not understood.
+    """
+    capture = read_capture(files, module, disassemble=collect_assembly)
+    try:
+        capture.module  # noqa: B018 - what cannot be read is told before anything is asked
+    except InspectError as error:
+        message = f"{module.after or module.before or module.key}: {error}"
+        raise InspectError(message) from error
+    return capture

@@ -1,0 +1,183 @@
+"""What the probe is told of a subject: where it lies, with which arguments, and how it is compiled for a target."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import targets
+from xla_inspect.compilation import PINNED, list_options
+from xla_inspect.errors import InspectError
+from xla_inspect.folders import find_project
+from xla_inspect.releases import adapt_figures
+from xla_inspect.subject.dump import is_dump
+from xla_inspect.subject.loading import split_name
+from xla_inspect.subject.saved import is_saved
+from xla_inspect.subject.shapes import read_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.releases import Environment
+    from xla_inspect.subject.request import Request
+    from xla_inspect.targets import Target
+
+
+_INSTALLED = {"site-packages", "dist-packages", "bin", ".venv"}
+"""Folders of packages of this Python, which are not another release's."""
+
+
+class ReleaseTask:
+    """A subject as the probe takes it, the same under each release but for the figures of GPUs.
+
+    Args:
+        request: What is asked about.
+        target: The short name of a target.
+
+    Raises:
+        InspectError: The subject is none that can be compiled anew under another release, or is not there.
+    """
+
+    def __init__(self, request: Request, target: str) -> None:
+        """Find the files of the subject; nothing of the reader's is imported."""
+        self.request = request
+        if request.mesh and ":" not in target:
+            target = targets.place(target, math.prod(request.mesh.values()))
+        self.target: Target = targets.find(target)
+        word = request.words[0]
+        if what := _name_kind(request):
+            message = f"each release compiles a function anew, and {' '.join(request.words)!r} is {what}"
+            message += "\nname a function: FILE.py:FUNCTION, or package.module:FUNCTION"
+            raise InspectError(message)
+        place, self.name = split_name(word)
+        self.place = self._find_place(place)
+        self.root = find_project(Path(self.place["folder"])) or Path(self.place["folder"])
+
+    @property
+    def file(self) -> str:
+        """The reader's file, or an empty string for a module."""
+        return self.place["file"]
+
+    @property
+    def paths(self) -> list[str]:
+        """Folders that the reader's code is imported from."""
+        own = [self.place["path"], str(Path.cwd())] if not self.file else [self.place["path"]]
+        # Those of the reader's project that Python imports from here, as an editable install adds them.
+        here = [Path(entry).absolute() for entry in sys.path if entry]
+        added = [entry for entry in (*here, self.root / "src") if entry.is_relative_to(self.root) and entry.is_dir()]
+        return list(dict.fromkeys([*own, *(str(each) for each in added if not _INSTALLED & {*each.parts})]))
+
+    @property
+    def flags(self) -> dict[str, str]:
+        """Flags of XLA for the whole process."""
+        # Nothing else is held as captures hold it: all releases compile on this machine, as they do for its user.
+        count = max(int(self.target.topology or 1), 8) if self.target.kind == "cpu" else 0
+        return {"xla_force_host_platform_device_count": str(count)} if count else {}
+
+    def describe(self, environment: Environment, folder: Path, *, runs: bool = False, timed: int = 0) -> dict[str, Any]:
+        """Return the task for a release.
+
+        Args:
+            environment: The release.
+            folder: Where its dumps and its result go.
+            runs: Whether it is run, and not compiled with dumps.
+            timed: How often it is compiled once more without dumps, for the time alone.
+        """
+        request, kind = self.request, self.target.kind
+        plain = {**(PINNED[kind] if kind == "gpu" else {}), **request.xla}
+        dumps = {name: value for name, value in list_options(kind, folder).items() if name != "xla_dump_to"}
+        return {
+            "id": environment.version,
+            "folder": str(folder),
+            "file": self.place["file"],
+            "module": self.place["module"],
+            "root": str(self.root),
+            "prefix": re.escape(f"{self.root}{os.sep}"),
+            "name": self.name,
+            "args": self._list_args(),
+            "args_from": self._find_maker(),
+            "mesh": dict(request.mesh),
+            "vmap": request.vmap,
+            "grad": request.grad,
+            "jit": self._list_jit_options(),
+            "xla": dict(request.xla),
+            "kind": kind,
+            "target": self.target.name,
+            "devices": int(self.target.topology or 1) if kind == "cpu" else 0,
+            "topology": self._describe_topology(environment),
+            "options": {**dumps, **plain},
+            "plain_options": plain,
+            "runs": runs,
+            "timed": timed,
+        }
+
+    def _find_place(self, place: str) -> dict[str, str]:
+        """Return the file or the module, the folder that it lies in, and the one that it is imported from."""
+        if not place.endswith(".py"):
+            root = Path.cwd()
+            inside = Path(*place.split("."))
+            there = [root / inside.with_suffix(".py"), root / inside / "__init__.py", root / "src" / inside]
+            file = next((path for path in there if path.exists()), None)
+            return {"file": "", "module": place, "folder": str(file.parent if file else root), "path": str(root)}
+        path = Path(place).absolute()
+        if not path.is_file():
+            message = f"no file {place}"
+            raise InspectError(message)
+        root = path.parent
+        while (root / "__init__.py").is_file():
+            root = root.parent
+        parts = path.relative_to(root).with_suffix("").parts
+        dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts) if root != path.parent else ""
+        return {"file": str(path), "module": dotted, "folder": str(path.parent), "path": str(root)}
+
+    def _list_args(self) -> list[Any] | None:
+        if not self.request.args:
+            return None
+        return [[str(shape.dtype), list(shape.shape)] for shape in read_shapes(self.request.args)]
+
+    def _find_maker(self) -> dict[str, str] | None:
+        if not self.request.args_from:
+            return None
+        place, name = split_name(self.request.args_from)
+        found = self._find_place(place)
+        return {"file": found["file"], "module": found["module"], "name": name}
+
+    def _list_jit_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        for option, given in (("donate", self.request.donate), ("static", self.request.static)):
+            numbers = [int(item) for item in given if item.lstrip("-").isdecimal()]
+            names = [item for item in given if not item.lstrip("-").isdecimal()]
+            options |= {f"{option}_argnums": numbers} if numbers else {}
+            options |= {f"{option}_argnames": names} if names else {}
+        return options
+
+    def _describe_topology(self, environment: Environment) -> list[Any] | None:
+        if self.target.kind == "cpu":
+            return None
+        spec = ""
+        if self.target.kind == "gpu":
+            spec = targets.read_spec(self.target.base)
+            spec = adapt_figures(spec, environment.plugin) if environment.plugin else spec
+        name, platform_name, options = targets.describe_topology(self.target, spec)
+        return [name, platform_name, dict(options)]
+
+
+def _name_kind(request: Request) -> str:
+    """Return what a subject is that is no function, or an empty string."""
+    word = request.words[0]
+    kinds = {
+        "a script": request.is_script,
+        "more than one": len(request.words) > 1,
+        "a dump of one release": not request.is_script and is_dump(word),
+        "a capture that was saved": is_saved(word),
+    }
+    return next((kind for kind, is_it in kinds.items() if is_it), "")
+
+
+def list_unknown(task: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
+    """Return the reader's own options of XLA that a release does not know."""
+    return [name for name in result.get("options_unknown", ()) if name in task["xla"]]

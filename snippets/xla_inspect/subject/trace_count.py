@@ -1,0 +1,45 @@
+"""How often JAX traces one function for several calls of it, which run nowhere, and by what the calls differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import targets
+from xla_inspect.analysis import ScriptRun
+from xla_inspect.subject.naming import name_function
+from xla_inspect.subject.watching import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xla_inspect.subject.subject import Call
+
+_OF_JIT = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
+
+
+def watch_calls(call: Call, others: Sequence[tuple[Any, ...]]) -> ScriptRun:
+    """Return what JAX traces for a call and for further ones with other arguments, as one function that is jitted once.
+
+    Args:
+        call: The first call. A function that is jitted already keeps its own options.
+        others: The positional arguments of each further call: arrays, shapes, numbers, or pytrees of them.
+    """
+    import jax
+
+    # It imports JAX, and a dump is asked about without.
+    from xla_inspect.compilation import run_fresh
+
+    targets.settle()
+    settings = {name: value for name, value in call.settings.items() if name in _OF_JIT}
+    function: Any = call.function
+    jitted = function if hasattr(function, "trace") and not settings else jax.jit(function, **settings)
+    watch = Watch(signed=True)
+
+    def work() -> None:
+        # What was traced before, in this process, is not found again under a value that nobody had.
+        with targets.find_occasion()(object()), watch.watching():
+            for args in (call.args, *others):
+                jitted.trace(*args, **call.kwargs)
+
+    run_fresh(work)
+    return ScriptRun(name_function(function), 0.0, watch.compilations)

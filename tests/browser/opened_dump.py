@@ -1,0 +1,117 @@
+"""The page that opens a dump, as tests use it: opened once for many of them, or anew for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from maintaining.pyodide_bundle import PYODIDE
+
+from . import opening
+from .host import serve
+from .visits import POLICY, WIDE
+from .waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page, Request
+
+    from .host import Site
+
+PATIENCE = 90
+READY = "() => openDump.reader.started && !openDump.reader.isBusy"
+HLO = "HloModule jit_add\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT y = f32[4]{0} add(x, x)\n}\n"
+
+
+@dataclass
+class Opened:
+    """The page, with what it asked for and what went wrong."""
+
+    page: Page
+    requests: list[Request] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def give(self, *paths: Path | dict[str, Any]) -> None:
+        """Choose files, or a folder, and wait until they are read or refused."""
+        folder = len(paths) == 1 and not isinstance(paths[0], dict) and paths[0].is_dir()
+        given = paths[0] if folder else [*paths]
+        self.page.locator(f"input[name={'folder' if folder else 'files'}]").set_input_files(given)  # type: ignore[arg-type]
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until nothing is under way."""
+        wait_until(self.page, READY, seconds=PATIENCE)
+        self.page.wait_for_timeout(50)
+
+    def rows(self) -> list[list[str]]:
+        """Return the cells of the table of modules."""
+        found: list[list[str]] = self.page.locator(".modules tbody tr").evaluate_all(
+            "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+        )
+        return found
+
+    def open(self, name: str) -> None:
+        """Open a module of the table."""
+        self.page.locator(".modules td button", has_text=name).click()
+        self.page.locator(".module h2", has_text=name).wait_for(timeout=PATIENCE * 1000)
+        self.settle()
+
+    def show(self, view: str) -> str:
+        """Choose a view, and return its text."""
+        self.page.locator(f"#dump-tab-{view}").click()
+        self.settle()
+        found: str = self.page.locator(f"#dump-panel-{view}").evaluate("panel => panel.textContent")
+        return found
+
+    @property
+    def refused(self) -> str:
+        """What the page says is wrong."""
+        return self.page.locator(".refused").first.inner_text()
+
+
+def visit(page: Page, site: Site) -> Opened:
+    """Go to the page, and listen from the beginning."""
+    found = Opened(page)
+    page.context.on("request", lambda request: found.requests.append(request))  # noqa: PLW0108 - marked by Playwright
+    page.on("pageerror", lambda error: found.faults.append(str(error)))
+    page.on("console", lambda message: POLICY in message.text and found.faults.append(message.text))
+    page.goto(f"{site.address}/{opening.PAGE}", wait_until="load")
+    return found
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dump of two functions for the CPU, one of them over four devices."""
+    return opening.dump(tmp_path_factory.mktemp("dumped") / "dump")
+
+
+@pytest.fixture(scope="module")
+def dump_site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
+    """The page in a site of its own."""
+    if not PYODIDE.is_made():
+        pytest.skip(f"{PYODIDE.title} was not made: scripts/maintaining/browser-bundles makes it")
+    with serve(opening.build(tmp_path_factory.mktemp("dump_page") / "site")) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def dump_page(dump_site: Site, browser: Browser) -> Generator[Opened]:
+    """The page, whose reader is loaded once for these tests."""
+    context = browser.new_context(viewport={"width": WIDE, "height": 900}, reduced_motion="reduce")
+    found = visit(context.new_page(), dump_site)
+    yield found
+    context.close()
+    assert found.faults == []
+
+
+@pytest.fixture
+def dump_anew(dump_site: Site, browser: Browser) -> Generator[Opened]:
+    """The page, as nobody has used it yet."""
+    context = browser.new_context(viewport={"width": WIDE, "height": 900}, reduced_motion="reduce")
+    found = visit(context.new_page(), dump_site)
+    yield found
+    context.close()

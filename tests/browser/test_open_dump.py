@@ -1,0 +1,201 @@
+"""A dump that is dropped on the page is read there, is told as the tool tells it, and leaves it for nowhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from maintaining.pyodide_bundle import PYODIDE
+from xla_inspect.answers import explain_memory, find_exchanges, rank_launches, summarize, write_fragment
+from xla_inspect.dumps import Files, list_modules, read_capture
+
+from .host import serve
+from .opened_dump import HLO, PATIENCE
+from .test_access import judge
+from .visits import PHONE, WIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xla_inspect.answers import Answer
+    from xla_inspect.captured import Capture
+
+    from .host import Site
+    from .opened_dump import Opened
+
+DROP = """([name, text]) => {
+  const transfer = new DataTransfer()
+  transfer.items.add(new File([text], name))
+  const given = { dataTransfer: transfer, bubbles: true, cancelable: true }
+  for (const kind of ["dragenter", "dragover", "drop"])
+    document.querySelector(".drop-zone").dispatchEvent(new DragEvent(kind, given))
+}"""
+QUESTIONS: dict[str, Callable[[Capture, str], Answer]] = {
+    "summary": lambda capture, asked: summarize(capture.program, [capture], asked),
+    "memory": explain_memory,
+    "kernels": lambda capture, asked: rank_launches(capture, asked, shown=10_000),
+    "collectives": lambda capture, _: find_exchanges(capture.program, capture, {}),
+}
+
+
+def tell(answer: Answer) -> str:
+    """Return the text of an answer, as it is shown."""
+    return unescape(re.sub(r"<[^>]*>", "", write_fragment(answer)))
+
+
+def test_nothing_of_the_reader_is_fetched_until_somebody_reaches_for_it(dump_anew: Opened, dump_site: Site) -> None:
+    dump_anew.page.wait_for_load_state("networkidle")
+    fetched = [request.url for request in dump_anew.requests if "pyodide" in request.url or "reader" in request.url]
+    assert [url.rpartition("/")[2] for url in fetched] == ["reader.js"]
+    dump_anew.page.locator(".drop-zone").hover()
+    dump_anew.settle()
+    assert {path.rpartition("/")[2] for path, _ in dump_site.sent} >= {*PYODIDE.files}
+    assert dump_anew.page.locator(".working [role=status]").inner_text() == "The reader is ready."
+
+
+def test_the_table_is_that_of_the_tool(dump_page: Opened, dump: Path) -> None:
+    dump_page.give(dump)
+    expected = [
+        [module.key, "CPU" if module.devices == 1 else "CPU, 4 devices", str(module.passes), str(module.kernels)]
+        for module in list_modules(Files.from_folder(dump))
+    ]
+    rows = [[name, target, passes, kernels] for name, target, passes, _, kernels in dump_page.rows()]
+    assert [row[0::2] + row[3:] for row in rows] == [row[0::2] + row[3:] for row in expected]
+    assert len(rows) == 2
+    assert dump_page.page.locator(".modules caption").inner_text().startswith("dump: 2 modules, ")
+
+
+def test_each_question_is_answered_as_the_tool_answers_it(dump_page: Opened, dump: Path) -> None:
+    dump_page.give(dump)
+    files = Files.from_folder(dump)
+    module = next(module for module in list_modules(files) if "total" in module.name)
+    capture = read_capture(files, module)
+    dump_page.open(module.key)
+    for name, ask in QUESTIONS.items():
+        assert dump_page.show(name) == tell(ask(capture, f"dump:{module.key}")), name
+    assert "all-reduce" in dump_page.show("collectives")
+    assert "program.py:" in dump_page.show("kernels")
+
+
+def test_the_explorer_steps_through_the_passes_of_one_module_after_the_other(dump_page: Opened, dump: Path) -> None:
+    dump_page.give(dump)
+    files = Files.from_folder(dump)
+    for module in list_modules(files):
+        dump_page.open(module.key)
+        dump_page.show("explorer")
+        explorer = dump_page.page.locator("#explorer-dump")
+        names = read_capture(files, module).pass_names
+        explorer.locator(f".passes :text-is('{names[0]}')").first.wait_for()
+        assert explorer.locator("h1, .detail .what").first.inner_text()
+        dump_page.page.locator(".back").click()
+
+
+@pytest.mark.parametrize("ending", ["zip", "gztar"])
+def test_an_archive_is_read_as_the_folder_that_it_holds(
+    dump_page: Opened, dump: Path, tmp_path: Path, ending: str
+) -> None:
+    dump_page.give(dump)
+    rows = dump_page.rows()
+    dump_page.give(Path(shutil.make_archive(str(tmp_path / "packed"), ending, dump)))
+    assert dump_page.rows() == rows
+    dump_page.open("total")
+    assert "all-reduce" in dump_page.show("collectives")
+
+
+def test_a_file_that_is_dropped_opens_at_once(dump_page: Opened) -> None:
+    dump_page.page.evaluate(DROP, ["add.hlo", HLO])
+    dump_page.page.locator(".module h2", has_text="jit_add").wait_for()
+    dump_page.settle()
+    assert "1 kernel" in dump_page.show("kernels")
+    assert "(there is no module between passes in this dump" in dump_page.page.locator("details.missing").evaluate(
+        "it => it.textContent"
+    )
+
+
+def test_no_request_leaves_the_page_and_none_carries_anything(dump_page: Opened, dump_site: Site, dump: Path) -> None:
+    dump_page.give(dump)
+    before = len(dump_page.requests)
+    dump_page.open("layer")
+    for view in ("explorer", *QUESTIONS):
+        dump_page.show(view)
+    assert [
+        it.url for it in dump_page.requests if not it.url.startswith((f"{dump_site.address}/", "blob:", "data:"))
+    ] == []
+    assert [it.url for it in dump_page.requests if it.method != "GET" or it.post_data] == []
+    own = re.compile(rf"{re.escape(dump_site.address)}/assets/[\w./-]+$|blob:|data:")
+    assert [it.url for it in dump_page.requests[before:] if not own.match(it.url)] == []
+
+
+def test_the_policy_of_the_page_holds_in_the_reader_too(dump_page: Opened, tmp_path: Path) -> None:
+    """The reader is Python of this project; if it were made to ask another host, the browser would refuse."""
+    (tmp_path / "404.html").write_text("", encoding="utf-8")
+    dump_page.page.locator(".drop-zone").hover()
+    dump_page.settle()
+    ask = "address => fetch(address, { mode: 'no-cors' }).then(() => 'sent', () => 'refused')"
+    with serve(tmp_path) as elsewhere:
+        assert [worker.evaluate(ask, elsewhere.address) for worker in dump_page.page.workers] == ["refused"]
+        assert elsewhere.sent == []
+    dump_page.faults[:] = [fault for fault in dump_page.faults if elsewhere.address not in fault]
+
+
+def test_the_table_is_filtered_and_sorted(dump_page: Opened, dump: Path) -> None:
+    dump_page.give(dump)
+    names = [row[0] for row in dump_page.rows()]
+    dump_page.page.locator("#filter-modules").fill("total")
+    assert [row[0] for row in dump_page.rows()] == [name for name in names if "total" in name]
+    assert dump_page.page.locator(".modules [role=status]").inner_text() == "1 of 2 modules"
+    dump_page.page.locator("#filter-modules").fill("")
+    dump_page.page.locator(".modules th button", has_text="passes").click()
+    passes = [int(row[2]) for row in dump_page.rows()]
+    assert passes == sorted(passes, reverse=True)
+    assert dump_page.page.locator(".modules th[aria-sort=descending]").inner_text() == "passes"
+
+
+def test_the_keyboard_chooses_a_dump_opens_a_module_and_changes_views(dump_page: Opened, dump: Path) -> None:
+    page = dump_page.page
+    page.get_by_role("button", name="Choose a folder").focus()
+    with page.expect_file_chooser() as chosen:
+        page.keyboard.press("Enter")
+    chosen.value.set_files(dump)
+    dump_page.settle()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.modules td button')"):
+            break
+    page.keyboard.press("Enter")
+    page.locator(".module h2").wait_for(timeout=PATIENCE * 1000)
+    dump_page.settle()
+    page.keyboard.press("Tab")
+    while not page.evaluate("document.activeElement.matches('[role=tab]')"):
+        page.keyboard.press("Tab")
+    page.locator("#dump-tab-explorer").focus()
+    page.keyboard.press("ArrowRight")
+    dump_page.settle()
+    assert page.evaluate("document.activeElement.id") == "dump-tab-summary"
+    assert page.locator("#dump-panel-summary").is_visible()
+    page.keyboard.press("End")
+    dump_page.settle()
+    assert page.locator("#dump-panel-collectives").is_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", PHONE)])
+def test_everyone_can_use_it_and_nothing_scrolls_sideways(
+    dump_page: Opened, dump: Path, scheme: Literal["light", "dark"], width: int
+) -> None:
+    page = dump_page.page
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    dump_page.give(dump)
+    assert judge(page) == []
+    dump_page.open("total")
+    for view in QUESTIONS:
+        dump_page.show(view)
+        assert judge(page) == [], view
+        assert page.evaluate("document.documentElement.scrollWidth") == width, view
+    page.set_viewport_size({"width": WIDE, "height": 900})
+    page.emulate_media(color_scheme="light")

@@ -1,0 +1,66 @@
+"""What runs in a browser is packed whole, the same each time, and needs the standard library alone."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inside_xla import reader_archive
+from inside_xla.reader_archive import list_files, pack
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READ = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import inside_xla.dump_reader
+tops = {name.partition(".")[0] for name in sys.modules} - {"__main__"}
+print(*(name for name in tops if name not in sys.stdlib_module_names))
+"""
+
+
+@pytest.fixture(scope="module")
+def archive() -> bytes:
+    """The archive, as the build packs it."""
+    return pack()
+
+
+def test_the_archive_is_the_same_whenever_it_is_made(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    for path in list_files().values():
+        os.utime(path)
+        break
+    assert pack() == archive
+
+
+def test_it_holds_files_of_the_project_under_their_own_names(archive: bytes, root: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+        names = packed.namelist()
+        assert names == [*list_files()]
+        assert {name.partition("/")[0] for name in names} == {"inside_xla", "xla_inspect"}
+        for name in names:
+            top = root / ("scripts" if name.startswith("inside_xla/") else "snippets")
+            assert packed.read(name) == (top / name).read_bytes()
+
+
+def test_it_holds_no_room_that_a_browser_cannot_have() -> None:
+    rooms = {name.split("/")[1] for name in list_files() if name.startswith("xla_inspect/") and name.count("/") > 1}
+    allowed = {name.rpartition(".")[2] for name in reader_archive.read_rooms()}
+    assert rooms <= allowed | {"targets"}
+    assert {"analysis", "answers", "dumps", "hlo", "report"} <= rooms
+
+
+def test_what_is_packed_runs_with_the_standard_library_alone(archive: bytes, tmp_path: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+        packed.extractall(tmp_path)
+    command = [sys.executable, "-I", "-S", "-c", READ, str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.stderr == ""
+    assert sorted(ran.stdout.split()) == ["inside_xla", "xla_inspect"]

@@ -1,0 +1,83 @@
+"""Code is the same whatever its values are called, and a loop more weighs more than a compiler's other order."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import Capture, capture
+from xla_inspect.analysis import CodeSummary, summarize_code
+
+LENGTH = 4096
+
+
+def named(one: jax.Array) -> jax.Array:
+    return jnp.sin(one) * 2 + 1
+
+
+def called_otherwise(other: jax.Array) -> jax.Array:
+    return jnp.sin(other) * 2 + 1
+
+
+def in_loop(x: jax.Array) -> jax.Array:
+    return jax.lax.fori_loop(0, 100, lambda at, held: held.at[at].set(held[at] * 2), x)
+
+
+def rewriting(x: jax.Array) -> jax.Array:
+    """The whole array is written in each trip, as a release did with an update in place."""
+    places = jnp.arange(LENGTH)
+    return jax.lax.fori_loop(0, 100, lambda at, held: jnp.where(places == at, held[at] * 2, held), x)
+
+
+@cache
+def compile_for(target: str, function: str) -> Capture:
+    return capture(globals()[function], jax.ShapeDtypeStruct((LENGTH,), jnp.float32), target=target)
+
+
+def summarize(target: str, function: str) -> CodeSummary:
+    found = summarize_code(compile_for(target, function).code)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+def test_names_of_values_and_functions_are_no_difference(target: str) -> None:
+    first, second = summarize(target, "named"), summarize(target, "called_otherwise")
+    assert first.digest == second.digest
+    assert first.distance(second) == 0
+    assert first.instructions > 0
+
+
+@pytest.mark.parametrize("target", ["cpu", "h100"])
+def test_other_work_is_a_difference(target: str) -> None:
+    first, second = summarize(target, "named"), summarize(target, "in_loop")
+    assert first.digest != second.digest
+    assert 0 < first.distance(second) <= 1
+
+
+def test_a_loop_that_rewrites_all_in_each_trip_is_told_from_one_that_updates_in_place() -> None:
+    first, second = summarize("cpu", "in_loop"), summarize("cpu", "rewriting")
+    assert max(first.loops) == 1
+    assert max(second.loops) == 2
+    assert first.distance(second) > 0.5
+
+
+def test_what_only_notes_say_is_no_difference() -> None:
+    code = compile_for("cpu", "named").code
+    noted = [
+        type(each)(
+            each.kernel, each.language, each.text.replace(", align 4", ", align 64").replace("!alias.scope", "!noalias")
+        )
+        for each in code
+    ]
+    first, second = summarize_code(code), summarize_code(noted)
+    assert first is not None
+    assert second is not None
+    assert first.digest == second.digest
+
+
+def test_there_is_nothing_to_compare_where_there_is_no_code() -> None:
+    assert summarize_code([]) is None

@@ -1,0 +1,81 @@
+"""Bounds are read from numbers and text, and what is none is refused with what one looks like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xla_inspect.budgets.bound import Bound, read_amount, read_bound, show_amount
+from xla_inspect.errors import InspectError
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "number"),
+    [
+        ("9 GiB", "bytes", 9 * 2**30),
+        ("1.5MiB", "bytes", 1.5 * 2**20),
+        ("64 kB", "bytes", 64_000),
+        ("1,024 B", "bytes", 1024),
+        (512, "bytes", 512),
+        (np.int64(7), "", 7),
+        ("14", "", 14),
+        ("1.5 G", "flops", 1.5e9),
+        ("2e3", "flops", 2000),
+    ],
+)
+def test_an_amount_is_a_number_or_text_with_a_unit(given: object, unit: str, number: float) -> None:
+    assert read_amount(given, unit) == number
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "said"),
+    [
+        ("9 GB1", "bytes", "no number with a unit"),
+        ("9 GIB", "bytes", "'GIB' is no unit of bytes, did you mean 'GiB'?"),
+        ("9", "bytes", "has no unit; write one of bytes behind it, such as 9 MiB"),
+        ("9 GiB", "", "'GiB' is no unit of a count"),
+        ("", "bytes", "write one such as '9 GiB'"),
+        (True, "", "is a number or text such as 14, and not True"),
+        (None, "bytes", "is a number or text such as '9 GiB', and not None"),
+        (float("nan"), "bytes", "is no number"),
+        ("-3", "", "is no number with a unit"),
+    ],
+)
+def test_what_is_no_amount_is_refused_with_one_that_is(given: object, unit: str, said: str) -> None:
+    with pytest.raises(InspectError) as raised:
+        read_amount(given, unit, "peak")
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "bound"),
+    [
+        ("<= 14", "", Bound("<=", 14)),
+        ("<9 GiB", "bytes", Bound("<", 9 * 2**30)),
+        (14, "", Bound("<=", 14)),
+        ("== 0", "", Bound("==", 0)),
+        ("recorded", "bytes", Bound("<=", None)),
+        ("recorded + 5 %", "bytes", Bound("<=", None, share=0.05)),
+        ("== recorded", "", Bound("==", None)),
+        ("recorded + 64 MiB", "bytes", Bound("<=", None, slack=64 * 2**20)),
+    ],
+)
+def test_a_bound_is_the_most_that_may_be_unless_it_says_otherwise(given: object, unit: str, bound: Bound) -> None:
+    assert read_bound(given, unit, "peak") == bound
+
+
+@pytest.mark.parametrize("given", ["recorded - 5 %", "~ 3", "<> 3", "recorded + much", [3], "=< 3"])
+def test_what_is_no_bound_is_refused(given: object) -> None:
+    with pytest.raises(InspectError, match="kernels"):
+        read_bound(given, "", "kernels")
+
+
+def test_what_was_recorded_is_a_limit_only_where_it_was() -> None:
+    bound = read_bound("recorded + 10 %", "bytes", "peak")
+    assert (bound.find_limit(None), bound.find_limit(100.0)) == (None, pytest.approx(110.0))
+    assert [bound.is_kept(measured, 110.0) for measured in (110, 111)] == [True, False]
+
+
+def test_an_amount_is_shown_in_its_unit() -> None:
+    shown = [show_amount(2**20, "bytes"), show_amount(-2048, "bytes"), show_amount(1.5e9, "flops"), show_amount(14, "")]
+    assert shown == ["1 MiB", "-2 KiB", "1.5 G flops", "14"]

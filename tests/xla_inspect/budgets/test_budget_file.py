@@ -1,0 +1,111 @@
+"""A file of budgets is read whole before anything is compiled; what is wrong in it is named with what is nearest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.budgets import read_budgets
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHOLE = """
+[step]
+subject = "train.py:step"
+targets = ["h100:8", "tpu-v5e:2x4"]
+mesh = { data = 8 }
+donate = [0, "state"]
+calls = ["f32[8]", "f32[9]"]
+peak = "< 9 GiB"
+kernels = 14
+traces = 1
+in_place = [0]
+one_kernel = [["softmax", "scale"], ["norm"]]
+no_copies = "1 MiB"
+none = ["all-to-all", { kind = "all-gather", over = "data", larger_than = "1 MiB" }]
+collectives = { kind = "all-reduce", bytes = "== 64 MiB", count = "<= 2" }
+fits = ["tpu-v5e:4x4"]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "xla-budget.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_holds_programs_with_what_has_to_hold_of_each(tmp_path: Path) -> None:
+    [budget] = read_budgets(write(tmp_path, WHOLE))
+    assert (budget.name, budget.subject, budget.targets) == ("step", "train.py:step", ("h100:8", "tpu-v5e:2x4"))
+    assert budget.call == {"mesh": {"data": 8}, "donate": ("0", "state")}
+    assert budget.calls == ("f32[8]", "f32[9]")
+    assert list(map(str, budget.claims)) == [
+        "peak < 9 GiB",
+        "kernels 14",
+        "traces 1",
+        "in_place 0",
+        "one_kernel softmax, scale",
+        "one_kernel norm",
+        "no_copies 1 MiB",
+        "none kind all-to-all",
+        "none kind all-gather, over data, larger_than 1 MiB",
+        "collectives kind all-reduce, bytes == 64 MiB, count <= 2",
+        "fits tpu-v5e:4x4",
+    ]
+
+
+STEP = '[step]\nsubject = "a.py:f"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no program; write one such as"),
+        ("# nothing\n", "holds no program"),
+        ("peak = 3\n", "'peak' stands outside of any program; put it below a line such as [step]"),
+        ("[step]\n", 'has no subject; name the function, as in subject = "train.py:step"'),
+        ("[step\n", "is no TOML"),
+        (STEP + STEP, "is no TOML: Cannot declare ('step',) twice"),
+        (STEP + "peak = 1\npeak = 2\n", "is no TOML: Cannot overwrite a value"),
+        (STEP + "paek = 3\n", "[step]: 'paek' is not known; did you mean 'peak'?"),
+        (STEP + "zzz = 3\n", "[step]: 'zzz' is not known; there are apart, "),
+        (STEP + 'peak = "9 gib"\n', "[step]: peak '9 gib': 'gib' is no unit of bytes, did you mean 'GiB'?"),
+        (STEP + 'kernels = "14 MiB"\n', "'MiB' is no unit of a count"),
+        (STEP + "kernels = true\n", "[step]: kernels is a number or text such as 14, and not True"),
+        (STEP + 'target = "h1000"\n', "[step]: target: no target is named 'h1000'"),
+        (STEP + 'targets = ["cpu", "cpu"]\n', "names a target twice: cpu, cpu"),
+        (STEP + "subject = 3\n", "is no TOML"),
+        ("[step]\nsubject = 3\n", "subject is a text, and not 3"),
+        (STEP + "mesh = { data = 0 }\n", "mesh is a table of axes and their sizes, such as { data = 8 }"),
+        (STEP + "donate = 1.5\n", "donate is the number or name of an argument"),
+        (STEP + "one_kernel = 3\n", 'one_kernel is a list of names, such as ["softmax", "scale"]'),
+        (STEP + 'apart = ["a"]\n', "apart is a list of names"),
+        (STEP + 'none = "all-gathr"\n', "there is no collective 'all-gathr'; did you mean 'all-gather'?"),
+        (STEP + "none = { king = 3 }\n", "'king' is not known; did you mean 'kind'?"),
+        (STEP + 'collectives = { kind = "all-reduce" }\n', "a table with one of bytes, sent, count"),
+        (STEP + 'collectives = { bytes = "recorded" }\n', "of single collectives none is recorded"),
+        (STEP + "no_copies = false\n", "no_copies is true, or the size of the largest that may be"),
+        (STEP + "fits = false\n", "fits is true, or targets"),
+        (STEP + 'vmap = "3"\n', "vmap is a number of at least 1"),
+        (STEP + "grad = 1\n", "grad is true or false"),
+        (STEP + "xla = 3\n", "xla is a table of options of XLA"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InspectError) as raised:
+        read_budgets(write(tmp_path, text))
+    assert said in str(raised.value)
+    assert "xla-budget.toml" in str(raised.value)
+
+
+def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InspectError, match=r"no file .*; write one such as"):
+        read_budgets(tmp_path / "missing.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InspectError, match="cannot read"):
+        read_budgets(tmp_path / "binary.toml")
+    with pytest.raises(InspectError, match="cannot read"):
+        read_budgets(tmp_path)

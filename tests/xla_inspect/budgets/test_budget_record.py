@@ -1,0 +1,57 @@
+"""A record is read back as it was written; another's stay, and what is no record is refused, or written anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.answers import LineCount, Tally
+from xla_inspect.budgets import Record, read_records, write_records
+from xla_inspect.budgets.fingerprint import Fingerprint
+from xla_inspect.errors import InspectError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KERNEL = LineCount("kLoop", "train.py", 3, "return x + 1", 2)
+RECORD = Record(
+    Fingerprint({"jax": "0.12.0"}, {}, "program", {"train.py": "text"}, "call", {}),
+    {"peak": 1024.0, "kernels": 2.0},
+    Tally((KERNEL,), (), ()),
+)
+
+
+def test_records_are_read_back_and_those_of_others_stay(tmp_path: Path) -> None:
+    path = tmp_path / "test_step.xla-record.json"
+    assert read_records(path) == {}
+    write_records(path, {"one": RECORD})
+    write_records(path, {"two": RECORD})
+    assert read_records(path) == {"one": RECORD, "two": RECORD}
+    write_records(path, {"three": RECORD}, keep=False)
+    assert list(read_records(path)) == ["three"]
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no record"),
+        ("[" * 100_000, "is no record"),
+        ("[]", "is of the format None, and this xla-inspect reads 1; record it again"),
+        ('{"format": 2, "programs": {}}', "is of the format 2"),
+        ('{"format": 1, "programs": {"step": {}}}', "step is no record of a program: KeyError"),
+        ('{"format": 1, "programs": {"step": 3}}', "step is no record of a program: TypeError"),
+    ],
+)
+def test_what_is_no_record_is_refused_and_may_be_recorded_anew(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InspectError) as raised:
+        read_records(path)
+    assert said in str(raised.value)
+    assert read_records(path, anew=True) == {}
+    write_records(path, {"step": RECORD})
+    assert read_records(path) == {"step": RECORD}
+    with pytest.raises(InspectError, match="cannot"):
+        write_records(tmp_path / "record.json" / "below.json", {})

@@ -1,0 +1,34 @@
+"""Each of twenty mistakes breaks what is asserted of the program without it, and the failure names what it is about."""
+
+from __future__ import annotations
+
+import jax
+import pytest
+from planted import MISTAKES, Mistake
+
+from xla_inspect.budgets import BrokenError, hold_call
+from xla_inspect.budgets.causes import Causes
+
+
+def ask(mistake: Mistake, function, args, call) -> str:  # noqa: ANN001 - those of the mistake
+    """Return what the failure says, or an empty string where what is asserted holds."""
+    try:
+        verdict = mistake.holds(hold_call(function, *args, **call))
+    except BrokenError as error:
+        return str(error)
+    return "" if verdict is None or verdict else verdict.explain()
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda each: each.name)
+def test_a_mistake_is_caught_and_the_program_without_it_passes(
+    mistake: Mistake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # That the pass is named is tested elsewhere: it takes a compile more for each.
+    monkeypatch.setattr(Causes, "finder", None)
+    before = {**({"donate": 0} if "donate" in mistake.call_after else {}), **mistake.call}
+    jax.config.update("jax_enable_x64", "float64" in mistake.name)
+    try:
+        assert ask(mistake, mistake.before, mistake.args, before) == ""
+        assert mistake.says in ask(mistake, mistake.after, mistake.args, {**mistake.call, **mistake.call_after})
+    finally:
+        jax.config.update("jax_enable_x64", val=False)

@@ -1,0 +1,152 @@
+"""`xla-inspect check`: budgets that hold, that your code breaks, that another compiler breaks, each with its exit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from xla_inspect.budgets import BudgetReport, Checked
+from xla_inspect.commands import check, command_line
+
+MODEL = """import jax, jax.numpy as jnp
+EXAMPLE = (jax.ShapeDtypeStruct((256, 64), jnp.float32),)
+def gate(x):
+    up = jnp.tanh(x)
+    return up * 2.0
+def write(cache, row):
+    return jax.lax.dynamic_update_slice(cache, row, (3, 0))
+"""
+BUDGET = """
+[gate]
+subject = "model.py:gate"
+peak = "recorded"
+kernels = "<= 1"
+one_kernel = ["up", "up * 2.0"]
+
+[write]
+subject = "model.py:write"
+args = "f32[64,8], f32[1,8]"
+donate = "cache"
+in_place = 0
+"""
+FILE, RECORD = Path("xla-budget.toml"), Path("xla-budget.json")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a model, its budgets, and a record of them."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "model.py").write_text(MODEL, encoding="utf-8")
+    (folder / FILE).write_text(BUDGET, encoding="utf-8")
+    assert command_line.main(["check", str(folder / FILE), "--update"]) == 0
+    return folder
+
+
+@pytest.fixture
+def project(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, to be changed."""
+    for name in ("model.py", FILE, RECORD):
+        shutil.copy(recorded / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def edit(found: str, put: str, path: Path = Path("model.py")) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert found in text
+    path.write_text(text.replace(found, put), encoding="utf-8")
+
+
+@pytest.mark.usefixtures("project")
+def test_who_broke_a_budget_decides_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["check"]) == 0
+    assert capsys.readouterr().out.splitlines()[-5:] == [
+        "  gate     cpu     128 KiB   128 KiB  holds  peak recorded",
+        "  gate     cpu           1         1  holds  kernels <= 1",
+        "  gate     cpu                        holds  one_kernel up, up * 2.0",
+        "  write    cpu                        holds  in_place 0",
+        "",
+    ]
+    edit("jnp.tanh(x)", "jax.lax.optimization_barrier(jnp.tanh(x))")
+    assert command_line.main(["check", "--only", "gate"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "1 of 3 bounds hold, 2 broken (your program changed)." in out
+    assert "Your program changed since the record, and the compiler did not: model.py." in out
+    assert "stands between them until fusion is over" in out
+    # The same, had the record been made of this program by another compiler.
+    records = json.loads(RECORD.read_text(encoding="utf-8"))
+    was = records["programs"]["gate cpu"]["fingerprint"]
+    was["versions"]["jaxlib"], was["sources"] = "0.1", {}
+    RECORD.write_text(json.dumps(records), encoding="utf-8")
+    assert command_line.main(["check", "--only", "gate"]) == 4
+    out = " ".join(capsys.readouterr().out.split())
+    assert "2 broken (the compiler changed)" in out
+    assert "jaxlib 0.1 -> " in out
+    assert "xla-inspect check --update records it" in out
+    assert command_line.main(["check", "--only", "gate", "--update"]) == 4
+    assert sorted(json.loads(RECORD.read_text(encoding="utf-8"))["programs"]) == ["gate cpu", "write cpu"]
+
+
+@pytest.mark.usefixtures("project")
+def test_an_answer_is_printed_as_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert command_line.main(["check", "--only", "write", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["holds"], [row["claim"] for row in answer["rows"]]) == (True, ["in_place 0"])
+
+
+@pytest.mark.parametrize(
+    ("path", "found", "put", "said"),
+    [
+        (FILE, "model.py:gate", "model.py:gat", "model.py has no function 'gat'; it has gate, write"),
+        (FILE, "model.py:gate", "modl.py:gate", "no file modl.py"),
+        (FILE, '"up * 2.0"', '"upp"', "gate has no instruction, variable or operation 'upp'; the nearest are up"),
+        (FILE, "in_place = 0", "in_place = 7", "argument=7: write is called with 2 arguments by position"),
+        (FILE, "f32[1,8]", "f32[1,8", "this is no shape such as f32"),
+        (Path("model.py"), "import jax,", "import jaxx,", "ModuleNotFoundError: No module named 'jaxx'"),
+        (RECORD, '"format": 1', '"format": 9', "is of the format 9, and this xla-inspect reads 1; record it again"),
+        (RECORD, '"format": 1', "<", "is no record: "),
+        (RECORD, '"peak":', '"peek":', "nothing was recorded of peak of gate on CPU"),
+        (RECORD, '"number":', '"numbr":', "is no record of a program"),
+    ],
+)
+@pytest.mark.usefixtures("project")
+def test_what_is_wrong_is_said_in_clear_words(
+    path: Path, found: str, put: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(found, put, path)
+    assert command_line.main(["check", "--only", "write" if found in {"in_place = 0", "f32[1,8]"} else "gate"]) == 2
+    told = capsys.readouterr()
+    assert said in " ".join(told.err.split())
+    assert "Traceback" not in told.err
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # noqa: ANN001
+    monkeypatch.chdir(tmp_path)
+    assert command_line.main(["check"]) == 2
+    assert "no file xla-budget.toml; write one such as:" in capsys.readouterr().err
+
+
+def row(outcome: str, blame: str) -> Checked:
+    return Checked("step", "cpu", "kernels <= 1", outcome, blame, said="kernels is 2")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rows", "status"),
+    [
+        ([row("holds", "compiler")], 0),
+        ([row("broken", "code")], 1),
+        ([row("broken", "compiler"), row("broken", "both")], 1),
+        ([row("broken", "unrecorded")], 1),
+        ([row("broken", "nothing")], 1),
+        ([row("broken", "compiler"), row("holds", "code")], 4),
+        ([row("holds", "nothing"), row("missing", "unrecorded")], 3),
+        ([row("broken", "compiler"), row("missing", "unrecorded")], 3),
+        ([row("broken", "code"), row("missing", "unrecorded")], 1),
+    ],
+)
+def test_the_weightiest_outcome_is_the_exit_status(rows: list[Checked], status: int) -> None:
+    assert check.choose_status(BudgetReport("xla-budget.toml", tuple(rows))) == status

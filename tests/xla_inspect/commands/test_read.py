@@ -1,0 +1,182 @@
+"""Dumps as subjects: the table of their modules, each question of one, no JAX, and no input that breaks it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+from bad_dumps import DUMPS, MODULE, write_module
+
+from xla_inspect.commands import command_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WITHOUT_JAX = """
+import sys
+class Refusal:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"jax", "jaxlib", "numpy"}:
+            raise ImportError(f"{name} was imported")
+sys.meta_path.insert(0, Refusal())
+from xla_inspect.commands import main
+statuses = []
+for line in sys.stdin.read().splitlines():
+    print("##", line, flush=True)
+    statuses.append(main(line.split()))
+print("##", statuses)
+"""
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What JAX alone dumps of a step for the CPU, with the modules between passes."""
+    folder = tmp_path_factory.mktemp("dumps") / "dump"
+    options = {"xla_dump_to": str(folder), "xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": ".*"}
+
+    def step(x: jax.Array, w: jax.Array) -> jax.Array:
+        return x - jax.grad(lambda x: jnp.sum(jnp.tanh(x @ w)))(x)
+
+    shape = jax.ShapeDtypeStruct((16, 16), jnp.float32)
+    jax.jit(step, donate_argnums=0).lower(shape, shape).compile(compiler_options=options)
+    return folder
+
+
+QUESTIONS = (
+    "read {0}",
+    "read {0}:jit_step",
+    "summary {0}",
+    "memory {0}:jit_step",
+    "kernels {0} --all",
+    "collectives {0}",
+    "passes {0} --changes",
+    "why {0}",
+    "diff {0} {0}:step",
+    "show {0} --stage before",
+    "show {0} --stage code",
+    "report {0} -o {1}/report.html",
+    "memory {0} --json",
+    "summary {0} --html {1}/summary.html",
+    "memory {2}",
+)
+
+
+def test_each_question_is_answered_without_jax(dump: Path, tmp_path: Path) -> None:
+    after = next(path for path in dump.iterdir() if path.name.endswith("cpu_after_optimizations.txt"))
+    lines = "\n".join(question.format(dump, tmp_path, after) for question in QUESTIONS)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_JAX], input=lines, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout.splitlines()[-1] == f"## {[0] * len(QUESTIONS)}", done.stderr
+    assert "was imported" not in done.stderr
+    told = dict(part.split("\n", 1) for part in done.stdout.split("## ")[1:-1])
+    parts = {question: told[question.format(dump, tmp_path, after)] for question in QUESTIONS}
+    assert "dump holds 1 module" in parts[QUESTIONS[0]]
+    assert "the jaxpr" in parts[QUESTIONS[1]]
+    assert "test_read.py:" in parts["summary {0}"]
+    assert "on CPU, per device: needs" in parts["memory {0}:jit_step"]
+    assert "not told: there is no buffer assignment in this dump" in " ".join(parts["memory {2}"].split())
+    assert "What changed the module, by instructions" in parts["passes {0} --changes"]
+    assert (tmp_path / "report.html").stat().st_size > 100_000
+    assert json.loads(parts["memory {0} --json"])["needed_bytes"] > 2 * 16 * 16 * 4
+
+
+def ask(*words: str) -> tuple[int, str]:
+    out = io.StringIO()
+    return command_line.run_here(words, out), out.getvalue()
+
+
+def test_what_is_missing_is_told_as_text_and_as_json(dump: Path) -> None:
+    _, text = ask("why", str(dump))
+    assert "Not told by these files: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
+    _, written = ask("why", str(dump), "--json")
+    assert json.loads(written)["absent"]["log"].startswith("a dump holds nothing of")
+
+
+def test_what_was_compiled_again_is_told_with_the_arguments_that_differ(tmp_path: Path) -> None:
+    for number, size in ((1, 4), (3, 8), (5, 8)):
+        header = f"HloModule jit_step, is_scheduled=true, entry_computation_layout={{(f32[{size}]{{0}}, s32[])->f32[]}}"
+        write_module(tmp_path / "d", number, "jit_step", f"{header}\n\nENTRY e {{\n  ROOT c = f32[] constant(1)\n}}\n")
+    status, text = ask("recompiles", str(tmp_path / "d"))
+    assert status == 0
+    assert text.startswith("d holds 3 modules; compiled more than once: jit_step 3 times.")
+    assert "module_0003  argument 0: f32[4] became f32[8]" in text
+    assert "module_0005  the arguments are alike" in text
+    assert ask("recompiles", str(tmp_path / "d"), "--at-most", "2")[0] == 1
+    _, written = ask("recompiles", str(tmp_path / "d"), "--json")
+    assert json.loads(written)["functions"][0]["modules"][0]["arguments"] == ["f32[4]", "s32[]"]
+
+
+def test_a_stage_that_a_dump_lacks_is_named(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask("show", str(dump), "--stage", "jaxpr") == (2, "")
+    assert capsys.readouterr().err == "xla-inspect: jit_step has no jaxpr: a dump begins below JAX\n"
+
+
+@pytest.mark.parametrize("words", [["--xla", "a=1"], ["--args", "f32[3]"], ["--donate", "0"], ["--grad"]])
+def test_what_would_compile_it_again_is_refused(
+    dump: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask("memory", str(dump), *words)[0] == 2
+    assert "is a dump: --" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other links, pipes and file names")
+@pytest.mark.parametrize("case", DUMPS)
+def test_a_dump_that_cannot_be_read_is_told(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make, subject, expected = DUMPS[case]
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    status, out = ask("summary", subject)
+    said = capsys.readouterr().err
+    assert (status, out) == (2, ""), said
+    assert said.startswith("xla-inspect: "), said
+    assert expected in said
+    assert "Traceback" not in said
+    assert "\x1b" not in said
+    assert len(said.splitlines()) <= 6, said
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_names_with_markup_are_text_on_a_page(tmp_path: Path) -> None:
+    name = "<img src=x onerror=alert(1)>"
+    write_module(tmp_path / "d", name="f", text=MODULE.format(name.replace(" ", "_")))
+    assert ask("read", str(tmp_path / "d"), "--html", str(tmp_path / "table.html"))[0] == 0
+    page = (tmp_path / "table.html").read_text(encoding="utf-8")
+    assert "<img" not in page
+    assert "&lt;img_src=x_onerror=alert(1)&gt;" in page
+
+
+MEMORY = """
+import sys
+from xla_inspect.commands import main
+status = main(["read", sys.argv[1]])
+print(status, open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
+def test_the_table_of_gigabytes_takes_little_memory(tmp_path: Path) -> None:
+    """The files have holes, which take no room on the disk; their sizes and beginnings are those of a large dump."""
+    for number in range(40):
+        write_module(tmp_path / "d", number)
+        for step in range(50):
+            path = tmp_path / "d" / f"module_{number:04}.f.{step:04}.fusion.after_pass{step}.before_next.txt"
+            path.write_text(MODULE.format("f"), encoding="utf-8")
+            os.truncate(path, 1 << 20)
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, str(tmp_path / "d")], capture_output=True, text=True, check=True, timeout=60
+    )
+    *told, last = done.stdout.splitlines()
+    assert told[0] == "d holds 40 modules, 2 GiB."
+    status, kilobytes = map(int, last.split())
+    assert (status, kilobytes < 150_000) == (0, True), kilobytes

@@ -1,0 +1,152 @@
+"""`xla-inspect since`: the release, the pass and the line that changed a program, from the command to its files.
+
+The project's own environment stands for each release, and a pass that is switched off for what an older one lacks.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "releases"))  # tests are found by path
+
+from released import make_here
+
+from xla_inspect.answers import ReleaseHistory, describe_json
+from xla_inspect.commands import command_line, program_history, since
+from xla_inspect.releases import ReleaseError, run_probe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from xla_inspect.releases import Environment
+
+    type Tasks = Sequence[Mapping[str, Any]]
+
+RELEASES = ("0.90.0", "0.91.0", "0.92.0", "0.93.0")
+PROGRAM = """\
+import jax, jax.numpy as jnp
+
+def step(w, x):
+    y = jnp.sin(x @ w) + 1.0
+    return y * jnp.exp(-y).sum()
+
+f32 = jnp.float32
+EXAMPLE = (jax.ShapeDtypeStruct((32, 16), f32), jax.ShapeDtypeStruct((8, 32), f32))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a program, and four releases of which the last two fuse and the second does not install."""
+    (tmp_path / "step.py").write_text(PROGRAM, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def make(version: str, *_: object, say: Callable[[str], None], **__: object) -> Environment:
+        say(f"installing JAX {version}")
+        if version == "0.91.0":
+            message = "JAX 0.91.0 has no wheels for a Python of this machine (Python 3.12)"
+            raise ReleaseError(message)
+        return make_here(version, tmp_path / "releases" / version)
+
+    def probe(environment: Environment, tasks: Tasks, *, flags: dict[str, str], **others: Any) -> Iterator[Any]:  # noqa: ANN401 - as they are
+        older = {} if environment.version >= "0.92.0" else {"xla_disable_hlo_passes": "fusion"}
+        return run_probe(environment, tasks, flags={**flags, **older}, **others)
+
+    monkeypatch.setattr(since, "list_releases", lambda: RELEASES)
+    monkeypatch.setattr(program_history, "make_environment", make)
+    monkeypatch.setattr(program_history, "run_probe", probe)
+    return tmp_path
+
+
+def test_the_release_the_pass_and_the_line_are_told_and_written(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["since", "step.py:step", "--from", "0.90.0", "--to", "0.93.0", "--ask", "kernels"]
+    assert command_line.main([*words, "--html", "found.html", "--issue", "found.md"]) == 1
+    told = capsys.readouterr()
+    text = " ".join(told.out.split())
+    assert text.startswith("step on CPU, JAX 0.90.0 to 0.93.0: 0.92.0 is the first that differs: kernels (")
+    assert "pass fusion" in text
+    assert "The line is step.py:" in text
+    assert "0.91.0 was not measured: JAX 0.91.0 has no wheels" in text
+    assert "compiling under JAX 0.92.0 (" in told.err
+    page, issue = (Path(name).read_text(encoding="utf-8") for name in ("found.html", "found.md"))
+    assert "<table>" in page
+    assert issue.startswith("# step on CPU: kernels ")
+    assert "def step(w, x):" in issue
+    assert "```diff" in issue
+    assert "| jax | 0.90.0 | 0.92.0 |" in issue
+    assert sorted(path.name for path in project.iterdir() if path.suffix) == ["found.html", "found.md", "step.py"]
+
+
+def test_a_program_that_no_release_changed_is_no_alarm(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert project
+    monkeypatch.setattr(program_history, "run_probe", run_probe)
+    assert command_line.main(["since", "step.py:step", "--from", "0.90.0", "--to", "0.93.0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["holds"], found["changes"]) == (True, [])
+    assert [row["release"] for row in found["rows"]] == ["0.90.0", "0.93.0"]
+    assert {row["kernels"] for row in found["rows"]} != {None}
+    assert set(found) <= set(describe_json(ReleaseHistory)["properties"])
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["step.py:step", "--ask", "speed"], 2, "--ask speed: there is no such question; there are compiles, kernels"),
+        (["step.py:step", "--from", "0.93.0", "--to", "0.90.0"], 2, "--from 0.93.0 is not before --to 0.90.0"),
+        (["step.py:step", "--from", "0.89.0", "--to", "0.93.0"], 2, "the nearest are 0.90.0"),
+        (["step.py:step", "--target", "h1000"], 2, "h1000"),
+        (["step.py:step", "--target", "h100", "--run"], 2, "--run times on this machine's CPU"),
+        (["missing.py:step"], 2, "no file missing.py"),
+        (["step.py"], 2, "which function of it"),
+        (["run", "step.py"], 2, "each release compiles a function anew, and 'run step.py' is a script"),
+        (["step.py:other", "--from", "0.92.0", "--to", "0.93.0"], 2, "has no attribute 'other'"),
+        (["step.py:step", "--html", "step.py"], 2, "step.py is there already"),
+        (["step.py:step", "--issue", "no/folder.md"], 2, "there is no folder no"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_words(
+    words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.main(["since", *words]) == status
+    told = capsys.readouterr()
+    assert said in told.err
+    assert "Traceback" not in told.err
+    assert told.out == ""
+
+
+@pytest.mark.usefixtures("project")
+def test_a_machine_that_no_compiler_exists_for_is_a_missing_target(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(since, "find_obstacle", lambda kind: "its compiler exists elsewhere" if kind == "tpu" else "")
+    assert command_line.main(["since", "step.py:step", "--target", "tpu-v5e"]) == 3
+    assert "target 'tpu-v5e' is not available here: its compiler exists elsewhere" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("project")
+def test_without_the_index_what_is_installed_serves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> tuple[str, ...]:
+        message = "which releases of JAX there are cannot be found out: the package index does not answer"
+        raise ReleaseError(message)
+
+    monkeypatch.setattr(since, "list_releases", refuse)
+    monkeypatch.setattr(since, "list_installed", lambda: ("0.93.0", "0.9.0"))
+    assert command_line.main(["since", "step.py:step", "--from", "0.91.0", "--to", "0.93.0"]) == 2
+    told = capsys.readouterr().err
+    assert "the package index does not answer; these are installed: 0.9.0, 0.93.0" in told
+    assert "--from 0.91.0: there is no such release" in told
+    monkeypatch.setattr(since, "list_installed", lambda: ())
+    assert command_line.main(["since", "step.py:step", "--from", "0.91.0", "--to", "0.93.0"]) == 2
+    assert "the package index does not answer" in capsys.readouterr().err

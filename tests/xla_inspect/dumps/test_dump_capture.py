@@ -1,0 +1,220 @@
+"""A dump tells what a capture of the same program tells, as far as its files go, and names the rest."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from programs import mlp
+from xla_inspect import Capture, InspectError, capture
+from xla_inspect.analysis import list_held, list_launches
+from xla_inspect.answers import explain_memory, summarize
+from xla_inspect.dumps import Files, dump_capture, list_modules, read_capture
+from xla_inspect.practice import dump
+from xla_inspect.targets import find, find_entry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TARGETS = ("cpu", "h100", "tpu-v5e")
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def pair(
+    request: pytest.FixtureRequest, all_targets: None, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Capture, Capture, Path]:
+    """A capture of a program, one that was read from its dump, and the folder of that."""
+    del all_targets
+    folder = tmp_path_factory.mktemp("dump")
+    target = request.param
+    dump(find(target), folder, mlp.mlp, *mlp.EXAMPLE)
+    taken = capture(mlp.mlp, *mlp.EXAMPLE, target=target)
+    return taken, read_whole(Files.from_folder(folder)), folder
+
+
+def read_whole(files: Files) -> Capture:
+    module = max((module for module in list_modules(files) if module.before), key=lambda module: len(module.files))
+    return read_capture(files, module)
+
+
+def test_the_stages_are_those_of_a_capture(pair: tuple[Capture, Capture, Path]) -> None:
+    taken, read, _ = pair
+    # The practice compiles without the options by which a capture is the same on every machine.
+    assert (read.program, read.target) == (f"jit_{taken.program}", taken.target)
+    assert read.before == taken.before
+    assert [launch.name for launch in list_launches(read)] == [launch.name for launch in list_launches(taken)]
+    assert [change.name for change in read.passes] == [change.name for change in taken.passes]
+    assert read.memory.arguments == taken.memory.arguments
+    # Of a TPU the executable leaves out what the compiler sets aside for itself.
+    assert read.memory.temporaries - taken.memory.temporaries == (512 if read.target == "tpu-v5e" else 0)
+    assert [(each.role, each.size) for each in list_held(read)] == [(each.role, each.size) for each in list_held(taken)]
+    assert [thunk.name for thunk in read.thunks] == [thunk.name for thunk in taken.thunks]
+
+
+def test_what_a_dump_does_not_tell_is_missing_with_its_reason(pair: tuple[Capture, Capture, Path]) -> None:
+    taken, read, _ = pair
+    assert not taken.missing
+    assert {"jaxpr", "source", "cost", "log"} <= {*read.missing}
+    assert "before" not in read.missing
+    assert all(not getattr(read, name, "") for name in ("jaxpr", "source", "log"))
+    assert Capture.from_json(read.to_json()) == read
+
+
+def test_an_archive_of_it_is_read_to_the_same_capture(pair: tuple[Capture, Capture, Path], tmp_path: Path) -> None:
+    _, read, folder = pair
+    packed = shutil.make_archive(str(tmp_path / "dump"), "gztar", folder)
+    again = read_whole(Files.from_archive(packed))
+    for column in fields(Capture):
+        assert getattr(again, column.name) == getattr(read, column.name), column.name
+
+
+def read_without(folder: Path, *parts: str) -> Capture:
+    names = [
+        path.name
+        for path in folder.iterdir()
+        if path.is_file() and not any(re.search(part, path.name) for part in parts)
+    ]
+    return read_whole(Files.from_mapping({name: (folder / name).read_bytes() for name in names}))
+
+
+def test_parts_that_are_not_there_are_named_and_the_rest_is_read(pair: tuple[Capture, Capture, Path]) -> None:
+    _, read, folder = pair
+    bare = read_without(folder, "buffer-assignment", "live-range", r"\.\d{4}\.", "thunk_")
+    assert bare.after == read.after
+    assert {"buffers", "live_ranges", "passes"} <= {*bare.missing}
+    assert (bare.passes, bare.buffers) == ((), "")
+    sizes = {role: sum(each.size for each in list_held(read) if each.role == role) for role in ("argument", "result")}
+    held = [*list_held(bare)]
+    assert {each.role for each in held} == {"argument", "result"}
+    assert sum(each.size for each in held if each.role == "argument") == sizes["argument"]
+    last = read_without(folder, "after_optimizations")
+    assert "no optimized module in this dump: the last that was dumped, after" in last.missing["after"]
+    assert last.module.instruction_count() > 5
+
+
+def test_more_modules_between_passes_than_are_read_are_named_and_the_rest_is_read(
+    pair: tuple[Capture, Capture, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, read, folder = pair
+    monkeypatch.setattr(dump_capture, "MOST_PASSES", 5000)
+    less = read_whole(Files.from_folder(folder))
+    assert (less.passes, less.is_stepped, less.after) == ((), False, read.after)
+    assert less.missing["passes"].endswith("and no more than 5,000 are read")
+
+
+def test_files_that_make_no_sense_are_named_with_the_reason(pair: tuple[Capture, Capture, Path]) -> None:
+    _, _, folder = pair
+    content = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    broken = {name: data[: len(data) // 2] if "-assignment.txt" in name else data for name, data in content.items()}
+    assert "buffers" in read_whole(Files.from_mapping(broken)).missing
+    binary = {name: b"\0\1\2" if "live-range" in name else data for name, data in content.items()}
+    assert "holds no text" in read_whole(Files.from_mapping(binary)).missing["files"]
+
+
+def test_lines_that_stand_in_metadata_without_tables_are_known() -> None:
+    text = (
+        b"HloModule f, is_scheduled=true\n\nENTRY %main (x: f32[4]) -> f32[4] {\n  %x = f32[4]{0} parameter(0)\n"
+        b"  ROOT %n = f32[4]{0} negate(%x), "
+        b'metadata={op_name="jit(f)/neg" source_file="/home/me/m.py" source_line=7}\n}\n'
+    )
+    files = Files.from_mapping({"f.hlo": text})
+    read = read_capture(files, list_modules(files)[0])
+    frame = read.frames[read.module.entry.root.stack_frame or 0][0]
+    assert (frame.file, frame.line, [*read.sources]) == ("/home/me/m.py", 7, ["/home/me/m.py"])
+
+
+def test_a_module_that_no_file_holds_is_an_error() -> None:
+    files = Files.from_mapping({"module_0001.f.cpu_after_optimizations.txt": b"\0\0"})
+    with pytest.raises(InspectError, match=r"module_0001.f: .* holds no text"):
+        read_capture(files, list_modules(files)[0])
+
+
+@pytest.mark.parametrize("flags", [{}, {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": "fusion"}])
+def test_what_jax_alone_dumps_is_read(flags: dict[str, bool | str], tmp_path: Path) -> None:
+    options = {"xla_dump_to": str(tmp_path), **flags}
+    for number in range(2):
+        function = jax.jit(lambda x, number=number: jnp.tanh(x @ x) + number)
+        function.lower(jax.ShapeDtypeStruct((8, 8), jnp.float32)).compile(compiler_options=options)
+    modules = list_modules(Files.from_folder(tmp_path))
+    assert [module.name for module in modules] == ["jit__lambda", "jit__lambda"]
+    read = read_capture(Files.from_folder(tmp_path), modules[1])
+    assert (read.target, bool(read.passes)) == ("cpu", bool(flags))
+    assert len(list_launches(read)) > 0
+
+
+OLD_PLAN = """BufferAssignment:
+allocation 0: size 16, parameter 0, shape |f32[4]| at ShapeIndex {}:
+ value: <0 x @0> (size=16,offset=0): f32[4]{0}
+allocation 1: size 16, output shape is |f32[4]|, maybe-live-out:
+ value: <1 n @0> (size=16,offset=0): f32[4]{0}
+
+Total bytes used: 32 (32B)
+
+Used values:
+<0 x @0>
+ positions:
+  x
+ uses:
+  n, operand 0
+ from instruction: %x = f32[4]{0} parameter(0)
+
+
+HloLiveRange (max 2):
+  InstructionSequence:
+    0:x
+    1:n
+  BufferLiveRange:
+    x{}:0-3
+    n{}:1-3
+  Live ranges at 1 (peak):
+    x: 16 bytes
+    n: 16 bytes
+"""
+
+
+def test_a_plan_and_live_ranges_in_one_file_are_read_as_xla_wrote_them_until_2025() -> None:
+    text = (
+        b"HloModule f, is_scheduled=true\n\nENTRY main (x: f32[4]) -> f32[4] {\n  x = f32[4]{0} parameter(0)\n"
+        b"  ROOT n = f32[4]{0} negate(x)\n}\n"
+    )
+    front = "module_0001.f.cpu_after_optimizations"
+    files = Files.from_mapping({f"{front}.txt": text, f"{front}-buffer-assignment.txt": OLD_PLAN.encode()})
+    read = read_capture(files, list_modules(files)[0])
+    assert not {"buffers", "live_ranges"} & {*read.missing}
+    assert [(each.role, each.size, each.name) for each in list_held(read)] == [
+        ("argument", 16, "x"),
+        ("result", 16, "n"),
+    ]
+    assert (read.memory.arguments, read.memory.outputs) == (16, 16)
+
+
+@pytest.mark.parametrize(
+    ("files", "target", "title"),
+    [
+        ({"gpu_target_config.pbtxt": 'gpu_device_info {\n  rocm_compute_capability {\n    gcn_arch_name: "gfx942:x+"\n'
+          '  }\n  name: "AMD Instinct MI300X"\n}'}, "gfx942", "AMD GPU (gfx942)"),
+        ({"gpu_target_config.pbtxt": "gpu_device_info {\n  cuda_compute_capability {\n    major: 7\n    minor: 5\n  }"},
+         "sm_75", "NVIDIA GPU (sm_75)"),
+        ({"target_arguments.txt": "tpu_topology_args {\n  version: TPU_VERSION_DRAGONFISH\n}"}, "tpu-v3", "TPU v3"),
+        ({"target_arguments.txt": 'tpu_topology_args {\n  version: TPU_VERSION_VIPERFISH\n  variant: "lite"\n}'},
+         "tpu-v5e", "TPU v5e"),
+        ({}, "unknown", "unknown hardware"),
+    ],
+)  # fmt: skip
+def test_hardware_that_nothing_is_compiled_for_here_is_named_as_its_files_do(
+    files: dict[str, str], target: str, title: str
+) -> None:
+    text = "HloModule f, is_scheduled=true\n\nENTRY e (x: f32[4]) -> f32[4] {\n  ROOT x = f32[4]{0} parameter(0)\n}\n"
+    content = {f"module_0001.f.{name}": data.encode() for name, data in files.items()}
+    content["module_0001.f.after_optimizations.txt"] = text.encode()
+    held = Files.from_mapping(content)
+    read = read_capture(held, list_modules(held)[0])
+    assert (read.target, find_entry(read.target).title) == (target, title)
+    assert str(explain_memory(read, "")).startswith(f"f on {title}, per device: takes 32 B for arguments and results")
+    assert title in str(summarize("f", [read], ""))

@@ -1,0 +1,145 @@
+"""Which modules a dump holds, told from names: with dots, several of one number, parts missing, other files between."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect import InspectError
+from xla_inspect.dumps import Files, list_modules, pick_module
+
+HEADER = b"HloModule {}, is_scheduled=true, entry_computation_layout={()->f32[]}\n\nENTRY main {\n}\n"
+
+
+def name_modules(*names: str, **texts: bytes) -> list[str]:
+    content = dict.fromkeys(names, b"") | texts
+    return [module.key for module in list_modules(Files.from_mapping(content))]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["module_0001.jit_f.before_optimizations.txt"], ["module_0001.jit_f"]),
+        (["module_0001.jit_f.g.before_optimizations.txt"], ["module_0001.jit_f.g"]),
+        (["module_0001.cluster_1__.12.before_optimizations.txt"], ["module_0001.cluster_1__.12"]),
+        (["module_0001.f__.1534.before_optimizations.txt"], ["module_0001.f__.1534"]),
+        (["module_0001.f__.1534.0007.fusion.after_algsimp.before_dce.txt"], ["module_0001.f__.1534"]),
+        (["module_0001.jit_f.sm_9.0a_gpu_after_optimizations.txt"], ["module_0001.jit_f"]),
+        (["module_0001.jit_f.g.sm_8.0_gpu_after_optimizations.txt"], ["module_0001.jit_f.g"]),
+        (["module_0001.jit_f.gfx90a:sramecc+:xnack-_gpu_after_optimizations.txt"], ["module_0001.jit_f"]),
+        (["module_0001.jit_f.cl_101.after_optimizations.txt"], ["module_0001.jit_f"]),
+        (["module_0001.before_optimizations.txt"], ["module_0001.unnamed"]),
+        (["1712345678901234.module_0001.jit_f.cpu_after_optimizations.txt"], ["1712345678901234.module_0001.jit_f"]),
+        (["rank0/module_0001.f.cpu_after_optimizations.txt"], ["rank0/module_0001.f"]),
+        (["module_0001.f.before_optimizations.hlo.pb.gz"], ["module_0001.f"]),
+        (
+            ["module_0001.f.before_optimizations.txt", "module_0001.g.before_optimizations.txt"],
+            ["module_0001.f", "module_0001.g"],
+        ),
+        (
+            ["module_0001.f.g.before_optimizations.txt", "module_0001.f.g.kernel.1.ptx", "notes.md"],
+            ["module_0001.f.g"],
+        ),
+        # A compiler that goes on with a copy under another number.
+        (["module_0001.f.before_optimizations.txt", "module_0003.f.after_optimizations.txt"], ["module_0001.f"]),
+    ],
+)
+def test_the_names_of_files_tell_the_modules(names: list[str], expected: list[str]) -> None:
+    assert name_modules(*names) == expected
+
+
+def test_a_module_has_its_files_whatever_dots_their_names_have() -> None:
+    names = [
+        "module_0007.a.b.0000.fusion.after_pipeline-start.before_x.txt",
+        "module_0007.a.b.0001.fusion.after_c.d.before_e.f.txt",
+        "module_0007.a.b.0001.fusion.after_c.d.before_e.f.hlo.pb",
+        "module_0007.a.b.0002.fusion.after_y.html",
+        "module_0007.a.b.before_optimizations.txt",
+        "module_0007.a.b.cpu_after_optimizations.txt",
+        "module_0007.a.b.cpu_after_optimizations-buffer-assignment.txt",
+        "module_0007.a.b.cpu_after_optimizations-live-range.txt",
+        "module_0007.a.b.obj-file.k.1_kernel_module.o",
+        "module_0007.a.b.k.1.ir-no-opt.ll",
+        "module_0007.a.b/module.mlir",
+        "module_0007.metadata.textproto",
+    ]
+    (module,) = list_modules(Files.from_mapping(dict.fromkeys(names, b"1234")))
+    assert (module.passes, module.kernels, module.target, module.bytes) == (2, 1, "cpu", 48)
+    assert [*module.between] == [
+        "0000.fusion.after_pipeline-start.before_x.txt",
+        "0001.fusion.after_c.d.before_e.f.txt",
+    ]
+    assert module.before.endswith("b.before_optimizations.txt")
+    assert module.after.endswith("cpu_after_optimizations.txt")
+    assert module.buffers.endswith("buffer-assignment.txt")
+    assert module.live_ranges.endswith("live-range.txt")
+    assert {"k.1.ir-no-opt.ll", "module.mlir", "metadata.textproto"} <= {*module.files}
+
+
+def test_the_text_tells_the_name_and_the_devices() -> None:
+    header = b"HloModule jit__lambda_, is_scheduled=true, replica_count=2, num_partitions=4\n"
+    (module,) = list_modules(Files.from_mapping({"module_0001.x.sm_7.5_gpu_after_optimizations.txt": header}))
+    assert (module.name, module.devices, module.target) == ("jit__lambda_", 8, "sm_75:8")
+
+
+def test_control_characters_of_names_are_shown_and_not_sent() -> None:
+    (module,) = list_modules(Files.from_mapping({"module_0001.\x1b[31m\nf.before_optimizations.txt": b""}))
+    assert module.key == r"module_0001.\x1b[31m\nf"
+
+
+DUMP = list_modules(
+    Files.from_mapping(
+        {
+            f"{place}.before_optimizations.txt": b"x" * size
+            for place, size in (("module_0001.jit_f", 1), ("module_0012.jit_f", 2), ("module_0112.jit_step", 3))
+        }
+    )
+)
+
+
+@pytest.mark.parametrize("named", ["module_0112.jit_step", "jit_step", "step", "112", "0112", "module_112"])
+def test_a_module_is_found_by_its_name_its_number_or_both(named: str) -> None:
+    assert pick_module(DUMP, named, "dump").number == 112
+
+
+def test_a_name_that_several_have_or_none_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(InspectError) as several:
+        pick_module(DUMP, "jit_f", "dump")
+    assert str(several.value).splitlines() == [
+        "2 modules are called jit_f in dump; name one, of which these are the largest:",
+        "  dump:module_0012.jit_f",
+        "  dump:module_0001.jit_f",
+    ]
+    with pytest.raises(InspectError, match="3 modules in dump; name one"):
+        pick_module(DUMP, "", "dump")
+    with pytest.raises(InspectError, match=r"no module 'jit_stop' in dump; there .* module_0112.jit_step"):
+        pick_module(DUMP, "jit_stop", "dump")
+
+
+def test_other_files_are_modules_each_or_several() -> None:
+    two = b"[graph]\nHloModule a, is_scheduled=true\n\nENTRY x {\n}\n\nHloModule b\n\nENTRY y {\n}\n"
+    found = list_modules(
+        Files.from_mapping({"saved.txt": two, "dir/one.hlo": b"HloModule c\n", "notes.md": b"HloModule"})
+    )
+    assert [(module.key, module.part, module.after) for module in found] == [
+        ("a", 0, "saved.txt"),
+        ("b", 1, "saved.txt"),
+        ("dir/c", 0, "dir/one.hlo"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({}, "holds no file"),
+        ({"a.md": b"", "b.md": b""}, "holds 2 files, and none that XLA dumped"),
+        ({"a.txt": b""}, "is empty"),
+        ({"a.bin": bytes(range(256))}, "is binary, and no HloProto"),
+        ({"a.txt": b"some words\n"}, "is a text without an HLO module"),
+        ({"a.mlir": b"module @jit_f {\n  func.func public @main() {"}, "is MLIR, as StableHLO is, and no HLO"),
+    ],
+)
+def test_what_holds_no_module_is_told_as_what_it_is(content: dict[str, bytes], said: str) -> None:
+    with pytest.raises(InspectError) as caught:
+        list_modules(Files.from_mapping(content))
+    assert said in str(caught.value)
+    assert "what --xla_dump_to writes is read" in str(caught.value)

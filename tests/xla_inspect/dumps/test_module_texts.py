@@ -1,0 +1,49 @@
+"""A dump whose modules are protobufs alone tells what one of texts tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from cases import TARGETS
+
+from xla_inspect.dumps import Files, list_modules, pick_module, read_capture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Corpus
+
+    from xla_inspect.captured import Capture
+
+
+def read(folder: Path, *endings: str) -> Capture:
+    """The dump in the files of a folder whose names end so."""
+    paths = [path for path in folder.iterdir() if path.name.startswith("module_") and path.name.endswith(endings)]
+    files = Files.from_mapping({path.name: path.read_bytes() for path in paths})
+    return read_capture(files, pick_module(list_modules(files), "", "it"))
+
+
+def without_head(text: str) -> str:
+    """A module without its first line, where text has settings of the compiler."""
+    return text.partition("\n")[2]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_dump_of_protos_alone_gives_the_capture_of_one_of_texts(corpus: Corpus, target: str) -> None:
+    folder = corpus.wait(target) / "scan"
+    texts, protos = read(folder, ".txt"), read(folder, ".hlo.pb")
+    assert without_head(protos.before) == without_head(texts.before) != ""
+    assert without_head(protos.after) == without_head(texts.after) != ""
+    assert protos.buffers.rstrip() == texts.buffers.rstrip() != ""
+    assert protos.memory == texts.memory
+    assert [change.name for change in protos.passes] == [change.name for change in texts.passes]
+    assert [without_head(change.text) for change in protos.passes] == [without_head(c.text) for c in texts.passes]
+
+
+def test_a_text_is_taken_before_a_proto_and_a_plan_from_the_proto_where_there_is_no_other(corpus: Corpus) -> None:
+    folder = corpus.wait("cpu") / "scan"
+    whole = read(folder, ".txt")
+    joined = read(folder, "_optimizations.txt", "_optimizations.hlo.pb")
+    assert (joined.before, joined.after) == (whole.before, whole.after)
+    assert joined.buffers.rstrip() == whole.buffers.rstrip() != ""

@@ -1,0 +1,20 @@
+"""A record of pass runs that is damaged tells what is left of it."""
+
+from __future__ import annotations
+
+from xla_inspect.dumps import read_metadata
+
+ENTRY = (
+    'pass_metadata {{\n  pass_name: "{}"\n  pipeline_name: "p"\n'
+    "  start_timestamp_usec: {}\n  end_timestamp_usec: {}\n}}\n"
+)
+
+
+def test_an_entry_without_a_pass_is_passed_over_and_a_time_that_is_none_counts_as_nothing() -> None:
+    text = ENTRY.format("dce", 1_000_000, 3_000_000) + ENTRY.format("cse", "4x", "5y")
+    nameless = "pass_metadata {\n  pass_id: 3\n}\n"
+    record = read_metadata(text + nameless)
+    assert [(run.name, seconds) for run, seconds in zip(record.runs, record.seconds, strict=True)] == [
+        ("dce", 2.0),
+        ("cse", 0.0),
+    ]

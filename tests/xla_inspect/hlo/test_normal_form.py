@@ -1,0 +1,83 @@
+"""HLO as people write it is read as XLA's own parser reads it, and what is wrong in it is told where it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.compilation import read_back
+from xla_inspect.errors import HloSyntaxError, InspectError
+from xla_inspect.hlo.parser import parse_module
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo.module import Module
+
+WRITTEN = {path.stem: path.read_text("utf-8") for path in Path(__file__).with_name("written").glob("*.hlo")}
+written = pytest.mark.parametrize("text", [pytest.param(WRITTEN[name], id=name) for name in sorted(WRITTEN)])
+
+# What is wrong, where that is, and what is said to stand there.
+WRONG = {
+    "HloModule m\n\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] add(x x)\n}\n": (5, 25, "found 'x)'"),
+    "HloModule m\nENTRY e {\n  ROOT x = f32[4 parameter(0)\n}\n": (3, 18, "a size, ',' or ']'"),
+    "HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n": (4, 1, "found the end"),
+    "HloModule m\nENTRY e {\n  x = f32[] parameter(0) /* open\n}\n": (3, 26, "expected '*/'"),
+    'HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0), metadata={op_name="a}\n}\n': (3, 50, 'expected "'),
+    "HloModule m\nENTRY e {\n  ROOT y = add(nowhere, nowhere)\n}\n": (3, 12, "nowhere"),
+    "HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\nENTRY f {\n  ROOT x = f32[] parameter(0)\n}\n": (
+        5,
+        7,
+        "second",
+    ),
+    "A letter to a friend.\n": (1, 1, "expected"),
+}
+
+
+def tell(module: Module) -> list[list[tuple[str, str, tuple[str, ...], str, bool]]]:
+    """Return of each instruction name, opcode, operands, sizes and whether it is the root, by computation.
+
+    XLA prints in an order of its own, so this is sorted.
+    """
+    return sorted(
+        sorted((each.name, each.opcode, each.operands, each.shape.plain, each.is_root) for each in computation)
+        for computation in module.computations
+    )
+
+
+@written
+def test_a_written_module_is_read_as_xla_reads_it(text: str) -> None:
+    assert tell(parse_module(text)) == tell(parse_module(read_back(text)))
+
+
+@written
+def test_a_written_module_holds_something_that_xla_does_not_print(text: str) -> None:
+    assert read_back(text).split() != text.split()
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong_is_told_with_line_and_column_and_what_was_expected(text: str) -> None:
+    line, column, said = WRONG[text]
+    with pytest.raises(InspectError, match="error"):
+        read_back(text)
+    with pytest.raises(HloSyntaxError) as refused:
+        parse_module(text)
+    place = re.match(r"line (\d+), column (\d+): (.*)", str(refused.value))
+    assert place
+    assert (int(place[1]), int(place[2])) == (line, column)
+    assert said in place[3]
+
+
+def test_a_configuration_of_several_lines_becomes_one_with_the_blanks_that_its_author_put_within_a_line() -> None:
+    text = """ENTRY e {
+      x = f32[] parameter(0)
+      ROOT y = f32[] negate(x), frontend_attributes={a={n = 1 : i32, t = [0, 1]}}, backend_config={
+          "k": [1,
+                2],  "s": "a  b"
+      }
+    }"""
+    assert dict(parse_module(text).entry.root.attributes) == {
+        "frontend_attributes": "{a={n = 1 : i32, t = [0, 1]}}",
+        "backend_config": '{"k": [1,2],  "s": "a  b"}',
+    }

@@ -1,0 +1,64 @@
+"""Modules as protos against the compiler's own texts of the same modules."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from cases import TARGETS
+from jaxlib import _hlo
+from written_modules import TEXTS
+
+from xla_inspect.hlo import parse_module
+from xla_inspect.hlo_proto import read_hlo_proto
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Corpus
+
+# What the compiler's settings say, which are no part of a proto.
+SETTINGS = re.compile(
+    r", (?:allow_spmd_sharding_propagation_to_(?:parameters|output)=\{[^}]*\}|alias_passthrough_params=true"
+    r"|(?:replica_count|num_partitions)=\d+)"
+)
+
+
+def without_settings(text: str) -> str:
+    head, line, rest = text.partition("\n")
+    return SETTINGS.sub("", head) + line + rest
+
+
+def text_beside(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".hlo.pb") + ".txt")
+
+
+def protos(folder: Path) -> list[Path]:
+    """The protos with a text beside them; the texts of `compact` leave instructions out."""
+    return [
+        path
+        for path in sorted(folder.glob("*/*.hlo.pb"))
+        if text_beside(path).exists() and path.parent.name != "compact"
+    ]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_dumped_proto_has_the_text_that_was_dumped_beside_it(corpus: Corpus, target: str) -> None:
+    paths = protos(corpus.wait(target))
+    different = [
+        path.name
+        for path in paths
+        if without_settings(read_hlo_proto(path.read_bytes()).text) != without_settings(text_beside(path).read_text())
+    ]
+    assert different == []
+    assert len(paths) > 300
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_attribute_is_written_as_the_compiler_prints_it(name: str) -> None:
+    proto = _hlo.hlo_module_from_text(TEXTS[name]).as_serialized_hlo_module_proto()
+    printed = _hlo.HloModule.from_serialized_hlo_module_proto(proto).to_string()
+    written = read_hlo_proto(proto, dumped=False)
+    assert written.text == printed
+    assert parse_module(written.text).name == written.name

@@ -1,0 +1,107 @@
+"""The table of fields against the descriptions of the same messages that jaxlib holds."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jaxlib
+import pytest
+from jaxlib import _hlo
+from messages import read_descriptors
+from protos import hlo_proto
+from written_modules import TEXTS
+
+from xla_inspect.hlo_proto.schema import FIELDS, OLDER, VALUES, decode
+
+FILES = ("xla/service/hlo.proto", "xla/xla_data.proto")
+TYPES = {
+    1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 8: "bool", 9: "string", 11: "message", 12: "bytes",
+    13: "uint32", 14: "enum",
+}  # fmt: skip
+REPEATED = 3
+
+
+@cache
+def descriptions() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The messages and the enumerations of XLA's files, by the names that they have within the package."""
+    messages: dict[str, Any] = {}
+    enumerations: dict[str, Any] = {}
+
+    def add(prefix: str, message: Any) -> None:  # noqa: ANN401 - the class is built at run time
+        messages[prefix + message.name] = message
+        enumerations.update({f"{prefix}{message.name}.{found.name}": found for found in message.enum_type})
+        for inner in message.nested_type:
+            add(f"{prefix}{message.name}.", inner)
+
+    for file in read_descriptors(Path(jaxlib.__file__).parent / "libjax_common.so"):
+        if file.name in FILES:
+            enumerations |= {found.name: found for found in file.enum_type}
+            for message in file.message_type:
+                add("", message)
+    return messages, enumerations
+
+
+def test_each_field_is_as_jaxlib_describes_it() -> None:
+    messages, _ = descriptions()
+    ours = {
+        (message, field.number, field.name, field.kind, field.repeated)
+        for message, fields in FIELDS.items()
+        for field in fields
+    }
+    theirs = {
+        (name, field.number, field.name, TYPES.get(field.type, ""), field.label == REPEATED)
+        for name, message in messages.items()
+        for field in message.field
+    }
+    assert ours - theirs == set()
+    assert len(ours) > 300
+
+
+def test_a_field_that_only_older_compilers_write_is_none_of_the_newest() -> None:
+    messages, _ = descriptions()
+    numbers = {name: {field.number for field in message.field} for name, message in messages.items()}
+    assert [name for name, fields in OLDER.items() for field in fields if field.number in numbers[name]] == []
+
+
+def test_each_value_of_an_enumeration_is_as_jaxlib_describes_it() -> None:
+    _, enumerations = descriptions()
+    theirs = {name: {value.number: value.name for value in enumerations[name].value} for name in VALUES}
+    assert theirs == VALUES
+
+
+def test_no_field_of_an_instruction_has_come_without_being_seen() -> None:
+    """What a newer XLA adds would be missing from every text: it is written, or named here as said elsewhere."""
+    messages, _ = descriptions()
+    passed_over = {"all_reduce_id"}
+    known = {field.name for field in FIELDS["HloInstructionProto"]} | passed_over
+    assert {field.name for field in messages["HloInstructionProto"].field} - known == set()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_messages_are_decoded_as_protobuf_decodes_them(name: str) -> None:
+    data = bytes(_hlo.hlo_module_from_text(TEXTS[name]).as_serialized_hlo_module_proto())
+    assert compare("HloModuleProto", data, type(hlo_proto()().hlo_module).FromString(data)) > 20
+
+
+def compare(message: str, data: bytes, theirs: Any) -> int:  # noqa: ANN401 - the class is built at run time
+    """Compare the fields of a message and of those within it; return how many there were."""
+    ours, compared = decode(message, data), 0
+    kinds = theirs.DESCRIPTOR.fields_by_name
+    known = {field.name: field for field in FIELDS[message]}
+    assert {field.name for field, _ in theirs.ListFields()} & known.keys() <= ours.keys()
+    for name, value in ours.items():
+        found = getattr(theirs, name)
+        if known[name].kind != "message":
+            pairs = zip(value, found, strict=True) if known[name].repeated else [(value, found)]
+            # What has no sign comes with one; no nan equals another.
+            same = all(one == other or one + (1 << 64) == other or str(one) == str(other) for one, other in pairs)
+            assert same, f"{message}.{name}: {value}"
+            compared += 1
+            continue
+        inner = kinds[name].message_type.full_name.removeprefix("xla.")
+        if inner in FIELDS and not kinds[name].message_type.GetOptions().map_entry:
+            pairs = zip(value, found, strict=True) if known[name].repeated else [(value, found)]
+            compared += sum(compare(inner, part, each) for part, each in pairs)
+    return compared

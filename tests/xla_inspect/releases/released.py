@@ -1,0 +1,30 @@
+"""This test's own environment as that of a release."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import jax
+
+from xla_inspect.releases import Environment
+
+
+class Here(Environment):
+    """The environment that runs this test, under the number of a release."""
+
+    @property
+    def python(self) -> Path:
+        """The interpreter."""
+        return Path(sys.executable)
+
+    @property
+    def packages(self) -> Path:
+        """The folder that packages are installed in."""
+        return Path(jax.__file__).parents[1]
+
+
+def make_here(version: str, folder: Path) -> Here:
+    """Return it under a number, with a folder for what marks its use."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return Here(version, folder, {"jax": version}, {})

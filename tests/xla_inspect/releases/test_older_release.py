@@ -1,0 +1,53 @@
+"""A release of years ago is installed from what uv has at hand, compiles, and is read with its lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.analysis import find_lines, list_held, list_kernels
+from xla_inspect.releases import (
+    ReleaseError,
+    list_requirements,
+    make_environment,
+    measure_capture,
+    read_probe,
+    run_probe,
+)
+from xla_inspect.subject import ReleaseTask, Request
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """\
+import jax, jax.numpy as jnp
+
+def step(w, x):
+    return jax.lax.fori_loop(0, 9, lambda at, held: jnp.sin(held @ w), x)
+
+EXAMPLE = (jax.ShapeDtypeStruct((32, 32), jnp.float32), jax.ShapeDtypeStruct((8, 32), jnp.float32))
+"""
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "0.6.2", "0.4.31"])
+def test_an_older_release_compiles_and_is_read(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    try:
+        environment = make_environment(version, {"cpu": list_requirements(version)}, store=tmp_path / "store")
+    except ReleaseError as error:
+        pytest.skip(f"JAX {version} is not in uv's cache, as after `xla-inspect since ... --from {version}`: {error}")
+    (tmp_path / "step.py").write_text(PROGRAM, encoding="utf-8")
+    task = ReleaseTask(Request((f"{tmp_path}/step.py:step",)), "cpu")
+    described = task.describe(environment, tmp_path / "task")
+    ((_, result),) = run_probe(environment, [described], flags=task.flags, paths=task.paths)
+    found = read_probe(described, result, environment.versions)
+    assert found.versions["jax"] == version
+    assert len(list_kernels(found)) >= 2
+    assert {line.number for line in find_lines(found, found.module).values()} == {4}
+    values = measure_capture(found)
+    assert values["code"].instructions > 0
+    assert values["memory"] > 0
+    assert found.passes
+    assert found.runs
+    assert all(held.size for held in list_held(found))

@@ -1,0 +1,112 @@
+"""The probe compiles what a capture does, and says what went wrong where; that costs no other task."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from xla_inspect import capture
+from xla_inspect.analysis import find_difference, list_kernels
+from xla_inspect.releases import QUESTIONS, measure_capture, read_probe, run_probe
+from xla_inspect.subject import ReleaseTask, Request, load_file
+
+sys.path.insert(0, str(Path(__file__).parent))  # tests are found by path
+
+from released import make_here
+
+PROGRAM = """\
+import jax, jax.numpy as jnp
+
+def step(w, x):
+    y = jnp.sin(x @ w) + 1.0
+    return y * jnp.exp(-y).sum()
+
+f32 = jnp.float32
+EXAMPLE = (jax.ShapeDtypeStruct((32, 16), f32), jax.ShapeDtypeStruct((8, 32), f32))
+
+def broken(w, x):
+    return w @ w
+
+def ends(w, x):
+    import os
+    os._exit(7)
+
+def hangs(w, x):
+    import time
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("reader") / "step.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def probed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict, dict]]:
+    """What the probe leaves of the program as it is, and with a pass switched off, as in an older release."""
+    found = {}
+    for name, flags in (("new", {}), ("old", {"xla_disable_hlo_passes": "fusion", "xla_made_up_flag": "1"})):
+        place = tmp_path_factory.mktemp(name)
+        task = ReleaseTask(Request((f"{file}:step",)), "cpu")
+        here = make_here("0.1.0", place)
+        described = task.describe(here, place / "task")
+        ((_, result),) = run_probe(here, [described], flags={**task.flags, **flags}, paths=task.paths)
+        found[name] = (described, result)
+    return found
+
+
+def test_what_the_probe_leaves_is_what_a_capture_holds(file: Path, probed: dict[str, tuple[dict, dict]]) -> None:
+    found = read_probe(*probed["new"], {"jax": "0.1.0"})
+    module = load_file(file)
+    captured = capture(module.step, *module.EXAMPLE)
+    assert found.jaxpr == captured.jaxpr
+    assert [each.sort for each in list_kernels(found)] == [each.sort for each in list_kernels(captured)]
+    assert found.memory.arguments == captured.memory.arguments
+    assert list(found.sources) == ["step.py"]
+    assert {run.name for run in found.runs} >= {"fusion", "algsimp", "dce"}
+
+
+def test_a_pass_that_one_compile_has_not_is_named_and_makes_what_differs(probed: dict[str, tuple[dict, dict]]) -> None:
+    old, new = (read_probe(*probed[name], {}) for name in ("old", "new"))
+    found = find_difference(old, new, QUESTIONS["kernels"].count)
+    assert (found.stage, found.blamed, found.maker) == ("pass", "fusion", "fusion")
+    assert QUESTIONS["kernels"].distance(measure_capture(old)["kernels"], measure_capture(new)["kernels"]) > 0
+    back = find_difference(new, old, QUESTIONS["kernels"].count)
+    assert back.blamed == "fusion", "a pass that is gone is to blame for what it no longer does"
+
+
+def test_two_compiles_of_the_same_do_not_differ(probed: dict[str, tuple[dict, dict]]) -> None:
+    found = read_probe(*probed["new"], {})
+    assert find_difference(found, found).stage == "below HLO"
+    values = measure_capture(found)
+    assert all(QUESTIONS[name].distance(value, value) == 0 for name, value in values.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "failed", "stage", "place"),
+    [
+        ("broken", "TypeError: dot_general requires contracting dimensions", "tracing", "step.py:11"),
+        ("missing", "AttributeError: module 'step' has no attribute 'missing'", "loading", ""),
+        ("ends", "the compiler ended its process (exit status 7)", "tracing", ""),
+        ("hangs", "not done after 8 s", "tracing", ""),
+    ],
+)
+def test_what_goes_wrong_is_told_with_the_stage_and_costs_no_other_task(  # noqa: PLR0913, PLR0917 - a row of a table
+    file: Path, tmp_path: Path, name: str, failed: str, stage: str, place: str
+) -> None:
+    here = make_here("0.1.0", tmp_path)
+    tasks = [ReleaseTask(Request((f"{file}:{each}",)), "cpu") for each in (name, "step")]
+    described = [{**task.describe(here, tmp_path / str(at)), "id": str(at)} for at, task in enumerate(tasks)]
+    heard: list[str] = []
+    done = [
+        result for _, result in run_probe(here, described, flags={}, paths=tasks[0].paths, say=heard.append, limit=8)
+    ]
+    assert done[0]["failed"].startswith(failed)
+    assert (done[0]["stage"], done[0].get("place", "")) == (stage, place)
+    assert "failed" not in done[1]
+    assert heard == ["0", "1"]

@@ -1,0 +1,37 @@
+"""Which releases lie between two, and what is said of those that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect.releases import ReleaseError, choose_span, list_requirements
+
+KNOWN = ("0.8.3", "0.9.0", "0.9.0.1", "0.9.2", "0.10.0", "0.10.1", "0.12.0.1")
+
+
+def test_a_span_holds_both_ends_in_the_order_of_their_numbers() -> None:
+    assert choose_span(KNOWN, "0.9.0.1", "0.10.1") == ("0.9.0.1", "0.9.2", "0.10.0", "0.10.1")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        ("0.10.0", "0.9.2", "--from 0.10.0 is not before --to 0.9.2"),
+        ("0.9.2", "0.9.2", "--from 0.9.2 is not before --to 0.9.2"),
+        ("0.9.1", "0.10.0", r"--from 0\.9\.1: there is no such release.*\nthe nearest are .*0\.9\.2"),
+        ("0.9.2", "7.0", r"--to 7\.0: there is no such release.*\nthe nearest are 0\.12\.0\.1"),
+        ("latest", "0.9.2", "--from latest: there is no such release"),
+    ],
+)
+def test_a_span_that_cannot_be_is_refused_in_words(first: str, last: str, said: str) -> None:
+    with pytest.raises(ReleaseError, match=said):
+        choose_span(KNOWN, first, last)
+
+
+def test_each_release_takes_what_belongs_to_it() -> None:
+    assert list_requirements("0.11.2", "tpu") == ("jax==0.11.2", "jaxlib<=0.11.2", "jax[tpu]==0.11.2")
+    assert "jax-cuda13-plugin==0.9.2" in list_requirements("0.9.2", "gpu")
+    assert "jax-cuda12-plugin==0.6.2" in list_requirements("0.6.2", "gpu")
+    # An old release would be given the newest NumPy, under which it does not start.
+    assert "numpy<2" in list_requirements("0.4.20")
+    assert not any(each.startswith("numpy") for each in list_requirements("0.9.2"))

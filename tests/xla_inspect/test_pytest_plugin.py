@@ -1,0 +1,255 @@
+"""The plugin in a project of its own: what passes, fails, is skipped, recorded and told, and that nothing leaks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAD = """
+import os
+import jax, jax.numpy as jnp
+ROWS = jax.ShapeDtypeStruct((256, 64), jnp.float32)
+KEY = jax.random.key(0)  # with it JAX starts, before any test runs
+
+def gate(x):
+    up = jnp.tanh(x)
+    return up * 2.0
+"""
+
+SETTINGS = ("JAX_", "XLA_", "TPU_", "LIBTPU", "ALLOW_MULTIPLE_LIBTPU", "PYTHON")
+"""How the variables begin that compilers and Python read."""
+
+type Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Runs tests in a project that holds them alone, as its user does."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200", "CI": "1"}
+    environment |= {name: os.environ[name] for name in ("XLA_INSPECT_CACHE",) if name in os.environ}
+    environment.pop("PYTEST_ADDOPTS", None)
+
+    def runs(text: str, *words: str, **more: str) -> str:
+        (tmp_path / "test_step.py").write_text(HEAD + text, encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN, *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment | more, check=False, capture_output=True, text=True
+        )
+        return f"{done.stdout}{done.stderr}\nstatus {done.returncode}"
+
+    return runs
+
+
+def find_plugin() -> list[str]:
+    """Return what tells pytest of the plugin where this environment was made before there was one."""
+    from importlib.metadata import entry_points
+
+    return [] if "xla_inspect" in entry_points(group="pytest11").names else ["-p", "pytest_xla_inspect"]
+
+
+PLUGIN = find_plugin()
+
+
+def test_what_holds_passes_and_what_does_not_is_told_with_line_and_pass(run: Run) -> None:
+    said = run("""
+def test_holds(hlo):
+    step = hlo(gate, ROWS)
+    step.one_kernel("up", "up * 2.0")
+    assert step.kernels <= 1
+    assert "1 KiB" < step.peak < "9 GiB"
+
+def test_too_much(hlo):
+    assert hlo(gate, ROWS).peak < "100 KiB"
+
+def test_two(hlo):
+    hlo(lambda x: jnp.sin(jax.lax.optimization_barrier(gate(x))), ROWS).one_kernel("up", "jnp.sin")
+
+def test_typo(hlo):
+    hlo(gate, ROWS).one_kernel("upp")
+""")
+    assert "3 failed, 1 passed" in said
+    assert "assert peak of gate on CPU is 128 KiB, and has to be < 100 KiB (28 KiB too much)" in said
+    assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB", said)
+    assert "64 KiB  test_step.py:9 `return up * 2.0`  results f32[256,64]" in said
+    assert "BrokenError: up and jnp.sin of <lambda> on CPU: 2 kernels, and it has to be one" in said
+    assert "InspectError: gate has no instruction, variable or operation 'upp'; the nearest are up" in said
+    # The reader's own lines are shown, and none of this package.
+    assert "compiled_program.py" not in said
+    assert "selection.py" not in said
+
+
+def test_a_test_that_asserts_nothing_fails_and_one_that_fails_otherwise_is_left_alone(run: Run) -> None:
+    said = run("""
+def test_bare(hlo):
+    step = hlo(gate, ROWS)
+    step.kernels <= 14
+
+def test_nothing(hlo):
+    hlo(gate, ROWS)
+
+def test_read(hlo):
+    step = hlo(gate, ROWS)
+    step.in_place
+    step.kernels
+
+def test_own_fault(hlo):
+    hlo(gate, ROWS)
+    raise ValueError("mine")
+
+def test_unused(hlo):
+    pass
+""")
+    assert "4 failed, 1 passed" in said
+    assert "test_step.py:13: <kernels: 1 <= 14 holds> was compared and not asserted; write assert in front" in said
+    assert "test_step.py:16: gate for cpu was compiled, and nothing was asserted of it" in said
+    assert "test_step.py:21: kernels of gate on CPU was read and compared with nothing" in said
+    assert "ValueError: mine" in said
+
+
+def test_what_is_recorded_is_held_by_each_process_and_a_change_is_told(run: Run, tmp_path: Path) -> None:
+    text = """
+import pytest
+
+@pytest.mark.parametrize("rows", [64, 128])
+def test_recorded(hlo, rows):
+    hlo(gate, jax.ShapeDtypeStruct((rows, 64), jnp.float32)).as_recorded("peak", "kernels")
+"""
+    assert "2 failed" in run(text)
+    assert "2 passed" in run(text, "--xla-update", "-n2")
+    records = json.loads((tmp_path / "test_step.xla-record.json").read_text(encoding="utf-8"))
+    assert list(records["programs"]) == ["test_recorded[128] gate cpu", "test_recorded[64] gate cpu"]
+    assert "2 passed" in run(text)
+    said = run(text.replace("hlo(gate,", "hlo(lambda x: jax.lax.optimization_barrier(gate(x)) + 1,"))
+    assert "nothing was recorded" in said
+    said = run("\ndef gate(x):\n    return jax.lax.optimization_barrier(jnp.tanh(x)) * 2.0\n" + text)
+    assert "Your program changed since the record, and the compiler did not: test_step.py." in said
+    assert re.search(r"\d -> \d  kLoop  test_step.py:", said)
+    records["format"] = 99
+    (tmp_path / "test_step.xla-record.json").write_text(json.dumps(records), encoding="utf-8")
+    assert "is of the format 99, and this xla-inspect reads 1; record it again" in run(text)
+
+
+def test_the_environment_and_the_settings_of_jax_are_the_readers_before_and_after(run: Run) -> None:
+    own = """
+def own():
+    names = ("JAX_PLATFORMS", "JAX_NUM_CPU_DEVICES", "TPU_ACCELERATOR_TYPE", "XLA_FLAGS")
+    return {name: os.environ.get(name) for name in names}, jax.config.jax_platforms, jax.device_count()
+"""
+    said = run(
+        own
+        + """
+def test_before():
+    assert own() == ({"JAX_PLATFORMS": None, "JAX_NUM_CPU_DEVICES": None, "TPU_ACCELERATOR_TYPE": None,
+                      "XLA_FLAGS": None}, None, 1)
+
+def test_hlo(hlo):
+    assert hlo(gate, ROWS).kernels == 1
+    assert not jax.config.jax_enable_x64
+
+def test_x64(hlo):
+    jax.config.update("jax_enable_x64", True)
+    try:
+        assert hlo(gate, jax.ShapeDtypeStruct((8,), jnp.float64)).results == "64 B"
+    finally:
+        jax.config.update("jax_enable_x64", False)
+
+def test_x32(hlo):
+    assert hlo(gate, jax.ShapeDtypeStruct((8,), jnp.float64)).results == "32 B"
+
+test_after = test_before
+"""
+    )
+    assert "5 passed" in said
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("words", [(), ("-n2",)])
+def test_other_targets_are_there_though_jax_started_while_tests_were_collected(
+    run: Run, words: tuple[str, ...]
+) -> None:
+    said = run(
+        """
+def test_targets(hlo):
+    for target in ("h100", "tpu-v5e"):
+        hlo(gate, ROWS, target=target).fits()
+
+def test_after():
+    assert "JAX_PLATFORMS" not in os.environ
+    assert jax.config.jax_platforms is None
+""",
+        *words,
+    )
+    assert "2 passed" in said
+
+
+def test_a_target_that_is_missing_is_a_skip_unless_it_is_required(run: Run) -> None:
+    text = """
+def test_missing(hlo, monkeypatch):
+    from xla_inspect.targets import devices
+    monkeypatch.setattr(devices, "find_version", lambda name: None if name == "libtpu" else "1")
+    hlo(gate, ROWS, target="tpu-v5e").fits()
+"""
+    said = run(text, "-rs")
+    assert "1 skipped" in said
+    assert "target 'tpu-v5e' is not available here: libtpu not installed; run " in said
+    assert "1 failed" in run(text, "--xla-require-targets")
+    assert "1 failed" in run(text, REQUIRE_TARGETS="all")
+
+
+def test_it_works_beside_other_options_and_without_the_plugin_the_tests_run(run: Run) -> None:
+    text = """
+def test_much(hlo):
+    assert hlo(gate, ROWS).peak < "100 KiB", "my own words"
+
+def test_plain():
+    assert 1 < 2
+"""
+    said = run(text, "--assert=plain")
+    assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB, and has to be < 100 KiB", said)
+    assert "my own words" in run(text)
+    if not PLUGIN:
+        assert "fixture 'hlo' not found" in run(text, "-p", "no:xla_inspect")
+
+
+START = """
+import sys, time
+before = set(sys.modules)
+begun = time.perf_counter()
+import pytest_xla_inspect
+print(time.perf_counter() - begun, *sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+"""
+
+
+def test_pytest_starts_without_the_package_and_without_jax() -> None:
+    code = f"import pytest, contextlib, pathlib\n{START}"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    seconds, *modules = done.stdout.split()
+    assert modules == ["pytest_xla_inspect"]
+    assert float(seconds) < 0.05
+    assert Path(sys.modules["xla_inspect"].__file__).parent.parent.joinpath("pytest_xla_inspect.py").is_file()
+
+
+def test_who_imports_the_package_keeps_what_it_sets(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("import xla_inspect\n", encoding="utf-8")
+    said = run("""
+def test_before():
+    assert (os.environ["JAX_PLATFORMS"], jax.device_count()) == ("cpu", 8)
+
+def test_eight(hlo):
+    program = hlo(lambda x: x * 2, ROWS, mesh={"data": 8}, target="cpu:8")
+    program.none("all-gather")
+
+test_after = test_before
+""")
+    assert "3 passed" in said
