@@ -124,9 +124,6 @@ class Bodies:
         match = match_printed(tokens.text, tokens.start)
         if match is None:
             return False
-        if tokens.text[match.start(2) - 1] != "%" and any(f" {key}=" in match[7] for key in CALLING):
-            # Written without `%`, as releases before 2026 do: what it calls is told from other words by its attribute.
-            return False
         line = Line()
         name, shape, opcode, literal = match.group(2, 3, 4, 5)
         line.put("%", match.start(2))

@@ -138,3 +138,16 @@ def test_unknown_live_ranges_are_refused_with_their_line(text: str, line: int, m
         parse_live_ranges(text)
     assert caught.value.line == line
     assert message in str(caught.value)
+
+
+def test_a_plan_is_read_up_to_what_older_releases_repeat_below_it() -> None:
+    text = """\
+BufferAssignment:
+allocation 0: size 16, parameter 0, shape |f32[4]| at ShapeIndex {}:
+ value: <1 Arg_0.1 @0> (size=16,offset=0): f32[4]{0}
+allocation 1: size 8, preallocated-temp:
+ value: <2 copy.1 @0> (size=8,offset=0): s32[2]{0}
+"""
+    older = f"{text}\nTotal bytes used: 24 (24B)\n\nUsed values:\n<1 Arg_0.1 @0>\n positions:\n  Arg_0.1\n"
+    assert parse_buffers(older) == parse_buffers(text)
+    assert [allocation.size for allocation in parse_buffers(older).allocations] == [16, 8]

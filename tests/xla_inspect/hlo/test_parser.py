@@ -308,3 +308,21 @@ def test_a_computation_is_called_without_a_percent_sign_where_the_instruction_ha
         "  %z = f32[] parameter(1)\n  ROOT %r = f32[] reduce(x, z), dimensions={0}, to_apply=sum\n}\n"
     )
     assert dict(parse_module(text).entry.root.calls) == {"to_apply": ("sum",)}
+
+
+def test_what_is_called_is_known_where_names_stand_bare_as_releases_before_2026_write_them() -> None:
+    module = parse_module("""\
+HloModule jit_step, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
+
+fused (p.1: f32[4]) -> f32[4] {
+  p.1 = f32[4]{0} parameter(0)
+  ROOT sine.2 = f32[4]{0} sine(p.1)
+} // fused
+
+ENTRY main.3 {
+  Arg_0.1 = f32[4]{0} parameter(0)
+  loop.1 = f32[4]{0} fusion(Arg_0.1), kind=kLoop, calls=fused, metadata={op_name="jit(step)/sin" source_line=4}
+  ROOT loop.2 = f32[4]{0} fusion(loop.1), kind=kLoop, calls=fused
+} // main.3
+""")
+    assert [dict(each.calls) for each in module.entry] == [{}, {"calls": ("fused",)}, {"calls": ("fused",)}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from xla_inspect import capture
 from xla_inspect.analysis import find_difference, list_kernels
-from xla_inspect.releases import QUESTIONS, measure_capture, read_probe, run_probe
+from xla_inspect.releases import QUESTIONS, measure_capture, probe_run, read_probe, run_probe
 from xla_inspect.subject import ReleaseTask, Request, load_file
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are found by path
@@ -110,3 +111,13 @@ def test_what_goes_wrong_is_told_with_the_stage_and_costs_no_other_task(  # noqa
     assert (done[0]["stage"], done[0].get("place", "")) == (stage, place)
     assert "failed" not in done[1]
     assert heard == ["0", "1"]
+
+
+def test_the_probe_stands_alone_on_an_old_python() -> None:
+    """It is run by the Python of a release of years ago, beside JAX and nothing of ours."""
+    for path in sorted((Path(probe_run.__file__).parent / "release_probe").glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+        modules = [each.module for each in ast.walk(tree) if isinstance(each, ast.ImportFrom) and not each.level]
+        modules += [name.name for each in ast.walk(tree) if isinstance(each, ast.Import) for name in each.names]
+        others = {str(name).partition(".")[0] for name in modules} - sys.stdlib_module_names - {"__future__"}
+        assert others <= {"jax", "numpy"}, path.name
