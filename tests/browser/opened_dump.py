@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .host import Site
 
 PATIENCE = 90
-READY = "() => openDump.reader.started && !openDump.reader.isBusy"
+READY = "() => openDump.pending === 0"
 HLO = "HloModule jit_add\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT y = f32[4]{0} add(x, x)\n}\n"
 
 

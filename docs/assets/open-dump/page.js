@@ -10,7 +10,7 @@ const ISSUE = "This is a fault of the reader; `xla-inspect read` on your machine
 
 class OpenDump {
   constructor(root) {
-    this.root = root
+    Object.assign(this, { root, pending: 0 }) // how much is under way
     this.reader = new Reader(HOME, (told) => this.tell(told))
     this.zone = new DropZone((found) => this.take(found), () => this.load())
     this.said = element("p", { attributes: { role: "status" } })
@@ -69,12 +69,14 @@ class OpenDump {
 
   // Say that something is under way, until it is over.
   async work(promise, text) {
+    this.pending += 1
     this.tell({ text })
     this.cancel.hidden = false
     try {
       return await promise
     } finally {
-      if (!this.reader.isBusy) {
+      this.pending -= 1
+      if (!this.pending) {
         this.said.textContent = ""
         this.bar.hidden = this.cancel.hidden = true
       }
