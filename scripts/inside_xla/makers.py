@@ -17,6 +17,8 @@ def describe_makers(values: Iterable[object]) -> list[str]:
     """
     targets: dict[tuple[str, tuple[str, ...]], None] = {}
     for capture in _find_captures(values, set(), _DEEPEST):
+        if not capture.versions:
+            continue  # a dump, whose files say nothing of their makers
         versions = tuple(f"{name} {version}" for name, version in sorted(capture.versions.items()))
         untuned = capture.options.get("xla_gpu_autotune_level") == 0
         how = ", without a GPU and so with autotuning off" if untuned else ""

@@ -22,6 +22,7 @@ from xla_inspect.report.explorer import write_report
 from . import asking, editing, node, visits
 from .host import Site, serve
 from .opened_dump import dump, dump_anew, dump_page, dump_site  # noqa: F401 - fixtures of the page that opens a dump
+from .played import server  # noqa: F401 - a fixture of the tests of the playground
 from .visits import POLICY, WIDE, Look, Looker, Visits
 from .waiting import wait_until
 

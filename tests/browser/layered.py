@@ -15,7 +15,7 @@ from .waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, BrowserContext, Page, Route
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 PROGRAM = """import jax
 import jax.numpy as jnp
@@ -40,19 +40,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
     assert [path.name for path in folder.iterdir()] == ["layer.py"]
 
 
-def choose_cpu(route: Route) -> None:
-    """Let the page begin with one target, which takes least."""
-    answer = route.fetch()
-    route.fulfill(response=answer, json={**answer.json(), "targets": ["cpu"]})
-
-
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser that has kept nothing."""
     opened = browser.new_context(
         viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
-    opened.route("**/start", choose_cpu)
     yield opened
     opened.close()
 

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """A playground of a file of the reader's."""
-    folder = tmp_path_factory.mktemp("play")
-    (folder / "mixed.py").write_text(PROGRAM)
-    with play("mixed.py:mixed", folder=folder) as started:
-        yield started
-
-
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser that has kept nothing."""
@@ -46,7 +37,7 @@ def test_closing_and_opening_again_loses_nothing(server: Playground, context: Br
     page = open_play(server, context)
     page.locator(".cm-content").focus()
     page.keyboard.press("Control+End")
-    for turn in range(5):
+    for turn in range(2):
         page.keyboard.type(f"# edit {turn} é λ")
         text = page.evaluate(TEXT)
         if how == "reload":

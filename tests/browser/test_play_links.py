@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from measuring.trial_server import Playground, play
-
 from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
 from .visits import WIDE
 from .waiting import wait_until
@@ -17,14 +15,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext
 
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """A playground of a file of the reader's."""
-    folder = tmp_path_factory.mktemp("play")
-    (folder / "mixed.py").write_text(PROGRAM)
-    with play("mixed.py:mixed", folder=folder) as started:
-        yield started
+    from measuring.trial_server import Playground
 
 
 @pytest.fixture

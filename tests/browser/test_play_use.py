@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from measuring.trial_server import Playground, play
-
 from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
 from .test_access import RULES, summary
 from .visits import PHONE, WIDE
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
+    from measuring.trial_server import Playground
+
 # Everything that has the focus, through shadow roots.
 FOCUSED = """() => {
   let at = document.activeElement
@@ -27,15 +27,6 @@ FOCUSED = """() => {
   return at ? [at.localName, at.className, label, at.textContent.slice(0, 60)].join("|") : ""
 }"""
 LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (WIDE, PHONE)]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """A playground of a file of the reader's."""
-    folder = tmp_path_factory.mktemp("play")
-    (folder / "mixed.py").write_text(PROGRAM)
-    with play("mixed.py:mixed", folder=folder) as started:
-        yield started
 
 
 @pytest.fixture

@@ -31,3 +31,9 @@ def test_a_gpu_says_that_nothing_was_tuned() -> None:
         "CPU with jax 1 and jaxlib 2",
         "NVIDIA H100 with jax 1 and jaxlib 2, without a GPU and so with autotuning off",
     ]
+
+
+def test_what_a_dump_holds_has_no_makers_that_are_known() -> None:
+    dumped = Capture("h100")
+    dumped.versions = {}
+    assert describe_makers([dumped, Capture("cpu")]) == ["CPU with jax 1 and jaxlib 2"]

@@ -10,6 +10,8 @@ from typing import Any
 
 LONGEST = 2**20
 """Bytes of a request."""
+DROPPED = 1 << 24
+"""Bytes of a longer one that are read and dropped."""
 
 
 class RefusedError(Exception):
@@ -77,6 +79,10 @@ def read_body(environ: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]
     except ValueError:
         length = -1
     if not 0 <= length <= LONGEST:
+        # Who is still sending hears the answer only if what was sent is read.
+        left = min(length, DROPPED)
+        while left > 0 and (part := environ["wsgi.input"].read(min(left, 1 << 16))):
+            left -= len(part)
         raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"an edit has at most {LONGEST:,} bytes")
     try:
         body = json.loads(environ["wsgi.input"].read(length))

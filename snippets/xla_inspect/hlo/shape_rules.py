@@ -65,7 +65,7 @@ def combine(question: Question) -> str:
     if len(operands) == 1:
         return first.text
     dtype = max((shape.dtype for shape in [first, *operands]), key=lambda dtype: BITS.get(dtype, 0))
-    if all(shape.dimensions == first.dimensions for shape in alike):
+    if all(shape.dimensions == first.dimensions for shape in operands):
         return _retype(first, dtype)
     return _array(dtype, [max(sizes, key=lambda size: size != "1") for sizes in zip(*map(_sizes, alike), strict=True)])
 

@@ -26,7 +26,7 @@ _DEEP = 8
 """Braces of a configuration nested deeper than this are written as a string, as XLA may print them too."""
 _BLANK = re.compile(r"\s++")
 _BREAK = re.compile(r"[ \t\r]*+\n\s*+")
-_TIGHT_BREAK = re.compile(r"(?<=[\[{,:(]) (?! )|(?<! ) (?=[\]}):])")
+_OPEN, _SHUT = frozenset({"", *"[{(,:"}), frozenset({"", *"]}):"})
 _STRING = re.compile(r'("(?:[^"\\]++|\\[^\n])*+")')
 _SIMPLE = re.compile(r"'[\w ./:\-]*+'", re.ASCII)
 _LITERAL = re.compile(r"[^()/\"']*+")
@@ -42,7 +42,7 @@ def write_string(text: str) -> str:
 def write_json(text: str) -> str:
     """Return braces as one line: without its breaks; deeper than any compiler's, as a string."""
     parts = _STRING.split(text)
-    parts[::2] = [_TIGHT_BREAK.sub("", _BREAK.sub(" ", part)) for part in parts[::2]]
+    parts[::2] = [_BREAK.sub(_join, part) for part in parts[::2]]
     parts[1::2] = [write_string(part) for part in parts[1::2]]
     deepest = depth = 0
     for part in parts[::2]:
@@ -51,6 +51,12 @@ def write_json(text: str) -> str:
             deepest = max(deepest, depth)
     line = "".join(parts)
     return line if deepest <= _DEEP else '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _join(broken: re.Match[str]) -> str:
+    """Return what stands for a break between lines: a blank between words."""
+    text, start, end = broken.string, broken.start(), broken.end()
+    return "" if text[max(start - 1, 0) : start] in _OPEN or text[end : end + 1] in _SHUT else " "
 
 
 def is_shape(tokens: Tokens) -> bool:

@@ -67,3 +67,17 @@ def test_what_is_wrong_is_told_with_line_and_column_and_what_was_expected(text: 
     assert place
     assert (int(place[1]), int(place[2])) == (line, column)
     assert said in place[3]
+
+
+def test_a_configuration_of_several_lines_becomes_one_with_the_blanks_that_its_author_put_within_a_line() -> None:
+    text = """ENTRY e {
+      x = f32[] parameter(0)
+      ROOT y = f32[] negate(x), frontend_attributes={a={n = 1 : i32, t = [0, 1]}}, backend_config={
+          "k": [1,
+                2],  "s": "a  b"
+      }
+    }"""
+    assert dict(parse_module(text).entry.root.attributes) == {
+        "frontend_attributes": "{a={n = 1 : i32, t = [0, 1]}}",
+        "backend_config": '{"k": [1,2],  "s": "a  b"}',
+    }
