@@ -52,6 +52,7 @@ class _State:
     pipeline: str
     name: str
     number: int
+    at: int
 
 
 def find_difference(
@@ -82,10 +83,28 @@ def find_difference(
         states[at + 1] if at + 1 < len(states) else None for states, at in zip((first, second), meeting, strict=True)
     )
     names = (left.name if left else "", right.name if right else "")
-    blamed = _blame(names, old, new)
+    blamed = _find_earlier(names, (old, new), (first, second), meeting) or _blame(names, old, new)
     is_old = blamed == names[0] != names[1]
     pipeline = (left if is_old else right) or left
     return PassDifference("pass", *names, blamed, maker[1], maker[0] or (pipeline.pipeline if pipeline else ""))
+
+
+def _find_earlier(
+    names: tuple[str, str],
+    captures: tuple[Capture, Capture],
+    states: tuple[Sequence[_State], Sequence[_State]],
+    meeting: tuple[int, int],
+) -> str:
+    """Return the pass of one compile that the other runs first too, where it computes the same with it, or nothing.
+
+    It writes to the module then, as how a kernel is to be split, and changes nothing of what that computes.
+    """
+    for capture, own, at, other in zip(captures, states, meeting, reversed(names), strict=True):
+        if at + 1 < len(own):
+            between = capture.passes[own[at].at : own[at + 1].at - 1]
+            if any(_spell(each.name) == _spell(other) for each in between):
+                return other
+    return ""
 
 
 def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
@@ -122,10 +141,10 @@ def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]
         if capture.after:
             stages.append(("", "", capture.module))
         states: list[_State] = []
-        for pipeline, name, module in stages:
+        for at, (pipeline, name, module) in enumerate(stages):
             number = meanings.find(module, module.entry)[module.entry.root]
             if not states or states[-1].number != number:
-                states.append(_State(pipeline, name, number))
+                states.append(_State(pipeline, name, number, at))
         return states
 
     return list_own(old), list_own(new)
