@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from common import ROOT, say
 from measuring import (
     bare_compiles,
+    dump_costs,
     edit_costs,
     edit_results,
     explorer_sizes,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 OWN: dict[str, Callable[[Sequence[str]], int]] = {
     "scale": scale.main,
     "explorer": explorer_sizes.main,
+    "dump": dump_costs.main,
     "play": play_costs.main,
     "typist": typing_trial.main,
     "edits-to-result": edit_results.main,
