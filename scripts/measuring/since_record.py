@@ -1,4 +1,4 @@
-"""`scripts/since`: find which release changed the program that a chapter shows, and record the answer."""
+"""`scripts/measuring/since-record`: find which release changed the program that a chapter shows, and record the answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main() -> int:
     content = json.loads(out.getvalue())
     newest = content["rows"][-1]["versions"]
     versions = {name: newest[name] for name in ("jax", "jaxlib")}
-    stamps.write(RECORD, "scripts/since", versions, content)
+    stamps.write(RECORD, "scripts/measuring/since-record", versions, content)
     return 0
 
 

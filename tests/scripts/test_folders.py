@@ -57,6 +57,7 @@ def test_a_command_that_runs_one_module_has_its_name() -> None:
     assert {
         "bench",
         "measure",
+        "since_record",
         "new_chapter",
         "update",
         "affirm",
