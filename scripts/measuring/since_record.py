@@ -1,4 +1,4 @@
-"""`scripts/measuring/since-record`: find which release changed the program that a chapter shows, and record the answer."""
+"""Find which release changed the program that a chapter shows, and record it: `scripts/measuring/since-record`."""
 
 from __future__ import annotations
 
