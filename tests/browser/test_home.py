@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .visits import PHONE
-from .waiting import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -110,31 +109,19 @@ def test_each_door_has_a_picture_and_a_link_to_its_chapter(open_page: Opener) ->
 
 def test_the_explorers_page_opens_attention_on_the_h100_at_the_pass_that_fuses(open_page: Opener) -> None:
     page = open_page(EXPLORER)
-    page.locator("#explorer-attention [role=listbox]").wait_for()
-    assert page.get_by_label("Program", exact=True).input_value() == "attention"
-    assert page.locator("#explorer-attention .target input:checked").get_attribute("value") == "h100"
-    assert page.locator("#explorer-attention [aria-selected=true]").inner_text().startswith("priority-fusion")
+    chosen = page.locator("#explorer-gallery [aria-selected=true]").first
+    chosen.wait_for()
+    assert chosen.inner_text().startswith("priority-fusion")
+    assert page.get_by_label("Program", exact=True).input_value() == "attention-long"
+    assert page.get_by_label("Target", exact=True).input_value() == "h100"
     assert page.locator("[data-explorer]:visible").count() == 1
-
-
-def test_the_explorers_page_loads_one_program_and_the_next_when_it_is_chosen(open_page: Opener) -> None:
-    page = open_page("404.html")
-    fetched: list[str] = []
-    page.on("request", lambda request: fetched.append(request.url))
-    page.goto(page.url.replace("404.html", EXPLORER), wait_until="load")
-    page.locator("#explorer-attention [role=listbox]").wait_for()
-    assert len([url for url in fetched if url.endswith(".json")]) == 1
-    page.get_by_label("Program", exact=True).select_option("softmax")
-    page.locator("#explorer-softmax [role=listbox]").wait_for()
-    assert not page.locator("#explorer-attention").is_visible()
-    assert len([url for url in fetched if url.endswith(".json")]) == 2
 
 
 def test_a_link_to_a_program_opens_it_on_the_explorers_page(open_page: Opener) -> None:
     page = open_page(f"{EXPLORER}#x=softmax&target=cpu&view=graph")
-    wait_until(page, "document.querySelector('#explorer-softmax').shadowRoot?.querySelector('.pane.graph') != null")
+    page.locator("#explorer-gallery .graph").first.wait_for()
     assert page.get_by_label("Program", exact=True).input_value() == "softmax"
-    assert not page.locator("#explorer-attention").is_visible()
+    assert page.get_by_label("Target", exact=True).input_value() == "cpu"
 
 
 @pytest.mark.parametrize("path", [HOME, EXPLORER])

@@ -247,6 +247,13 @@ def count_work(module_text: str) -> dict[str, float]:
     return dict(_jax.hlo_module_cost_analysis(jax.devices("cpu")[0].client, module))
 
 
+def load_mlir() -> Any:  # noqa: ANN401 - a module of bindings
+    """Return jaxlib's bindings of MLIR."""
+    from jaxlib.mlir import ir
+
+    return ir
+
+
 def parse_hlo(module_text: str) -> str:
     """Return a module as XLA prints it once it has parsed it; RuntimeError with the parser's message if it cannot."""
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub

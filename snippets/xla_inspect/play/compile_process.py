@@ -78,18 +78,18 @@ class SentProgram:
 
     @cached_property
     def _read(self) -> Any:  # noqa: ANN401 - MLIR's own
-        from jaxlib.mlir import ir
+        from xla_inspect import jax_private
 
         plain: Any = _lower_plain((), ()).compiler_ir("stablehlo")
         with plain.context:
-            return ir.Module.parse(self._module)
+            return jax_private.load_mlir().Module.parse(self._module)
 
     def _stage(self, target: Target) -> jax.stages.Lowered:
         """Return a lowered program with arguments and results of the same shapes, whatever their types."""
-        from jaxlib.mlir import ir
-
+        from xla_inspect import jax_private
         from xla_inspect.compilation import PLATFORMS
 
+        ir = jax_private.load_mlir()
         main = next(each for each in self._read.body if ir.StringAttr(each.attributes["sym_name"]).value == "main")
         kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
         shapes = [

