@@ -34,6 +34,7 @@ _PIECES = (
     *"{}[]()<>,=%\"'#*/\\\0\x1b\r\n\t",
     "/*", "//", "->", "...", "<=", "ROOT ", "ENTRY ", "HloModule ", "add(", "f32[", "9" * 400, "-", "1e999",
     "{" * 300, "(" * 300, "[" * 300, "\x1b[31m", "<script>", "\N{GREEK SMALL LETTER PI}", "\ud800", "nan", "{...}",
+    "stride=0", "batch_group_count=0", "concatenate(", "pad(",
 )  # fmt: skip
 
 

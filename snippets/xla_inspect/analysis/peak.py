@@ -80,7 +80,7 @@ def _hold_ends(module: Module) -> Iterator[Held]:
     """Yield the arguments and results of a module whose memory plan nobody tells."""
     donated = {*module.aliases.values()}
     for number, parameter in enumerate(module.entry.parameters):
-        for _, shape in _list_leaves(parameter.shape):
+        for shape in parameter.shape.leaves():
             size, name = shape.padded_bytes, parameter.op_name or parameter.name
             yield Held("argument", size, _pad(shape, size), shape, name, None, None, donated=number in donated)
     root = module.entry.root

@@ -48,10 +48,7 @@ def follow_passes(capture: Capture) -> Iterator[PassState]:
     Any other that the state before does not have gets a new number.
     """
     fresh, meanings = count(), Meanings()
-    # What was not imported here, as a dump without its first module, begins with what comes first.
-    module = (
-        capture.unoptimized_module if capture.before else next((it.module for it in capture.passes), capture.module)
-    )
+    module = capture.unoptimized_module
     numbers = {instruction: next(fresh) for instruction in module.walk()}
     yield PassState("", "", module, None, numbers)
     steps = [(step.pipeline, step.name, step.module) for step in capture.passes]

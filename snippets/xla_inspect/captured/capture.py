@@ -114,7 +114,7 @@ class Capture:
     @cached_property
     def unoptimized_module(self) -> Module:
         """The parsed HLO that the compiler got; where that is missing, the first that is known after it."""
-        if not self.before and "before" in self.missing:
+        if not self.before:
             return self.passes[0].module if self.passes else self.module
         return parse_module(self.before)
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from xla_inspect.dumps import Files, ModuleTexts, list_modules, read_texts
+from xla_inspect.dumps import Files, ModuleTexts, list_dumped, read_texts
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def read(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
     the module.
     """
     files = Files.from_folder(folder)
-    programs = [module for module in list_modules(files) if module.before]
+    programs = [module for module in list_dumped(files) if module.before]
     if not programs:
         return ModuleTexts(), {}
     program = max(programs, key=lambda module: len(module.files))

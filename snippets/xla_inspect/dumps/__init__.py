@@ -8,7 +8,7 @@ from xla_inspect.dumps.dump_path import split_dump
 from xla_inspect.dumps.file_names import PASS, strip_front
 from xla_inspect.dumps.files import Entry, Files
 from xla_inspect.dumps.kernel_code import COLLECT, name_object, sort_code
-from xla_inspect.dumps.module_list import list_modules, pick_module
+from xla_inspect.dumps.module_list import list_dumped, list_modules, pick_module
 from xla_inspect.dumps.module_texts import ModuleTexts, read_texts
 from xla_inspect.dumps.normalize import Frames, find_changes
 from xla_inspect.dumps.pass_record import BETWEEN, CHECKS, Record, add_files, complete, name_run, read_metadata
@@ -33,6 +33,7 @@ __all__ = [
     "complete",
     "find_changes",
     "is_archive",
+    "list_dumped",
     "list_modules",
     "name_archive",
     "name_object",

@@ -141,7 +141,7 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
         ((_, data),) = files.read_many([between[ending]])
         match = PASS.fullmatch(ending)
         name = (match["name"] or match["before"]) if match else ending
-        return decode(data, between[ending])[0], f"the last that was dumped, after {name}, stands in its place"
+        return decode(data, ending)[0], f"the last that was dumped, after {name}, stands in its place"
     if before:
         return before, "the module as the compiler got it stands in its place"
     problem = next(iter(texts.problems.values()), "there is no module among its files")
@@ -161,18 +161,22 @@ def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: F
     """Return the passes that changed a module; of states that are the same one is held at a time."""
     if "passes" in capture.missing:
         return ()
+    dumped: Iterable[tuple[str, str | None]]
     if files.is_sequential:
-        dumped = iter(read_texts(files, module, lambda ending: bool(_PASS.match(ending))).passes)
+        told = dict(read_texts(files, module, lambda ending: bool(_PASS.match(ending))).passes)
+        dumped = ((name_text(ending), told.get(name_text(ending))) for ending in module.between)
     else:
         dumped = _yield_passes(files, module)
     return find_changes(dumped, capture.before, capture.runs, frames)
 
 
-def _yield_passes(files: Files, module: DumpedModule) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each module between passes, in order, without those that cannot be read."""
+def _yield_passes(files: Files, module: DumpedModule) -> Iterator[tuple[str, str | None]]:
+    """Yield the name and the text of each module between passes, in order; None for one that cannot be read."""
     for ending, path in module.between.items():
+        text = None
         with suppress(InspectError):
-            yield name_text(ending), decode(files.read(path), path)[0]
+            text = decode(files.read(path), ending)[0]
+        yield name_text(ending), text
 
 
 def split_plan(text: str) -> tuple[str, str]:

@@ -17,8 +17,8 @@ _LOOK = 5000
 def split_dump(named: str) -> tuple[str, str] | None:
     """Return the path of a dump and the module's name or nothing, or None where a name is none of a dump.
 
-    A folder is one unless it is a package of Python code; a file is one unless it is code or a capture; and one that is
-    not there is one where it is named as such.
+    A folder is one, unless a name follows and it is a package of Python code; a file is one unless it is code or a
+    capture; and one that is not there is one where it is named as such.
     """
     if _exists(named):
         return None if named.lower().endswith(_CODE) else (named, "")

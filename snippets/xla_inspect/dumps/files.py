@@ -25,6 +25,8 @@ MOST_BYTES = 1 << 30
 DEEPEST = 12
 """How many folders may lie in each other."""
 
+_LONGEST, _LONGEST_PART = 1024, 255
+
 _CHUNK = 1 << 20
 
 
@@ -216,6 +218,8 @@ def find_problem(name: str) -> str:
         return "its path climbs out"
     if not parts[0] or parts[0].endswith(":"):
         return "its path is absolute"
+    if len(name) > _LONGEST or max(map(len, parts)) > _LONGEST_PART:
+        return "its name is longer than that of any file"
     return ""
 
 

@@ -18,7 +18,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 from xla_inspect.dumps.files import Files
 
@@ -40,10 +40,22 @@ def list_modules(files: Files) -> tuple[DumpedModule, ...]:
     Raises:
         InspectError: There is none; or a file cannot be read.
     """
+    return list_dumped(files) or _sort(list_plain(files))
+
+
+def list_dumped(files: Files) -> tuple[DumpedModule, ...]:
+    """Return the modules of files that have names as XLA dumps them, in the order of their numbers.
+
+    Raises:
+        InspectError: A file cannot be read.
+    """
     groups = _join_copies(group_files(files.names))
     heads = _read_heads(files, groups)
-    modules = [_describe(files, key, own, heads) for key, own in groups.items()]
-    modules = [module for module in modules if module.before or module.after or module.between] or list_plain(files)
+    modules = (_describe(files, key, own, heads) for key, own in groups.items())
+    return _sort(module for module in modules if module.before or module.after or module.between)
+
+
+def _sort(modules: Iterable[DumpedModule]) -> tuple[DumpedModule, ...]:
     return tuple(sorted(modules, key=lambda module: (module.folder, module.time, module.number or 0, module.part)))
 
 

@@ -58,7 +58,7 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
             if ending.endswith(".o"):
                 texts.objects[ending] = data
                 continue
-            text, plan = decode(data, path)
+            text, plan = decode(data, ending)
         except InspectError as error:
             texts.problems[ending] = str(error)
             continue
@@ -101,18 +101,22 @@ def name_text(ending: str) -> str:
     return re.sub(r"\.hlo\.pb$", ".txt", ending.removesuffix(".gz"))
 
 
-def decode(data: bytes, path: str) -> tuple[str, str]:
+def decode(data: bytes, ending: str) -> tuple[str, str]:
     """Return the text that a file holds, as it is, compressed or as an `HloProto`, and the memory plan that is with it.
+
+    Args:
+        data: What the file holds.
+        ending: What it is of its module, which tells the form.
 
     Raises:
         InspectError: It holds none.
     """
     if is_gzip(data):
         data = unpack(data)
-    if path.removesuffix(".gz").endswith(".pb"):
+    if ending.removesuffix(".gz").endswith(".pb"):
         proto = read_hlo_proto(data)
         return proto.text, proto.buffers
     if b"\0" in data:
-        message = f"{path} holds no text"
+        message = f"{ending} holds no text"
         raise InspectError(message)
     return data.decode("utf-8", "replace").replace("\r\n", "\n"), ""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from xla_inspect.captured import PassChange, PassRun
+from xla_inspect.dumps.file_names import PASS
 from xla_inspect.hlo import Frame, read_frames, split
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ PLACE = re.compile(r'source_file="(?P<file>[^"\n]*)" source_line=(?P<line>\d{1,9
 
 FRAME_ID = re.compile(r"(\bstack_frame_id=)(\d+)")
 
-DUMP_NAME = re.compile(r"\d{4,}\.(?P<pipeline>.*?)\.(?:after_(?P<name>.*?)(?:\.before_.*)?|(?P<before>before_.*))\.txt")
 PLAIN = re.compile(r"[^a-zA-Z0-9_.+-]")
 
 
@@ -56,8 +56,10 @@ class Frames:
         """Return a file and line of metadata with the id of a call chain of that line alone."""
         line = int(match["line"])
         chain = (Frame(match["file"], "", line, 1, line, 1),)
-        known = self._ids.setdefault(chain, max(self.chains, default=0) + 1)
-        self.chains[known] = chain
+        known = self._ids.get(chain)
+        if known is None:
+            known = self._ids[chain] = max(self.chains, default=0) + 1
+            self.chains[known] = chain
         return f"{match[0]} stack_frame_id={known}"
 
     def _learn(self, tables: str) -> dict[str, str]:
@@ -75,7 +77,7 @@ class Frames:
 
 
 def find_changes(
-    dumped: Iterable[tuple[str, str]], before: str, runs: Sequence[PassRun], frames: Frames
+    dumped: Iterable[tuple[str, str | None]], before: str, runs: Sequence[PassRun], frames: Frames
 ) -> tuple[PassChange, ...]:
     """Return the passes that changed the module, in order, each with the module after it.
 
@@ -83,21 +85,28 @@ def find_changes(
     the state before it is no change and is left out.
 
     Args:
-        dumped: Name and text of the modules dumped between passes, in order.
+        dumped: Name and text of the modules dumped between passes, in order; None for one that cannot be read, whose
+            pass is named with the next.
         before: The module that the compiler got, cleaned.
         runs: All runs of passes, for the names as the compiler has them (a file's name has other letters for some).
         frames: The compile's call chains, to which the dumps add theirs.
     """
     names = {PLAIN.sub("_", name): name for run in runs for name in (run.pipeline, run.name)}
-    state, changes = before, []
+    state, changes, unread = before, list[PassChange](), list[str]()
     for file, text in dumped:
-        match = DUMP_NAME.fullmatch(file)
+        match = PASS.fullmatch(file)
         if not match:
             continue
+        name = match["name"] or match["before"]
+        name = names.get(name, name)
+        if text is None:
+            unread.append(name)
+            continue
+        name, unread = " or ".join([*unread, name]), []
         module = frames.clean(text)
         if module == state:
             continue
         state = module
-        pipeline, name = match["pipeline"], match["name"] or match["before"]
-        changes.append(PassChange(names.get(pipeline, pipeline), names.get(name, name), module))
+        pipeline = match["pipeline"]
+        changes.append(PassChange(names.get(pipeline, pipeline), name, module))
     return tuple(changes)

@@ -69,13 +69,14 @@ def describe_content(data: bytes) -> str:
 def _describe(name: str, data: bytes) -> Iterator[DumpedModule]:
     """Yield the modules of a file, none where it holds none."""
     folder, _, file = name.rpartition("/")
-    if _BINARY.search(data[:_LOOK]):
-        try:
-            kind, texts = "after_optimizations.hlo.pb", [read_hlo_proto(unpack(data) if is_gzip(data) else data).text]
-        except InspectError:
-            return
-    else:
-        kind, texts = "after_optimizations.txt", find_texts(data.decode("utf-8", "replace"))
+    try:
+        data = unpack(data) if is_gzip(data) else data
+        if _BINARY.search(data[:_LOOK]):
+            kind, texts = "after_optimizations.hlo.pb", [read_hlo_proto(data).text]
+        else:
+            kind, texts = "after_optimizations.txt", find_texts(data.decode("utf-8", "replace"))
+    except InspectError:
+        return
     for part, each in enumerate(texts):
         named, devices = _START.search(each), count_devices(each.partition("\n")[0])
         yield DumpedModule(
@@ -100,6 +101,6 @@ def _explain(files: Files, seen: list[str]) -> str:
         what = f"{files.title} holds no file"
     else:
         what = f"{files.title} holds {plural(len(files.names), 'file')}, and none that XLA dumped"
-        what += f": {files.names[0]} {seen[0]}" if len(files.names) == 1 and seen else ""
+        what += f": {files.names[0][:80]} {seen[0]}" if len(files.names) == 1 and seen else ""
     left_out = "".join(f"\n  left out: {name}: {reason}" for name, reason in [*files.left_out.items()][:3])
     return f"{what}\nwhat --xla_dump_to writes is read, and files of HLO as text or HloProto{left_out}"

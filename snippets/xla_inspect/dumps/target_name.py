@@ -28,12 +28,12 @@ _VERSIONS = {
 
 _PLATFORM = re.compile(r"TFRT TPU ?(7x|v\d+(?: lite)?)")
 _TPU_VERSION = re.compile(r'\bversion: TPU_VERSION_(\w+)(?:\s+variant: "(\w*)")?')
-_BOUNDS = re.compile(r"(chips_per_host|host)_bounds \{\s*x: (\d+)\s+y: (\d+)\s+(?:z: (\d+)\s+)?\}")
+_BOUNDS = re.compile(r"(chips_per_host|host)_bounds \{\s*x: (\d{1,9})\s+y: (\d{1,9})\s+(?:z: (\d{1,9})\s+)?\}")
 _DEVICE = re.compile(r'(?:device_description_str|^  name): "([^"]*)"', re.MULTILINE)
-_CUDA = re.compile(r"cuda_compute_capability \{\s*(?:major: (\d+))?\s*(?:minor: (\d+))?")
+_CUDA = re.compile(r"cuda_compute_capability \{\s*(?:major: (\d{1,9}))?\s*(?:minor: (\d{1,9}))?")
 _ROCM = re.compile(r'gcn_arch_name: "([\w:+-]+)"')
-_CORES = re.compile(r"core_count: (\d+)")
-_MEMORY = re.compile(r"device_memory_size: ([1-9]\d*)")
+_CORES = re.compile(r"core_count: (\d{1,9})")
+_MEMORY = re.compile(r"device_memory_size: ([1-9]\d{0,17})")
 _NEAR = 0.05
 _BACKEND = re.compile(r"(?:^|\.)(?:(sm_\d+\.\d+[a-z]*|gfx[^.]*?)_gpu|(cpu|gpu))_after_optimizations")
 _DEVICES = (re.compile(r"\bnum_partitions=(\d{1,9})\b"), re.compile(r"\breplica_count=(\d{1,9})\b"))

@@ -6,11 +6,11 @@ import re
 
 from xla_inspect.captured import Thunk
 
-THUNK = re.compile(r"^ *(?P<id>\d+): (?P<kind>k\w+)(?P<rest>.*)$", re.MULTILINE)
-ANNOTATION = re.compile(r'profile_annotation: "(.*?)"\s+thunk_id: (\d+)')
+THUNK = re.compile(r"^ *(?P<id>\d{1,18}): (?P<kind>k\w+)(?P<rest>.*)$", re.MULTILINE)
+ANNOTATION = re.compile(r'profile_annotation: "(.*?)"\s+thunk_id: (\d{1,18})')
 DIMENSIONS = re.compile(
-    r"(?:(?P<symbol>[\w.$]+) )?grid: \[(\d+), (\d+), (\d+)\] "
-    r"threads: \[(\d+), (\d+), (\d+)\]\s+shared_memory: (\d+) bytes"
+    r"(?:(?P<symbol>[\w.$]+) )?grid: \[(\d{1,18}), (\d{1,18}), (\d{1,18})\] "
+    r"threads: \[(\d{1,18}), (\d{1,18}), (\d{1,18})\]\s+shared_memory: (\d{1,18}) bytes"
 )
 STEP = re.compile(r"^fusion_steps \{\n(.*?)\n\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r'^ *(\w+): "?(.*?)"?$', re.MULTILINE)

@@ -1,6 +1,6 @@
 """Text of HLO to a `Module`, and nothing else: every line is read or refused."""
 
-from xla_inspect.hlo.attributes import CLUTTER, CONFIGURATION, INCIDENTAL, NAME, split_attributes
+from xla_inspect.hlo.attributes import CLUTTER, CONFIGURATION, INCIDENTAL, NAME, escape, quote, split_attributes
 from xla_inspect.hlo.frame import Frame
 from xla_inspect.hlo.frame_tables import read_frames, split
 from xla_inspect.hlo.lines import read_instruction
@@ -27,8 +27,10 @@ __all__ = [
     "Shape",
     "ShapeProblemError",
     "categorise",
+    "escape",
     "parse_module",
     "parse_shape",
+    "quote",
     "read_frames",
     "read_instruction",
     "read_shape",

@@ -49,8 +49,8 @@ _ATTRIBUTE = re.compile(rf", ?({_KEY})=({_LITERAL}|{_VALUE})", re.ASCII)
 _METADATA = re.compile(rf"({_KEY})=({STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)", re.ASCII)
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _PLAIN_ESCAPES = {"n": 10, "r": 13, "t": 9}
-_ESCAPED = {byte: f"\\{byte:03o}" for byte in (*range(32), *range(127, 256))}
-_ESCAPED |= {ord(mark): f"\\{mark}" for mark in "\"'\\"} | {code: f"\\{mark}" for mark, code in _PLAIN_ESCAPES.items()}
+_PLAIN = re.compile(r"[ !#-&(-\[\]-~]*+")
+_ESCAPES = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\t"): r"\t", ord('"'): r"\"", ord("'"): r"\'", ord("\\"): r"\\"}
 
 
 def split_attributes(text: str) -> dict[str, str]:
@@ -80,10 +80,19 @@ def unquote(text: str) -> str:
     return b"".join(pieces).decode(errors="replace")
 
 
+def escape(text: str) -> str:
+    """Return a text with what cannot stand in a string escaped, bytes beyond ASCII in octal (`absl::CEscape`)."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(
+        _ESCAPES.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")  # noqa: PLR2004 - ASCII that prints
+        for byte in text.encode("utf-8", "surrogateescape")
+    )
+
+
 def quote(text: str) -> str:
-    """The quoted text that stands for a string, as `absl::CEscape` writes it."""
-    escaped = "".join(_ESCAPED.get(byte) or chr(byte) for byte in text.encode())
-    return f'"{escaped}"'
+    """Return a text as a string."""
+    return f'"{escape(text)}"'
 
 
 def _unescape(code: str) -> bytes:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.tokens import Tokens
 
 _LISTS = frozenset({"branch_computations", "called_computations"})
+_LONGEST = 1 << 20
 
 
 @dataclass
@@ -181,9 +182,12 @@ class Bodies:
                 self.tokens.refuse(f"operand {name!r} is not defined in computation {body.name!r}", source)
             shapes.append((body.shapes[name], tuple(map(int, indices))))
         try:
-            return infer_shape(opcode, shapes, attributes, lambda called: self.by_name[called].result)
+            shape = infer_shape(opcode, shapes, attributes, lambda called: self.by_name[called].result)
         except ValueError as problem:
-            return self.tokens.refuse(f"expected a shape before {opcode!r}: {problem}", source)
+            self.tokens.refuse(f"expected a shape before {opcode!r}: {problem}", source)
+        if len(shape) > _LONGEST:
+            self.tokens.refuse("the shape is longer than any real one", source)
+        return shape
 
     def _take_operands(self, body: Body, line: Line) -> list[str]:
         """Pass over `(operands)`; return the names, with the elements that are picked from them."""

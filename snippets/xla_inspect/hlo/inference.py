@@ -45,7 +45,7 @@ def infer_shape(
             return shapes[0].text
         if categorise(opcode) == "element-wise" and opcode not in _NEEDS_SHAPE:
             return combine(question)
-    except (IndexError, KeyError, ShapeProblemError, StopIteration):
+    except (ArithmeticError, LookupError, ShapeProblemError, StopIteration, ValueError):
         pass
     message = f"the operands of {opcode} do not tell it"
     raise ValueError(message)

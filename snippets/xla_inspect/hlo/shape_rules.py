@@ -40,8 +40,7 @@ def _array(dtype: str, sizes: Sequence[str]) -> str:
 def _sizes(shape: Shape) -> list[str]:
     """The sizes of an array's dimensions as written: `<=8` where one is dynamic, `?` where it has no bound."""
     if not (shape.is_array or shape.dtype in BITS):
-        message = "an operand is no array"
-        raise ValueError(message)
+        raise ValueError
     sizes = zip(shape.dimensions, shape.dynamic, strict=True)
     return [("?" if size < 0 else f"<={size}") if dynamic else str(size) for size, dynamic in sizes]
 
@@ -198,8 +197,7 @@ def _convolution(question: Question) -> str:
     left, right = question.operands[:2]
     labels = re.fullmatch(r"(\w+)_(\w+)->(\w+)", question.attributes["dim_labels"].replace("?", "_"))
     if labels is None:
-        message = "dim_labels are missing"
-        raise ValueError(message)
+        raise ValueError
     groups = (question.numbers("batch_group_count") or (1,))[0]
     sizes = {"b": left.dimensions[labels[1].index("b")] // groups, "f": right.dimensions[labels[2].index("o")]}
     for number, window in enumerate(read_windows(question.attributes.get("window", ""))):

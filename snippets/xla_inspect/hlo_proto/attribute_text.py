@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.hlo import quote
 from xla_inspect.hlo_proto.collective_text import COLLECTIVES, find_first, write_dimension, write_flags
 from xla_inspect.hlo_proto.dimension_text import (
     list_numbers,
@@ -16,7 +17,6 @@ from xla_inspect.hlo_proto.dimension_text import (
     write_window,
 )
 from xla_inspect.hlo_proto.literal_text import write_literal
-from xla_inspect.hlo_proto.quoted_text import quote
 from xla_inspect.hlo_proto.schema import decode, name_value
 from xla_inspect.hlo_proto.shape_text import write_shape
 from xla_inspect.hlo_proto.sharding_text import write_sharding

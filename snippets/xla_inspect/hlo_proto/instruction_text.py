@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.hlo import quote
 from xla_inspect.hlo_proto.attribute_text import write_own
 from xla_inspect.hlo_proto.literal_text import write_constant
 from xla_inspect.hlo_proto.metadata_text import find_payload, write_frontend, write_metadata, write_origin
-from xla_inspect.hlo_proto.quoted_text import quote, write_config
+from xla_inspect.hlo_proto.quoted_text import write_config
 from xla_inspect.hlo_proto.schema import MalformedProtoError, decode, name_value
 from xla_inspect.hlo_proto.shape_text import name_type, number_items, write_shape
 from xla_inspect.hlo_proto.sharding_text import write_sharding

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode
@@ -29,7 +30,7 @@ def write_constant(data: bytes | None, shape: bytes) -> str:
     fields = decode("ShapeProto", shape)
     sizes = _check_rank(fields.get("dimensions", ()))
     is_array = name_type(fields.get("element_type", 0)) not in {"tuple", "token", "opaque", "buffer"}
-    if data is None or not is_array or math.prod(sizes) > _MOST or max(sizes, default=0) > _BRACES:
+    if data is None or not is_array or math.prod(sizes) > _MOST or _count_rows(sizes) > _BRACES:
         return ELIDED
     return write_literal(data)
 
@@ -54,13 +55,18 @@ def write_literal(data: bytes, *, layout: bool = False, depth: int = 0) -> str:
         return before + "token"
     sizes = _check_rank(shape.get("dimensions", ()))
     count = math.prod(sizes)
-    if min(sizes, default=0) < 0 or count > len(data) * 8 or max(sizes, default=0) > len(data) * 8 + _BRACES:
+    if min(sizes, default=0) < 0 or max(count, _count_rows(sizes)) > len(data) * 8 + _BRACES:
         message = f"a literal of {len(data)} bytes has a shape of {sizes}"
         raise MalformedProtoError(message)
     values = _read_values(literal, kind, count)
     if values is None:
         return before + ELIDED
     return before + _write_array(values, sizes, _find_strides(shape, sizes), kind)
+
+
+def _count_rows(sizes: Sequence[int]) -> int:
+    """Return how many braces an array takes: those before its first dimension without elements."""
+    return math.prod(takewhile(lambda size: size > 0, sizes))
 
 
 def _check_rank(sizes: Sequence[int]) -> Sequence[int]:

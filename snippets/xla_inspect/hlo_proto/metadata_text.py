@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.hlo import quote
 from xla_inspect.hlo_proto.dimension_text import list_numbers
-from xla_inspect.hlo_proto.quoted_text import quote, write_json
+from xla_inspect.hlo_proto.quoted_text import write_json
 from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode, name_value
 
 if TYPE_CHECKING:

@@ -5,20 +5,19 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.hlo import escape, quote
 from xla_inspect.hlo_proto.dimension_text import list_numbers
 from xla_inspect.hlo_proto.instruction_text import InstructionText
 from xla_inspect.hlo_proto.metadata_text import write_array, write_debugging, write_frontend
 from xla_inspect.hlo_proto.module_graph import Body, ModuleGraph, check_name
-from xla_inspect.hlo_proto.quoted_text import escape, quote
-from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode
+from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode, name_value
 from xla_inspect.hlo_proto.shape_text import number_items, write_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # Real modules take as text at most three times the room of the file.
-_LEAST, _TIMES = 1 << 25, 20
-_KINDS = {1: "may-alias", 2: "must-alias"}
+_LEAST, _TIMES = 1 << 23, 20
 
 
 class ModuleText:
@@ -126,6 +125,7 @@ class ModuleText:
             if "recovery_module" in entry:
                 inner = ModuleText(entry["recovery_module"], dumped=self._dumped, depth=self._depth + 1)
                 text = "\n".join(map(escape, inner.write().split("\n")))
+                self._take_room(text)
                 yield f',\n  "\n{indent(text, "    ")}\n  "'
             yield "\n"
 
@@ -133,7 +133,8 @@ class ModuleText:
         table = decode("HloInputOutputAliasProto", self.fields.get("input_output_alias", b""))
         entries = [decode("HloInputOutputAliasProto.AliasEntryProto", part) for part in table.get("entries", ())]
         for entry in sorted(entries, key=lambda entry: entry.get("output_shape_index", [])):
-            parameter, kind = entry.get("parameter_number", 0), _KINDS.get(entry.get("kind", 0), "may-alias")
+            parameter = entry.get("parameter_number", 0)
+            kind = name_value("Kind", entry.get("kind", 0) or 1).lower().replace("_", "-")
             inner = list_numbers(entry.get("parameter_shape_index", ()))
             yield f"{list_numbers(entry.get('output_shape_index', ()))}: ({parameter}, {inner}, {kind})"
 
@@ -161,13 +162,21 @@ class ModuleText:
             except MalformedProtoError as error:
                 message = f"instruction {node.name} of computation {body.name}: {error}"
                 raise MalformedProtoError(message) from error
-            self._room -= len(line)
-            if self._room < 0:
-                message = f"its text would take more than {_LEAST >> 20} MiB and {_TIMES} times the room of the file"
-                raise MalformedProtoError(message)
+            self._take_room(line)
             lines.append(f"  {'ROOT ' if number == root else ''}{line}")
         thread = f", execution_thread={quote(body.thread)}" if body.thread not in {"", "main"} else ""
         return [*lines, f"}}{thread}", ""]
+
+    def _take_room(self, text: str) -> None:
+        """Note what was written.
+
+        Raises:
+            MalformedProtoError: It is more than any real module of this size takes.
+        """
+        self._room -= len(text)
+        if self._room < 0:
+            message = f"its text would take more than {_LEAST >> 20} MiB and {_TIMES} times the room of the file"
+            raise MalformedProtoError(message)
 
 
 def _write_frames(index: dict[str, Any]) -> Iterator[str]:

@@ -6,26 +6,11 @@ import json
 import re
 from typing import Any
 
-_PLAIN = re.compile(r"[ !#-&(-\[\]-~]*+")
-_ESCAPES = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\t"): r"\t", ord('"'): r"\"", ord("'"): r"\'", ord("\\"): r"\\"}
+from xla_inspect.hlo import quote
+
 _BRACES = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}]', re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]|[^\s\[\]{}:,"]++', re.DOTALL)
 _DEEPEST = 200
-
-
-def escape(text: str) -> str:
-    """Return a text with what cannot stand in a string escaped, bytes beyond ASCII in octal (`absl::CEscape`)."""
-    if _PLAIN.fullmatch(text):
-        return text
-    return "".join(
-        _ESCAPES.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")  # noqa: PLR2004 - ASCII that prints
-        for byte in text.encode("utf-8", "surrogateescape")
-    )
-
-
-def quote(text: str) -> str:
-    """Return a text as a string."""
-    return f'"{escape(text)}"'
 
 
 def write_json(text: str) -> str:

@@ -125,7 +125,6 @@ Statistic: 1 stat_name string, 2 stat_val double
 StatisticsViz: 1 stat_index_to_visualize int64, 2 statistics message*
 MeshProto: 1 axes message*, 2 device_ids int64*, 3 iota_transform message
 MeshProto.MeshAxis: 1 name string, 2 size int64
-MeshProto.IotaTransform: 1 reshape_dims int64*, 2 transpose_perm int64*
 AxisRefProto: 1 mesh_axis_index int64, 2 sub_axis_info message
 AxisRefProto.SubAxis: 1 pre_size int64, 2 size int64
 NamedShardingProto: 2 mesh message, 3 dim_shardings message*, 4 replicated_axes message*, 5 unreduced_axes message*,
@@ -153,11 +152,6 @@ OriginalValueRecoveryTableProto: 1 entries message*
 OriginalValueRecoveryTableProto.Entry: 1 old_original_array message, 2 new_original_array message,
   3 recovery_module message
 DeviceAssignmentProto: 1 replica_count int32, 2 computation_count int32, 3 computation_devices message*
-HloModuleMetadataProto: 1 canonical_module_id int64, 3 original_module_id int64, 4 partitioned_module_ids int64*,
-  5 pass_metadata message*
-HloPassMetadata: 1 pass_id int64, 2 pass_name string, 3 pipeline_name string, 4 dump_filenames string*,
-  5 module_changed bool, 6 module_id int64, 8 start_timestamp_usec int64, 9 end_timestamp_usec int64,
-  11 kv_metrics message*
 """
 # Fields that newer compilers do not write any more, and without which a text of an older one would lack something.
 _OLDER = """
@@ -187,9 +181,6 @@ PrecisionConfig.Algorithm: 0 ALG_UNSET, 1 ALG_DOT_ANY_F8_ANY_F8_F32, 2 ALG_DOT_A
   7 ALG_DOT_BF16_BF16_F32_X3, 8 ALG_DOT_BF16_BF16_F32_X6, 9 ALG_DOT_TF32_TF32_F32, 10 ALG_DOT_TF32_TF32_F32_X3,
   11 ALG_DOT_F32_F32_F32, 12 ALG_DOT_F64_F64_F64, 13 ALG_DOT_BF16_BF16_F32_X9, 14 ALG_DOT_BF16_BF16_FP8X3,
   15 ALG_DOT_BF16_BF16_FP8X4
-DimLevelType: 0 DIM_DENSE, 1 DIM_COMPRESSED, 2 DIM_SINGLETON, 3 DIM_LOOSE_COMPRESSED
-CollectiveOpGroupMode: 0 COLLECTIVE_OP_GROUP_MODE_CROSS_REPLICA, 1 COLLECTIVE_OP_GROUP_MODE_CROSS_PARTITION,
-  2 COLLECTIVE_OP_GROUP_MODE_CROSS_REPLICA_AND_PARTITION, 3 COLLECTIVE_OP_GROUP_MODE_FLATTENED_ID
 DebugAttributesProto.DebugLogModeProto: 0 NONE, 1 DEFAULT, 2 FUSION_DEBUGGER, 3 NO_FUSION, 4 GUARANTEED
 OpSharding.Type: 0 REPLICATED, 1 MAXIMAL, 2 TUPLE, 3 OTHER, 4 MANUAL, 5 UNKNOWN, 6 UNREDUCED
 OpSharding.ShardGroupType: 0 AS, 1 LIKE

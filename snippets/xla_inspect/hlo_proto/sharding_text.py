@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.hlo import escape
 from xla_inspect.hlo_proto.dimension_text import list_numbers
 from xla_inspect.hlo_proto.metadata_text import write_metadata
-from xla_inspect.hlo_proto.quoted_text import escape
 from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode, name_value
 from xla_inspect.hlo_proto.shape_text import number_items
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _WORDS = {"REPLICATED": "replicated", "MANUAL": "manual", "UNKNOWN": "unknown", "UNREDUCED": "unreduced"}
 _LAST = {"MANUAL", "MAXIMAL", "REPLICATED", "UNREDUCED"}
+_LONGEST_AXIS = 256
 
 
 def write_sharding(data: bytes, depth: int = 0) -> str:
@@ -109,7 +110,11 @@ def _write_axis(data: bytes, mesh: dict[str, Any]) -> str:
     if not 0 <= number < len(names):
         message = f"a sharding names axis {number} of a mesh of {len(names)}"
         raise MalformedProtoError(message)
-    name = _quote(decode("MeshProto.MeshAxis", names[number]).get("name", ""))
+    name = decode("MeshProto.MeshAxis", names[number]).get("name", "")
+    if len(name) > _LONGEST_AXIS:
+        message = f"an axis has a name of {len(name):,} characters"
+        raise MalformedProtoError(message)
+    name = _quote(name)
     if "sub_axis_info" not in axis:
         return name
     part = decode("AxisRefProto.SubAxis", axis["sub_axis_info"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.captured import Cost, Memory, PassRun, Times
-from xla_inspect.dumps import Files, list_modules, name_run, read_capture
+from xla_inspect.dumps import Files, list_dumped, name_run, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import Frame
 
@@ -37,7 +37,7 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
     """
     folder = Path(task["folder"])
     files = Files.from_folder(folder / "dumps")
-    programs = [module for module in list_modules(files) if module.before and module.after]
+    programs = [module for module in list_dumped(files) if module.before and module.after]
     if not programs:
         message = f"the compiler of this release left no dump of {task['name']!r}"
         raise InspectError(message)

@@ -16,10 +16,11 @@ import pytest
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import list_kernels
 from xla_inspect.compilation import dump_compile
-from xla_inspect.dumps import ModuleTexts
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from xla_inspect.dumps import ModuleTexts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no lock that ends with its process")
 
@@ -125,7 +126,14 @@ def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
 def test_dumps_that_are_missing_are_put_down_to_the_flags_only_where_there_are_such(
     flags: str, asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump_compile, "read", lambda _: (ModuleTexts(), {}))
+    read = dump_compile.read
+
+    def read_none(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
+        for path in folder.glob("module_*"):
+            path.unlink()
+        return read(folder)
+
+    monkeypatch.setattr(dump_compile, "read", read_none)
     monkeypatch.setenv("XLA_FLAGS", flags)
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
     with pytest.raises(InspectError) as caught:

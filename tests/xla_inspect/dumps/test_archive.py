@@ -172,3 +172,14 @@ def test_an_archive_that_is_cut_off_or_damaged_says_so(form: str) -> None:
 def test_what_is_no_archive_is_refused() -> None:
     with pytest.raises(InspectError, match="is no archive that is read here"):
         Files.from_archive(b"HloModule f", "text.zip")
+
+
+def test_a_name_that_no_file_can_have_is_left_out() -> None:
+    given = {
+        "module_0001.f.0001.a" + ".after_.before_" * 500 + "x": b"",
+        "a/" * 600 + "b": b"",
+        "module_" + "1" * 300: b"",
+    }
+    files = Files.from_archive(pack_zip({**given, **CONTENT}))
+    assert set(files.names) == set(CONTENT)
+    assert set(files.left_out.values()) == {"its name is longer than that of any file"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 from dataclasses import fields
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import pytest
+from jaxlib import _hlo
 
 from programs import mlp
 from xla_inspect import Capture, InspectError, capture
@@ -18,6 +20,8 @@ from xla_inspect.answers import explain_memory, summarize
 from xla_inspect.dumps import Files, dump_capture, list_modules, read_capture
 from xla_inspect.practice import dump
 from xla_inspect.targets import find, find_entry
+
+from .test_archive import pack_tar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,3 +222,29 @@ def test_hardware_that_nothing_is_compiled_for_here_is_named_as_its_files_do(
     assert (read.target, find_entry(read.target).title) == (target, title)
     assert str(explain_memory(read, "")).startswith(f"f on {title}, per device: takes 32 B for arguments and results")
     assert title in str(summarize("f", [read], ""))
+
+
+STEPS = "HloModule f\n\nENTRY e {{\n  ROOT c = f32[] constant({})\n}}\n"
+
+
+@pytest.mark.parametrize("form", ["a mapping", "an archive"])
+def test_a_change_is_put_down_to_both_passes_where_the_file_between_them_cannot_be_read(form: str) -> None:
+    named = {"before_optimizations": 1, "0001.p.after_fusion.before_dce": None, "0002.p.after_dce.before_cse": 3}
+    named |= {"0003.p.after_cse.before_end": 4, "cpu_after_optimizations": 4}
+    content = {
+        f"module_0001.f.{name}.txt": b"\0" if value is None else STEPS.format(value).encode()
+        for name, value in named.items()
+    }
+    files = Files.from_mapping(content) if form == "a mapping" else Files.from_archive(gzip.compress(pack_tar(content)))
+    assert read_whole(files).pass_names == ("fusion or dce", "cse")
+
+
+@pytest.mark.parametrize("ending", ["hlo", "txt", "bin", "pb"])
+@pytest.mark.parametrize("kind", ["text", "proto", "compressed text", "compressed proto"])
+def test_a_file_is_read_by_what_it_holds_whatever_it_is_called(ending: str, kind: str) -> None:
+    text = STEPS.format(1)
+    proto = bytes(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())
+    data = text.encode() if "text" in kind else proto
+    files = Files.from_mapping({f"m.{ending}": gzip.compress(data) if "compressed" in kind else data})
+    (module,) = list_modules(files)
+    assert "constant(1)" in read_capture(files, module).after

@@ -31,6 +31,7 @@ WRONG = {
         7,
         "second",
     ),
+    "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = concatenate(x, x)\n}\n": (4, 12, "do not tell it"),
     "A letter to a friend.\n": (1, 1, "expected"),
 }
 

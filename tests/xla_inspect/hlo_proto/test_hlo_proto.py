@@ -85,6 +85,12 @@ def test_a_constant_that_was_stripped_of_its_values_is_written_as_elided() -> No
     assert "ROOT %c = f32[] constant({...})" in read_hlo_proto(module(computation(constant))).text
 
 
+def test_an_array_of_many_rows_without_elements_is_elided() -> None:
+    shape = field(2, 11) + b"".join(field(3, size) for size in (4096, 4096, 4096, 0))
+    constant = field(1, b"c") + field(2, b"constant") + field(3, shape) + field(8, field(1, shape))
+    assert "constant({...})" in read_hlo_proto(module(computation(constant))).text
+
+
 def test_groups_of_devices_are_read_as_older_compilers_wrote_them() -> None:
     rule = field(1, 2) + field(2, 4) + field(3, 8) + field(4, 0)
     reduce = field(1, b"r") + field(2, b"all-gather") + field(3, SCALAR) + field(14, 0)
@@ -94,12 +100,24 @@ def test_groups_of_devices_are_read_as_older_compilers_wrote_them() -> None:
     assert "all-gather(), replica_groups={{0,1}}, dimensions={0}" in listed
 
 
+GATHER = field(1, b"g") + field(2, b"all-gather") + field(3, SCALAR)
+
+
 def nest(depth: int) -> bytes:
     """A ShapeProto of tuples within tuples."""
     shape = SCALAR
     for _ in range(depth):
         shape = field(2, 13) + field(4, shape)
     return shape
+
+
+def burrow(depth: int) -> bytes:
+    """An HloModuleProto whose arrays a module recovers, whose arrays another does, and so on."""
+    inner = module(computation(PARAMETER))
+    for _ in range(depth):
+        entry = field(1, field(1, b"a")) + field(2, field(1, b"b")) + field(3, inner)
+        inner = module(computation(PARAMETER)) + field(20, field(1, entry))
+    return inner
 
 
 NAN_NAME = "\N{BLACK STAR}".encode()
@@ -116,6 +134,11 @@ BROKEN = {
     "a field without an end": (module(computation(PARAMETER))[:-9], "ends within a field"),
     "a number without an end": (b"\x0a" + b"\xff" * 30, "longer than any can be"),
     "a length beyond the end": (b"\x1a" + b"\xff" * 9 + b"\x01", "ends within a field"),
+    "modules within modules, each escaped in the next": (burrow(40), "its text would take more than"),
+    "a long name of an axis, many times": (
+        module(computation(GATHER + field(93, field(1, field(1, field(1, b"a" * 300))) + field(2, b"") * 99))),
+        "an axis has a name of 300 characters",
+    ),
     "no computation": (field(1, b"made"), "there is no computation in its 6 bytes"),
     "no entry": (field(1, b"made") + field(3, computation(PARAMETER)), "there is no entry computation among 1"),
     "an empty computation": (module(computation()), "computation 1 of 1: it has no instructions"),

@@ -78,7 +78,8 @@ def test_one_module_sets_the_environment() -> None:
         for path in PACKAGE.rglob("*.py")
         if any(mark in path.read_text(encoding="utf-8") for mark in ("environ[", "environ.set", "putenv"))
     }
-    assert setters == {"targets/environment.py"}
+    # The probe runs under another release of JAX, without this package.
+    assert setters == {"targets/environment.py", "releases/release_probe/__main__.py"}
 
 
 @pytest.mark.parametrize(
