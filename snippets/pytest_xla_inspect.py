@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from xla_inspect.budgets import CompiledProgram, Snapshots
 
@@ -55,7 +55,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if wanted and not session.config.option.collectonly:
         with _lent_environment(session.config):
             pass
-    _leave_platform()
+        _leave_platform()  # who asks for nothing keeps what holds here anyway
 
 
 @pytest.fixture
@@ -76,20 +76,13 @@ def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgra
 
         def compile_for_test(function: Callable[..., Any], *args: Any, **options: Any) -> CompiledProgram:  # noqa: ANN401 - whatever it takes
             __tracebackhide__ = True
-            from xla_inspect import TargetUnavailableError
-
             keys: list[str] = []
 
             def find_record(program: str) -> Any:  # noqa: ANN401 - a record
                 keys.append(snapshots.name(test, program))
                 return snapshots.find(keys[-1])
 
-            try:
-                made = hold_call(function, *args, log=log, find_record=find_record, **options)
-            except TargetUnavailableError as error:
-                if request.config.option.xla_require_targets:
-                    pytest.fail(str(error), pytrace=False)
-                pytest.skip(str(error))
+            made = hold_call(function, *args, log=log, find_record=find_record, **options)
             snapshots.keep(keys[-1], made)
             return made
 
@@ -98,8 +91,15 @@ def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgra
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test that passed, and compared or compiled something without asserting it."""
-    result = yield
+    """Fail a test that passed, and compared or compiled something without asserting it; skip one without its target."""
+    try:
+        result = yield
+    except Exception as error:
+        if _LOG not in item.stash or not _is_missing_target(error):
+            raise
+        if item.config.option.xla_require_targets:
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
     log = item.stash.get(_LOG, None)
     if log is not None and (forgotten := log.find_forgotten()):
         pytest.fail(forgotten, pytrace=False)
@@ -112,9 +112,24 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     report = yield
     log = item.stash.get(_LOG, None)
     if log is not None and report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
-        for verdict in log.find_broken():
+        for verdict in log.find_broken(_list_places(call.excinfo.traceback)):
             report.sections.append(("xla-inspect", verdict.explain()))
     return report
+
+
+def _list_places(traceback: Iterable[Any]) -> set[str]:
+    """Return the lines of the statements that failed, each as its file and number."""
+    return {
+        f"{entry.frame.code.raw.co_filename}:{entry.lineno + 1 + more}"
+        for entry in traceback
+        for more in range(len(entry.statement.lines))
+    }
+
+
+def _is_missing_target(error: Exception) -> bool:
+    from xla_inspect import TargetUnavailableError
+
+    return isinstance(error, TargetUnavailableError)
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
@@ -207,8 +222,9 @@ def _leave_platform() -> None:
     _chosen.clear()
     if "xla_inspect" in sys.modules:
         return
-    os.environ.pop(_PLATFORMS, None)
-    if (jax := sys.modules.get("jax")) is not None:
+    if os.environ.get(_PLATFORMS) == "cpu":
+        os.environ.pop(_PLATFORMS)
+    if (jax := sys.modules.get("jax")) is not None and jax.config.jax_platforms == "cpu":
         jax.config.update("jax_platforms", None)
 
 

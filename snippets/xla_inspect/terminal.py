@@ -30,6 +30,9 @@ ROOM = 44
 
 INDENT = "    "
 
+PIPE_CLOSED = 141
+"""The exit status where nobody reads any more what is printed: what a shell says of a program that SIGPIPE ended."""
+
 CONTINUED = " \\"
 """What stands at the end of a line that goes on in the next, as in Python and in a shell."""
 

@@ -200,11 +200,12 @@ def test_missing(hlo, monkeypatch):
     monkeypatch.setattr(devices, "find_version", lambda name: None if name == "libtpu" else "1")
     hlo(gate, ROWS, target="tpu-v5e").fits()
 """
+    text += text.replace("test_missing", "test_fitting").replace('target="tpu-v5e").fits()', ').fits("tpu-v5e")')
     said = run(text, "-rs", REQUIRE_TARGETS="")
-    assert "1 skipped" in said
+    assert "2 skipped" in said
     assert "target 'tpu-v5e' is not available here: libtpu not installed; run " in said
-    assert "1 failed" in run(text, "--xla-require-targets", REQUIRE_TARGETS="")
-    assert "1 failed" in run(text, REQUIRE_TARGETS="all")
+    assert "2 failed" in run(text, "--xla-require-targets", REQUIRE_TARGETS="")
+    assert "2 failed" in run(text, REQUIRE_TARGETS="all")
 
 
 def test_it_works_beside_other_options_and_without_the_plugin_the_tests_run(run: Run) -> None:
@@ -238,6 +239,31 @@ def test_pytest_starts_without_the_package_and_without_jax() -> None:
     assert modules == ["pytest_xla_inspect"]
     assert float(seconds) < 0.05
     assert Path(sys.modules["xla_inspect"].__file__).parent.parent.joinpath("pytest_xla_inspect.py").is_file()
+
+
+def test_the_platform_that_the_reader_chose_stays(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("import os\n\nos.environ['JAX_PLATFORMS'] = 'cpu'\n", encoding="utf-8")
+    assert "1 passed" in run("""
+def test_plain():
+    assert os.environ["JAX_PLATFORMS"] == jax.config.jax_platforms == "cpu"
+""")
+
+
+def test_a_failure_is_told_with_the_comparison_that_failed_and_no_other(run: Run) -> None:
+    said = run("""
+def test_other(hlo):
+    step = hlo(gate, ROWS)
+    assert not step.kernels > 5
+    assert 1 == 2
+
+def test_own(hlo):
+    step = hlo(gate, ROWS)
+    assert not step.kernels > 5
+    assert step.kernels > 7
+""")
+    assert "2 failed" in said
+    assert "has to be > 5" not in said
+    assert "has to be > 7" in said
 
 
 def test_who_imports_the_package_keeps_what_it_sets(run: Run, tmp_path: Path) -> None:

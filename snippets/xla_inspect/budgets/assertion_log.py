@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from xla_inspect.budgets.quantity import Quantity, Verdict
 
 
@@ -48,9 +50,11 @@ class AssertionLog:
         """Note a comparison."""
         self.verdicts.append((verdict, where))
 
-    def find_broken(self) -> list[Verdict]:
-        """Return the comparisons that were asked for and do not hold."""
-        return [verdict for verdict, _ in self.verdicts if verdict.is_taken and not verdict.holds]
+    def find_broken(self, places: Container[str]) -> list[Verdict]:
+        """Return the comparisons at some lines that were asked for and do not hold."""
+        return [
+            verdict for verdict, where in self.verdicts if where in places and verdict.is_taken and not verdict.holds
+        ]
 
     def find_forgotten(self) -> str:
         """Return what a test that passed forgot to assert, or an empty string."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import operator
 import re
 from dataclasses import dataclass
@@ -79,13 +80,16 @@ def read_amount(given: object, unit: Unit, what: str = "a number") -> float:
         InspectError: It is neither, or its unit is another or none that is known.
     """
     if isinstance(given, str):
-        return _read_text(given, unit, what)
+        return _check_finite(_read_text(given, unit, what), given, what)
     if isinstance(given, bool) or not hasattr(given, "__float__"):
         message = f"{what} is a number or text such as {_example(unit)}, and not {given!r:.60}"
         raise InspectError(message)
-    number = float(given)
-    if number != number:  # noqa: PLR0124 - that is what is no number
-        message = f"{what} is no number: {given!r}"
+    return _check_finite(float(given), given, what)
+
+
+def _check_finite(number: float, given: object, what: str) -> float:
+    if not math.isfinite(number):
+        message = f"{what} is no number that anything can be: {given!r:.60}"
         raise InspectError(message)
     return number
 

@@ -94,7 +94,7 @@ def check_budget(
             continue
         if update:
             made[key] = program.record = _record(program, key)
-        rows += [_check(budget.name, program, claim, record=records.get(key)) for claim in budget.claims]
+        rows += [_check(budget.name, program, claim, record=program.record) for claim in budget.claims]
     return CheckedProgram(tuple(rows), made)
 
 
@@ -107,7 +107,7 @@ def _record(program: CompiledProgram, key: str) -> Record:
 
 
 def _check(name: str, program: CompiledProgram, claim: Claim, *, record: Record | None) -> Checked:
-    blame: Blame = record.fingerprint.blame(program.fingerprint) if record else "unrecorded"
+    blame = _find_blame(program, claim, record)
     outcome: Outcome = "holds"
     said = ""
     try:
@@ -118,6 +118,19 @@ def _check(name: str, program: CompiledProgram, claim: Claim, *, record: Record 
         outcome, said = "missing", str(error)
     measured, recorded = _show_numbers(program, claim, record)
     return Checked(printable(name), program.target, printable(str(claim)), outcome, blame, measured, recorded, said)
+
+
+def _find_blame(program: CompiledProgram, claim: Claim, record: Record | None) -> Blame:
+    """Return who changed since the record, nobody where what is asserted did not hold then either."""
+    if record is None:
+        return "unrecorded"
+    known = record.numbers.get(claim.name)
+    if claim.name in MEASURES and known is not None:
+        bound = read_bound(claim.given, MEASURES[claim.name].unit, claim.name)
+        limit = bound.find_limit(known)
+        if limit is not None and not bound.is_kept(known, limit):
+            return "nothing"
+    return record.fingerprint.blame(program.fingerprint)
 
 
 def _show_numbers(program: CompiledProgram, claim: Claim, record: Record | None) -> tuple[str, str]:

@@ -108,7 +108,7 @@ def write_records(path: Path, records: Mapping[str, Record], *, keep: bool = Tru
         InspectError: It cannot be written.
     """
     with store.Claim(path):
-        known = read_records(path, anew=True) if keep else {}
+        known = read_records(path) if keep else {}
         rows = {key: record.to_json() for key, record in sorted({**known, **records}.items())}
         text = json.dumps({"format": FORMAT, "programs": rows}, indent=1, ensure_ascii=False)
         try:

@@ -15,8 +15,6 @@ from xla_inspect.compilation import ambient_flags
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from xla_inspect.captured import Capture
     from xla_inspect.subject import Call
 
@@ -57,7 +55,7 @@ class Fingerprint:
             versions=dict(capture.versions),
             options={**options, **({"XLA_FLAGS": flags} if flags else {})},
             program=_hash(_NAME.sub("", capture.stablehlo)),
-            sources={name: _hash(text) for name, text in sorted(_own(capture))},
+            sources={name: _hash(text) for name, text in sorted(capture.sources.items())},
             call=_hash(_describe_call(call) if call else ""),
             libraries=_find_libraries(capture),
         )
@@ -131,12 +129,6 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _own(capture: Capture) -> Iterable[tuple[str, str]]:
-    """Return the files that are the reader's, and no installed package's, with their texts."""
-    installed = _list_packages()
-    return ((name, text) for name, text in capture.sources.items() if name.partition("/")[0] not in installed)
-
-
 @cache
 def _list_packages() -> Mapping[str, tuple[str, ...]]:
     """Return the packages by the names that they are imported by."""
@@ -145,8 +137,8 @@ def _list_packages() -> Mapping[str, tuple[str, ...]]:
 
 
 def _find_libraries(capture: Capture) -> dict[str, str]:
-    """Return the versions of the installed packages whose files the program's places name."""
-    files = {frame.file for chain in capture.frames.values() for frame in chain} | {*capture.sources}
+    """Return the versions of the packages whose files the program's places name, none of the reader's own files."""
+    files = {frame.file for chain in capture.frames.values() for frame in chain} - {*capture.sources}
     tops = {name.partition("/")[0] for name in files if "/" in name}
     owners = {owner for top in tops for owner in _list_packages().get(top, ())}
     return {owner: importlib.metadata.version(owner) for owner in sorted(owners - {"jax", "jaxlib", "xla-inspect"})}

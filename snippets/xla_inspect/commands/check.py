@@ -57,7 +57,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         message = f"{options.file} has no program {options.only!r}; it has {known}"
         raise InspectError(message)
     place = options.file.with_suffix(".json")
-    records = read_records(place, anew=options.update)
+    # Where all are recorded anew, it is no matter what the file holds.
+    records = read_records(place, anew=options.update and (bool(options.result) or not options.only))
     if options.result:
         return _run_one(budgets[0], records, options)
     rows: list[Checked] = []
@@ -66,17 +67,18 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     with tempfile.TemporaryDirectory(prefix="xla_inspect_check_") as folder:
         for number, budget in enumerate(budgets):
             status, found = _start(budget, options, Path(folder) / f"{number}.json")
+            if status > command_line.CHANGED:  # interrupted
+                return status
             worst = max(worst, status)
             rows += [Checked(**row) for row in found.get("rows", ())]
             made |= {key: Record.read(record, key) for key, record in found.get("records", {}).items()}
-    if worst:
-        return worst
-    if options.update:
+    if options.update and not worst:
         # Those of programs that the file has no more go with it, unless only one was asked for.
         write_records(place, made, keep=bool(options.only))
     report = BudgetReport(str(options.file), tuple(rows), len(made))
-    question.tell([report], str(options.file), options, out)
-    return choose_status(report)
+    if rows or not worst:
+        question.tell([report], str(options.file), options, out)
+    return worst or choose_status(report)
 
 
 def choose_status(report: BudgetReport) -> int:
@@ -94,7 +96,12 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     words += [f"--load-limit={options.load_limit}", *["--update"] * options.update, *["--debug"] * options.debug]
     asked = argparse.Namespace(subject=[budget.subject], target=[*budget.targets, *_list_fitting(budget)], debug=False)
     status = child_process.run(words, asked, folder=options.file.absolute().parent)
-    return status, json.loads(result.read_text(encoding="utf-8")) if result.is_file() else {}
+    if result.is_file():
+        return status, json.loads(result.read_text(encoding="utf-8"))
+    if status == command_line.OK:
+        message = f"{budget.name}: its process ended and left no result; does {budget.subject} end Python?"
+        raise InspectError(message)
+    return status, {}
 
 
 def _list_fitting(budget: Budget) -> Sequence[str]:

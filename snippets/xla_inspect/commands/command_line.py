@@ -124,11 +124,13 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     except KeyboardInterrupt:
         _say("xla-inspect: interrupted")
         return 130
-    except BrokenPipeError:
-        # Nobody reads any more, and Python flushes the stream once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
+        if isinstance(error, BrokenPipeError) and out is sys.stdout:
+            # Nobody reads any more, and Python flushes the stream once more when it ends.
+            from xla_inspect.terminal import PIPE_CLOSED
+
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return PIPE_CLOSED
         from xla_inspect.commands import user_code
 
         if getattr(options, "debug", not file):

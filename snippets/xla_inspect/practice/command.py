@@ -16,7 +16,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.installation import CHECKOUT, run_line
 from xla_inspect.practice import device, flags
 from xla_inspect.practice.marking.exercises import LEVELS, check_line, find_exercises, name_file
-from xla_inspect.terminal import WIDTH, Paper, open_paper
+from xla_inspect.terminal import PIPE_CLOSED, WIDTH, Paper, open_paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from xla_inspect.practice.phases import Phase
     from xla_inspect.targets import Target
 
-DONE, FAILED, USAGE, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 141, 130
-"""How a command ends; the last two are what a shell says of a program that a signal ended."""
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+"""How a command ends; the last is what a shell says of a program that an interrupt ended."""
 
 TEXTS = Path(__file__).parent / "texts"
 

@@ -108,10 +108,13 @@ def _is_free(folder: Path) -> bool:
 
 
 def sweep_environments(store: Path) -> None:
-    """Remove what processes left that died while they made an environment."""
+    """Remove what processes left that died while they made an environment; where nothing tells the dead, nothing."""
+    if sys.platform == "win32":
+        return
     for folder in (*store.glob(f"{MAKING}*"), *store.glob(".gone-*")):
+        dead = False
         try:
-            with (folder / "lock").open("a", encoding="utf-8") as file:
+            with (folder / "lock").open("r+", encoding="utf-8") as file:  # it is not made here
                 dead = lock_file(file)
         except OSError:
             # A folder without its lock is one that is made just now, or is half gone.

@@ -69,7 +69,7 @@ def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
     Raises:
         ReleaseError: One is no release, or they are in the wrong order.
     """
-    for name, version in (("--from", first), ("--to", last)):
+    for name, version in (("--to", last), ("--from", first)):
         if version not in known:
             near = _find_neighbours(known, version) or difflib.get_close_matches(version, known, 3, 0.5)
             hint = f"the nearest are {', '.join(near)}" if near else f"the newest is {known[-1]}"

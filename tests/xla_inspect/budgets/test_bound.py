@@ -38,6 +38,8 @@ def test_an_amount_is_a_number_or_text_with_a_unit(given: object, unit: str, num
         (True, "", "is a number or text such as 14, and not True"),
         (None, "bytes", "is a number or text such as '9 GiB', and not None"),
         (float("nan"), "bytes", "is no number"),
+        (float("-inf"), "", "is no number"),
+        ("1" + "0" * 400, "", "is no number"),
         ("-3", "", "is no number with a unit"),
     ],
 )

@@ -51,7 +51,10 @@ def test_what_is_no_record_is_refused_and_may_be_recorded_anew(text: str, said: 
         read_records(path)
     assert said in str(raised.value)
     assert read_records(path, anew=True) == {}
-    write_records(path, {"step": RECORD})
+    with pytest.raises(InspectError):
+        write_records(path, {"step": RECORD})  # the others would be lost
+    assert path.read_text(encoding="utf-8") == text
+    write_records(path, {"step": RECORD}, keep=False)
     assert read_records(path) == {"step": RECORD}
     with pytest.raises(InspectError, match="cannot"):
         write_records(tmp_path / "record.json" / "below.json", {})

@@ -10,7 +10,8 @@ import pytest
 
 from xla_inspect.errors import InspectError
 from xla_inspect.practice import command
-from xla_inspect.practice.command import DONE, FAILED, PIPE_CLOSED, USAGE
+from xla_inspect.practice.command import DONE, FAILED, USAGE
+from xla_inspect.terminal import PIPE_CLOSED
 
 if TYPE_CHECKING:
     import argparse

@@ -171,6 +171,15 @@ def test_those_that_were_not_used_for_longest_go_and_none_that_is_in_use(tmp_pat
     assert list_names(store) == sorted(made[at].folder.name for at in (0, 2, 3))
 
 
+def test_what_is_made_just_now_is_not_swept_and_what_a_dead_process_left_is(tmp_path: Path) -> None:
+    for name in (".making-now", ".making-dead"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".making-dead/lock").touch()
+    environment_store.sweep_environments(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == [".making-now"]
+    assert list((tmp_path / ".making-now").iterdir()) == []
+
+
 def test_without_uv_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -20,6 +20,7 @@ def test_a_span_holds_both_ends_in_the_order_of_their_numbers() -> None:
         ("0.9.2", "0.9.2", "--from 0.9.2 is not before --to 0.9.2"),
         ("0.9.1", "0.10.0", r"--from 0\.9\.1: there is no such release.*\nthe nearest are .*0\.9\.2"),
         ("0.9.2", "7.0", r"--to 7\.0: there is no such release.*\nthe nearest are 0\.12\.0\.1"),
+        ("", "7.0", r"--to 7\.0: there is no such release"),
         ("latest", "0.9.2", "--from latest: there is no such release"),
     ],
 )
