@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from common import ROOT
-from inside_xla import explorer_files
+from inside_xla import explorer_files, open_dump_files
 from livepage.publish import build_info
 from livepage.read import project
 
@@ -193,7 +193,9 @@ def main() -> int:
     site = folder / "site"
     project.root = folder
     # What the hook does for MkDocs at the end of a build is done here.
-    explorer_files.publish([path.read_text(encoding="utf-8") for path in site.rglob("index.html")], site)
+    built = [path.read_text(encoding="utf-8") for path in site.rglob("index.html")]
+    explorer_files.publish(built, site)
+    open_dump_files.publish(built, site)
     wrong = check(folder)
     print("\n".join(wrong), end="\n" * bool(wrong), file=sys.stderr)
     pages = len(list((ROOT / "docs").rglob("*.md")))

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.dumps import DumpedModule
 
+LOOSE = "DUMP"
+"""What files of no folder are called, as a command line would name the folder of them."""
+
 HEAD = 512
 """Bytes that tell what a file is."""
 
@@ -247,7 +250,7 @@ def _open_files(named: list[tuple[str, int]], read: Read) -> Files:
     if len(tops) == 1 and all("/" in name for name in entries):
         (top,) = tops
         return Files.from_mapping({name.removeprefix(f"{top}/"): entry for name, entry in entries.items()}, top)
-    return Files.from_mapping(entries, f"{len(named)} files")
+    return Files.from_mapping(entries, named[0][0] if len(named) == 1 else LOOSE)
 
 
 def _describe(module: DumpedModule) -> dict[str, Any]:

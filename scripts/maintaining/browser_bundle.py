@@ -64,6 +64,10 @@ class BrowserBundle:
         """Return the SHA-256 of each file, by its name."""
         return dict(tomllib.loads(self.record.read_text(encoding="utf-8"))["sha256"])
 
+    def read_size(self) -> int:
+        """Return how many bytes all files take that are on record."""
+        return int(tomllib.loads(self.record.read_text(encoding="utf-8"))["bytes"])
+
     def read_version(self, package: str) -> str:
         """Return the version of a package that is on record."""
         told = tomllib.loads(self.record.read_text(encoding="utf-8"))["package"]
@@ -111,7 +115,8 @@ class BrowserBundle:
             for table in told
         ]
         packed = "".join(f"\n[[package]]\n{table}" for table in written)
-        self.record.write_text(f"{head}\n[sha256]\n{hashes}{packed}", encoding="utf-8", newline="\n")
+        size = sum(map(len, built.files.values()))
+        self.record.write_text(f"{head}bytes = {size}\n\n[sha256]\n{hashes}{packed}", encoding="utf-8", newline="\n")
 
 
 def digest(content: bytes) -> str:

@@ -34,7 +34,7 @@ def install_packages(pinned: Path, folder: Path) -> Path:
         shutil.copy(path, folder)
     stamp, lock = folder / "installed-lock.json", (pinned / "package-lock.json").read_bytes()
     if not stamp.exists() or stamp.read_bytes() != lock:
-        run(folder, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+        run(folder, "npm", "ci", f"--cache={folder / 'npm'}", "--ignore-scripts", "--no-audit", "--no-fund")
         stamp.write_bytes(lock)
     return folder / "node_modules"
 

@@ -48,6 +48,14 @@ def test_what_is_no_dump_is_refused_in_words_and_the_page_goes_on(dump_page: Ope
     assert dump_page.page.locator(".module h2").inner_text() == "jit_add"
 
 
+def test_nothing_stays_of_the_dump_before_one_that_is_refused(dump_page: Opened, dump: Path) -> None:
+    dump_page.give(dump)
+    assert dump_page.rows()
+    dump_page.give({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"nothing of XLA's\n"})
+    assert dump_page.rows() == []
+    assert "is a text without an HLO module" in dump_page.refused
+
+
 def test_a_folder_with_nothing_in_it_is_refused(dump_page: Opened) -> None:
     dump_page.page.evaluate("openDump.take([])")
     assert "There is no file in it" in dump_page.refused
@@ -73,12 +81,15 @@ def test_names_are_shown_as_text_whatever_they_hold(dump_page: Opened) -> None:
 def test_what_is_stopped_can_be_asked_for_again(dump_anew: Opened, dump: Path) -> None:
     page = dump_anew.page
     dump_anew.give(dump)
-    page.evaluate("() => { openDump.reader.ask('read', { number: 0 }).catch(() => {}); openDump.stop() }")
-    assert page.locator(".working [role=status]").inner_text() == "Stopped."
+    page.evaluate("() => { openDump.open(openDump.table.modules[0]); openDump.cancel.click() }")
+    page.locator(".working [role=status]", has_text="Stopped.").wait_for()
     page.wait_for_timeout(500)
     assert page.workers == []
     dump_anew.open("total")
+    page.evaluate("() => { openDump.view.show('kernels'); openDump.cancel.click() }")
+    page.locator("#dump-panel-kernels", has_text="Choose the view again").wait_for()
     assert "all-reduce" in dump_anew.show("collectives")
+    assert "program.py:" in dump_anew.show("kernels")
     assert dump_anew.faults == []
 
 

@@ -63,6 +63,7 @@ def test_a_module_is_read_and_asked_about_without_a_folder() -> None:
     reader = DumpReader(said.append)
     reader.open(*give({"module.hlo": HLO.encode()}, []))
     read = json.loads(reader.read(0))
+    assert "module.hlo:jit_add" in reader.answer("kernels")  # as the command line would name it
     assert read["explorer"]["program"] == "jit_add"
     assert "(there is no module between passes in this dump" in read["missing"]
     assert said[0].startswith("reading jit_add")

@@ -67,10 +67,15 @@ export class ModuleTable {
     return a[name].localeCompare(b[name], "en", { numeric: true })
   }
 
+  // Go to the row of a module.
+  focus({ number }) {
+    this.body.querySelector(`[data-number="${number}"]`)?.focus()
+  }
+
   drawRow(module) {
     const cells = COLUMNS.map(([name]) => {
       const text = show[name](module)
-      const shown = name === "name" ? button(text, () => this.open(module)) : text
+      const shown = name === "name" ? button(text, () => this.open(module), { attributes: { "data-number": module.number } }) : text
       return element("td", { className: NUMBERS.has(name) ? "number" : "" }, shown)
     })
     return element("tr", {}, ...cells)

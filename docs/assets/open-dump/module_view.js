@@ -1,5 +1,6 @@
 // A module that was opened: the explorer of it, and what the questions of the tool answer about it.
 import { button, element, readAnswer } from "./elements.js"
+import { Stopped } from "./reader.js"
 
 const VIEWS = [
   ["explorer", "Explorer"],
@@ -39,7 +40,7 @@ export class ModuleView {
   async read(module) {
     const data = await this.work(this.reader.ask("read", { number: module.number }), `Reading ${module.key}`)
     const { explorer, missing } = readJson(data)
-    Object.assign(this, { module, data: explorer, answered: new Set() })
+    Object.assign(this, { module, data: explorer, answered: new Set(), turn: this.reader.turn })
     this.title.textContent = module.key
     this.missing.replaceChildren(element("summary", {}, "What these files do not tell"), element("p", {}, missing))
     this.missing.hidden = !missing
@@ -68,12 +69,22 @@ export class ModuleView {
       else await this.answer(panel, name)
     } catch (error) {
       this.answered.delete(name)
-      panel.replaceChildren(element("p", { className: "refused", attributes: { role: "alert" } }, error.message))
+      const said = error instanceof Stopped ? "Stopped. Choose the view again to ask anew." : error.message
+      panel.replaceChildren(element("p", { className: "refused", attributes: { role: "alert" } }, said))
     }
   }
 
+  // Ask about the module, which a reader that began anew has to read again.
+  async ask(act, asked) {
+    if (this.turn !== this.reader.turn) {
+      await this.reader.ask("read", { number: this.module.number })
+      this.turn = this.reader.turn
+    }
+    return this.reader.ask(act, asked)
+  }
+
   async answer(panel, question) {
-    const { answer, missing } = await this.work(this.reader.ask("answer", { question }), "Asking")
+    const { answer, missing } = await this.work(this.ask("answer", { question }), "Asking")
     panel.replaceChildren(...readAnswer(answer), element("p", { className: "missing", hidden: !missing }, missing))
   }
 
@@ -81,9 +92,12 @@ export class ModuleView {
   async explore(panel) {
     const { key, target } = this.module
     const { data } = this
-    const loadDetails = async () => readJson(await this.reader.ask("details"))
+    const loadDetails = async () => readJson(await this.ask("details"))
     const offer = { program: key, programTitle: key, target: data.target, title: target, load: async () => data, loadDetails }
-    if (this.explorer) return this.explorer.offer([offer], { current: { program: key, target: data.target } })
+    if (this.explorer) {
+      panel.replaceChildren(this.explorer.root)
+      return this.explorer.offer([offer], { current: { program: key, target: data.target } })
+    }
     const style = await globalThis.loadExplorer(this.parts.explorer, this.parts.style)
     const { Explorer } = globalThis.xlaExplorer
     const root = element("div", { className: "explorer", id: "explorer-dump" })
@@ -91,7 +105,7 @@ export class ModuleView {
     const noSource = !data.sources.some(([, lines]) => lines.length) // a dump names files, and holds none
     this.explorer = new Explorer(root, "dump", [offer], style, { noSource })
     await this.explorer.start({ program: key, target: data.target })
-    if (!location.hash.includes("pass=")) await this.explorer.show({ pass: this.explorer.first.findFusion() })
+    if (this.explorer.model && !location.hash.includes("pass=")) await this.explorer.show({ pass: this.explorer.first.findFusion() })
   }
 
   onKey(event) {

@@ -18,7 +18,8 @@ class OpenDump {
     this.cancel = button("Cancel", () => this.stop(), { hidden: true })
     this.refused = element("div", { className: "refused", hidden: true, attributes: { role: "alert" } })
     this.shown = element("div", { className: "shown" })
-    const line = element("div", { className: "working" }, this.said, this.bar, this.cancel)
+    this.far = element("span") // beside what is read aloud, which changes less often
+    const line = element("div", { className: "working" }, this.said, this.far, this.bar, this.cancel)
     root.replaceChildren(this.zone.root, line, this.refused, this.shown)
   }
 
@@ -32,31 +33,37 @@ class OpenDump {
   }
 
   async take(found) {
-    this.reader.isBusy && this.isOpening && this.reader.stop()
     this.refused.hidden = true
     if (!found.length) return this.refuse(new Error("There is no file in it. Choose the folder that --xla_dump_to named."))
-    this.isOpening = true
+    // Nobody waits any longer for what is done for the dump before, which the reader lets go of.
+    if (this.taken && this.reader.isBusy) this.reader.stop()
+    this.taken = found
+    this.shown.replaceChildren()
     try {
       const dump = await this.work(this.reader.open(found), "Reading the names and headers")
-      this.view = null
+      if (this.taken !== found) return
       this.table = new ModuleTable(dump, (module) => this.open(module))
       this.said.textContent = ""
       this.back()
       if (dump.modules.length === 1) await this.open(dump.modules[0])
     } catch (error) {
-      this.refuse(error)
-    } finally {
-      this.isOpening = false
+      if (this.taken === found) this.refuse(error)
     }
   }
 
   async open(module) {
+    const { taken } = this
     this.refused.hidden = true
     this.view ??= new ModuleView(this.reader, (promise, text) => this.work(promise, text), this.reader.parts)
     const { view } = this
     try {
       await view.read(module)
-      this.shown.replaceChildren(button("← All modules", () => this.back(), { className: "back" }), view.root)
+      if (this.taken !== taken) return
+      const back = () => {
+        this.back()
+        this.table.focus(module)
+      }
+      this.shown.replaceChildren(button("← All modules", back, { className: "back" }), view.root)
       await view.start()
     } catch (error) {
       this.refuse(error)
@@ -77,15 +84,16 @@ class OpenDump {
     } finally {
       this.pending -= 1
       if (!this.pending) {
-        this.said.textContent = ""
+        if (document.activeElement === this.cancel) this.zone.root.querySelector("button").focus()
+        this.said.textContent = this.far.textContent = ""
         this.bar.hidden = this.cancel.hidden = true
       }
     }
   }
 
   tell({ text, done, total }) {
-    const far = total ? ` ${size(done)} of ${size(total)}` : ""
-    this.said.textContent = `${text}${far} …`
+    if (this.said.textContent !== `${text} …`) this.said.textContent = `${text} …`
+    this.far.textContent = total ? `${size(done)} of ${size(total)}` : ""
     this.bar.hidden = false
     if (total) Object.assign(this.bar, { max: total, value: done })
     else this.bar.removeAttribute("value")
@@ -93,11 +101,13 @@ class OpenDump {
 
   stop() {
     this.reader.stop()
-    this.said.textContent = "Stopped."
   }
 
   refuse(error) {
-    if (error instanceof Stopped) return
+    if (error instanceof Stopped) {
+      if (!this.pending) this.said.textContent = "Stopped."
+      return
+    }
     const fault = error.isFault ? [element("p", {}, ISSUE), element("pre", {}, error.trace)] : []
     this.refused.replaceChildren(element("p", {}, error.message), ...fault)
     this.refused.hidden = false

@@ -48,6 +48,8 @@ def test_the_record_has_the_version_and_the_licence_of_each_package_as_the_lock_
 def test_each_file_is_on_record_and_none_is_tracked(bundle: BrowserBundle, root: Path) -> None:
     ignored = {line for line in (root / ".gitignore").read_text(encoding="utf-8").splitlines() if line}
     assert [*bundle.read_record()] == [*bundle.files]
+    if bundle.is_made():
+        assert bundle.read_size() == sum(path.stat().st_size for path in bundle.paths)
     named = {f"/{path.relative_to(root).as_posix()}" for path in bundle.paths}
     assert {name for name in named if not name.startswith("/.cache/")} <= ignored
 
