@@ -36,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # A shell lets what it runs in the background ignore interrupts, and some tests are about what an interrupt does.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
+if UV := os.environ.get("UV"):  # what `uv run` says of itself: where scripts fetched it, PATH has none
+    os.environ["PATH"] += f"{os.pathsep}{Path(UV).parent}"
 TARGETS_REQUIRED = os.environ.get("REQUIRE_TARGETS") == "all"
 BROWSER_REQUIRED = os.environ.get("REQUIRE_BROWSER", "0") not in {"", "0"}
 # Why a test may be skipped although everything is required: it is about a machine without what this one has.

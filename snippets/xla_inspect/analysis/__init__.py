@@ -3,7 +3,14 @@
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.code_summary import CodeSummary, summarize_code
-from xla_inspect.analysis.collectives import REDUCE_SCATTER, Collective, is_cut_anew, list_collectives, name_kind
+from xla_inspect.analysis.collectives import (
+    COLLECTIVE_KINDS,
+    REDUCE_SCATTER,
+    Collective,
+    is_cut_anew,
+    list_collectives,
+    name_kind,
+)
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
 from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
 from xla_inspect.analysis.device_groups import Mesh, find_mesh, read_groups, read_pairs
@@ -59,6 +66,7 @@ from xla_inspect.analysis.value_origins import MOVING, Origins
 
 __all__ = [
     "ALLOCATION_KINDS",
+    "COLLECTIVE_KINDS",
     "HEAVY",
     "HOST_CALL",
     "INPUT",

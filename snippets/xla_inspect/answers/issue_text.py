@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.answers.release_history import ReleaseChange, ReleaseHistory, ReleaseRow
 
-_FENCE = "```"
 _MOST = 120
 """Lines of a difference that an issue holds."""
 
@@ -41,8 +40,7 @@ def _write(history: ReleaseHistory, source: str, command: str) -> Iterator[str]:
         yield f"{change.tell()}\n"
     yield _tabulate(history)
     if source:
-        fence = _FENCE + "`" * (_FENCE in source)
-        yield f"## Reproducer\n\n{fence}python\n{source.rstrip()}\n{fence}\n"
+        yield f"## Reproducer\n\n{markdown.fence(source, 'python')}"
     yield f"Compiled with `xla-inspect since {command} --from {history.first} --to {history.last}`.\n"
     yield "## Versions\n"
     yield _tabulate_versions(history)
@@ -88,6 +86,5 @@ def _write_differences(change: ReleaseChange) -> Iterator[str]:
         lines = text.splitlines()
         more = [f"... {plural(len(lines) - _MOST, 'more line')}"] if len(lines) > _MOST else []
         body = "\n".join([*lines[:_MOST], *more])
-        fence = _FENCE + "`" * (_FENCE in body)
         summary = f"The {name} of {change.before} and {change.after}, names left out ({change.question})"
-        yield f"<details><summary>{summary}</summary>\n\n{fence}diff\n{body}\n{fence}\n\n</details>\n"
+        yield f"<details><summary>{summary}</summary>\n\n{markdown.fence(body, 'diff')}\n</details>\n"

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from xla_inspect.analysis import COLLECTIVE_KINDS
 from xla_inspect.budgets.bound import read_amount, read_bound
-from xla_inspect.budgets.measures import KINDS, MEASURES
+from xla_inspect.budgets.measures import MEASURES
 from xla_inspect.budgets.toml_values import read_arguments, read_targets, read_text, read_texts, refuse
 from xla_inspect.errors import InspectError
 
@@ -100,9 +101,9 @@ def _rows(where: str, given: Any, known: Collection[str]) -> list[dict[str, Any]
                 meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
                 message = f"{where}: {key!r} is not known; {meant}"
                 raise InspectError(message)
-        if (kind := row.get("kind", "")) and kind not in KINDS:
-            near = difflib.get_close_matches(str(kind), KINDS, 1, 0.3)
-            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(KINDS)}"
+        if (kind := row.get("kind", "")) and kind not in COLLECTIVE_KINDS:
+            near = difflib.get_close_matches(str(kind), COLLECTIVE_KINDS, 1, 0.3)
+            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COLLECTIVE_KINDS)}"
             message = f"{where}: there is no collective {kind!r}; {meant}"
             raise InspectError(message)
         read_text(where, row.get("over", "-"))

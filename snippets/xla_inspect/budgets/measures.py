@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import calls_host, list_kernels
+from xla_inspect.analysis import COLLECTIVE_KINDS, REDUCE_SCATTER, calls_host, list_kernels
 from xla_inspect.answers import (
     Copy,
     Exchange,
@@ -71,8 +71,8 @@ class Measured:
         Raises:
             InspectError: There is no such kind or axis.
         """
-        if kind and kind not in KINDS:
-            message = f"there is no collective {kind!r}; there are {', '.join(KINDS)}"
+        if kind and kind not in COLLECTIVE_KINDS:
+            message = f"there is no collective {kind!r}; there are {', '.join(COLLECTIVE_KINDS)}"
             raise InspectError(message)
         chosen = [each for each in self.exchanges if not kind or _name_kind(each) == kind]
         if not over:
@@ -85,20 +85,10 @@ class Measured:
 
 
 __tracebackhide__ = True
-KINDS = (
-    "all-gather",
-    "all-reduce",
-    "all-to-all",
-    "collective-broadcast",
-    "collective-permute",
-    "ragged-all-to-all",
-    "reduce-scatter",
-)
-"""The kinds of collectives that are asked about."""
 
 
 def _name_kind(exchange: Exchange) -> str:
-    return exchange.kind.replace("all-reduce-scatter", "reduce-scatter")
+    return exchange.kind.replace(REDUCE_SCATTER, "reduce-scatter")
 
 
 def size_exchange(exchange: Exchange) -> int:
