@@ -23,6 +23,8 @@ COLLECTIVE_KINDS = (
     "ragged-all-to-all",
     "reduce-scatter",
 )
+"""The opcodes by which devices exchange data, those that `list_collectives` knows."""
+
 REDUCE_SCATTER = "all-reduce-scatter"
 """What the TPU's compiler calls a fusion of an all-reduce with the slice that each device keeps of its result."""
 

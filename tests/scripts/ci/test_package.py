@@ -69,6 +69,14 @@ def run(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # no
     return runs
 
 
+def dump_layer(python: Path, folder: Path) -> None:
+    """Dump what XLA makes of the README's model, as anybody would, into a folder that is made."""
+    code = "import jax, model; jax.jit(model.layer).lower(*model.EXAMPLE).compile()"
+    flags = f"--xla_dump_to={folder} --xla_dump_hlo_as_text --xla_dump_hlo_pass_re=.*"
+    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([python, "-c", code], cwd=folder.parent, env=environment, check=True)
+
+
 def list_files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
@@ -108,7 +116,16 @@ def test_the_installed_wheel_imports_without_jax_or_numpy(wheel: Path, tmp_path:
 
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
-def test_each_command_of_its_readme_runs_and_leaves_the_folder_alone(run, words: list[str], tmp_path: Path) -> None:  # noqa: ANN001
+def test_each_command_of_its_readme_runs_and_leaves_the_folder_alone(
+    run,  # noqa: ANN001
+    words: list[str],
+    installed: Path,
+    tmp_path: Path,
+) -> None:
+    project = tmp_path / "project"
+    if "dump" in " ".join(words).replace("hlo_dump", ""):
+        dump_layer(installed / "python", project / "dump")
+    before = list_files(project)
     done = run(*words)
     if "tpu-v5e" in words:
         assert (done.returncode, done.stdout) == (3, "")
@@ -117,7 +134,7 @@ def test_each_command_of_its_readme_runs_and_leaves_the_folder_alone(run, words:
         expected = 1 if "diff" in words else 0
         assert (done.returncode, "uv " in done.stdout + done.stderr) == (expected, False), done.stderr
     written = ["layer.html"] if "report" in words else []
-    assert list_files(tmp_path / "project") == [*written, "model.py", "pyproject.toml"]
+    assert list_files(project) == sorted([*written, *before])
 
 
 @pytest.mark.skipif(
