@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from releases.measuring import read
+from releases.measuring import CODED, read
 from xla_inspect.analysis import list_launches, main_memory_bytes
 from xla_inspect.compilation import PINNED
 from xla_inspect.errors import InspectError
@@ -60,7 +60,7 @@ def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[s
             texts[name] = {"jaxpr": result["jaxpr"], "stablehlo": result["stablehlo"]}
         counts = {operation: int(number) for operation, (number, *_) in result["operations"].items()}
         lowered[task["base"]] = Form(_hash(result["stablehlo"]), counts)
-        outcomes[task["base"]] = describe(result)
+        outcomes[task["base"]] = describe(result, has_code=task["base"] in CODED)
     names = json.loads((environment.folder / "names.json").read_text(encoding="utf-8"))
     return Release(
         jax=environment.version,
@@ -88,8 +88,8 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def describe(result: Mapping[str, Any]) -> ReleaseOutcome:
-    """Return what one compile came to."""
+def describe(result: Mapping[str, Any], *, has_code: bool) -> ReleaseOutcome:
+    """Return what one compile came to, with its code where that is compared."""
     memory = {name: number for name, number in (result["memory"] or {}).items() if number}
     cost = result["cost"]
     changed = dict(sorted(Counter(result["changed"]).items()))
@@ -110,4 +110,8 @@ def describe(result: Mapping[str, Any]) -> ReleaseOutcome:
         memory=memory,
         traffic=traffic,
         flops=flops,
+        # As text, the depths are keys of JSON.
+        code={int(depth): dict(sorted(counts.items())) for depth, counts in sorted(result["work"].items())}
+        if has_code
+        else None,
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from releases.compacting import name_program
+from releases.measuring import CODED
 from xla_inspect import targets
 from xla_inspect.releases import Release, ReleaseCompile
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def list_lacking(known: Release, versions: Mapping[str, str], tasks: Sequence[Task]) -> list[Task]:
-    """Return the compiles that a record does not hold, or holds of other compilers than these versions.
+    """Return the compiles that a record does not hold, holds without their code, or of other compilers than these.
 
     Those that the release has no compiler for are left out.
 
@@ -35,7 +36,10 @@ def list_lacking(known: Release, versions: Mapping[str, str], tasks: Sequence[Ta
 
     def holds(task: Task) -> bool:
         program = known.programs.get(name_program(task))
-        return program is not None and task["base"] in program.outcomes and task["kind"] not in stale
+        outcome = program.outcomes.get(task["base"]) if program else None
+        if outcome is None or task["kind"] in stale:
+            return False
+        return bool(outcome.failed) or outcome.code is not None or task["base"] not in CODED
 
     return [task for task in tasks if task["kind"] not in known.missing and not holds(task)]
 

@@ -20,6 +20,7 @@ from authoring import expected_outputs
 from common import ROOT
 from releases import public_names
 from xla_inspect import store, targets
+from xla_inspect.analysis import summarize_code
 from xla_inspect.compilation import PINNED, list_options
 from xla_inspect.errors import InspectError
 from xla_inspect.releases import ReleaseError, adapt_figures, clean_environment, count_figures, read_probe, run_probe
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 FIRST = ("cpu", "h100", "tpu-v5e")
 """The targets that are measured before the others."""
+
+CODED = ("cpu", "h100")
+"""The targets whose generated code is compared; a TPU's compiler dumps none."""
 
 LISTED = "xla_disable_hlo_passes"
 """The option that is a list, which the probe gives to the whole process: older releases take it no other way."""
@@ -139,6 +143,7 @@ def describe(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, 
         "args": None,
         "xla": {},
         "kind": kind,
+        "base": target.base,
         "target": target.name,
         "devices": int(target.topology or 1) if kind == "cpu" else 0,
         "topology": None if kind == "cpu" else targets.describe_topology(target, figures.get(target.base, "")),
@@ -172,7 +177,7 @@ def write_names(environment: Environment) -> None:
 
 
 def read_result(told: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result with what the dumps tell: the modules before and after, and the passes.
+    """Return a result with what the dumps tell: the modules before and after, the passes, and the work of the code.
 
     Args:
         told: The task as the probe took it.
@@ -187,7 +192,9 @@ def read_result(told: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str,
     except InspectError as error:
         return {"failed": f"its dumps cannot be read: {error}"[:300]}
     passes = {"changed": list(found.pass_names), "ran": [run.name for run in found.runs]}
-    return {**result, "before": found.before, "after": found.after, **passes}
+    summary = summarize_code(found.code) if told["base"] in CODED else None
+    work = summary.work if summary else {}
+    return {**result, "before": found.before, "after": found.after, **passes, "work": work}
 
 
 def write(path: Path, content: object) -> None:

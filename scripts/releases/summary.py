@@ -43,6 +43,7 @@ def describe(step: Drift) -> str:
     for heading, text in (
         ("Launches", shown.tabulate_launches(step, tabulate, fold)),
         ("Passes", shown.tabulate_passes(step, tabulate)),
+        ("Code of programs that launch the same", shown.tabulate_code(step, tabulate, fold)),
         ("Memory", shown.tabulate_bytes(step, tabulate, fold)),
         ("Jaxpr and StableHLO", shown.tabulate_forms(step, tabulate)),
         ("Public names", shown.tabulate_names(step, tabulate, fold)),

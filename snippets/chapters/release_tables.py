@@ -21,6 +21,9 @@ KINDS = {"cpu": "CPU", "gpu": "NVIDIA GPUs", "tpu": "TPUs"}
 MOST = 8
 """The rows of a table that stand open; the others are folded."""
 
+OPERATIONS = 3
+"""The operations of code that a row names."""
+
 NUMBERS: Mapping[str, Callable[[ReleaseOutcome], int | None]] = {
     "temporaries": lambda outcome: outcome.memory.get("temporaries", 0) if outcome.memory else None,
     "main-memory traffic": lambda outcome: outcome.traffic,
@@ -158,6 +161,26 @@ def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
     if not rows:
         return "Temporaries and main-memory traffic of every program stayed the same.\n"
     return fold_rows(rows, ["program", "target", "bytes of", "change"], tabulate, fold)
+
+
+def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
+    """Return which programs launch the same with other code, as a table."""
+    rows = [
+        [
+            breakable_code(change.program),
+            short(change.target),
+            f"{100 * change.share:.0f} %",
+            say_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
+        ]
+        for change in drift.rewritten
+    ]
+    if not rows:
+        return "No program that launches the same has mostly other code.\n"
+    return fold_rows(rows, ["program", "target", "other operations", "most of them"], tabulate, fold)
+
+
+def _order_by_size(item: tuple[str, int]) -> tuple[int, str]:
+    return -abs(item[1]), item[0]
 
 
 def _say_change(change: Change) -> str:

@@ -2,7 +2,7 @@
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
 from xla_inspect.analysis.changes import compare_modules
-from xla_inspect.analysis.code_summary import CodeSummary, summarize_code
+from xla_inspect.analysis.code_summary import CodeSummary, measure_distance, summarize_code
 from xla_inspect.analysis.collectives import (
     COLLECTIVE_KINDS,
     REDUCE_SCATTER,
@@ -141,6 +141,7 @@ __all__ = [
     "list_traffic",
     "live_bytes",
     "main_memory_bytes",
+    "measure_distance",
     "measure_traffic",
     "name_alike",
     "name_kind",

@@ -5,10 +5,11 @@ from xla_inspect.releases.environments import Environment, clean_environment, in
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
 from xla_inspect.releases.probe_capture import read_log, read_probe
 from xla_inspect.releases.probe_run import run_probe
-from xla_inspect.releases.release_diff import Change, Drift, PassDrift, SetChange
+from xla_inspect.releases.release_diff import Change, CodeChange, Drift, PassDrift, SetChange
 from xla_inspect.releases.release_index import VERSION, choose_span, list_releases, order
 from xla_inspect.releases.release_measure import (
     QUESTIONS,
+    REWRITTEN,
     TIMED,
     Question,
     ReleaseMeasure,
@@ -30,10 +31,12 @@ from xla_inspect.releases.uv_commands import ReleaseError, shorten_refusal
 __all__ = [
     "MOST_BYTES",
     "QUESTIONS",
+    "REWRITTEN",
     "TIMED",
     "VERSION",
     "Boundary",
     "Change",
+    "CodeChange",
     "Disagreement",
     "Drift",
     "Environment",

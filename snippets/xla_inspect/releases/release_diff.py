@@ -9,6 +9,9 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import measure_distance
+from xla_inspect.releases.release_measure import REWRITTEN
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -58,6 +61,23 @@ class Change:
     def factor(self) -> float:
         """How many times the older number the newer is; infinite where there was nothing before."""
         return self.after / self.before if self.before else float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChange:
+    """A program that launches the same on a target, and whose generated code is another.
+
+    Attributes:
+        program: The program.
+        target: The target.
+        share: Which share of its operations only one of the two has, from 0 to 1, those in loops weighed the more.
+        operations: How many more of each operation there are.
+    """
+
+    program: str
+    target: str
+    share: float
+    operations: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +178,21 @@ class Drift:
         ]
         return tuple(sorted(changes, key=lambda change: (-_extent(change), change.program, change.target)))
 
+    @cached_property
+    def rewritten(self) -> tuple[CodeChange, ...]:
+        """What launches the same with code that is mostly another, what changed most first."""
+        found = [
+            CodeChange(program, target, share, subtract(_sum_code(after), _sum_code(before)))
+            for (program, target), (before, after) in self.coded.items()
+            if before.launches == after.launches and (share := _compare_code(before, after)) >= REWRITTEN
+        ]
+        return tuple(sorted(found, key=lambda change: (-change.share, change.program, change.target)))
+
+    @cached_property
+    def coded(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
+        """Those of `pairs` whose generated code is known under both."""
+        return {pair: (before, after) for pair, (before, after) in self.pairs.items() if before.code and after.code}
+
     def passes(self, kind: str) -> PassDrift:
         """How the passes that run on a kind of target differ."""
         return compare_passes(self.old.passes.get(kind, ()), self.new.passes.get(kind, ()))
@@ -231,6 +266,21 @@ class Drift:
         """Modules of JAX whose public names differ, those that only one release has included."""
         none: dict[str, Sequence[str]] = dict.fromkeys((*self.new.names, *self.old.names), ())
         return _compare_each({**none, **self.old.names}, {**none, **self.new.names})
+
+
+def _compare_code(before: ReleaseOutcome, after: ReleaseOutcome) -> float:
+    first, second = (
+        {depth: Counter(counts) for depth, counts in (each.code or {}).items()} for each in (before, after)
+    )
+    return measure_distance(first, second)
+
+
+def _sum_code(outcome: ReleaseOutcome) -> Counter[str]:
+    """How often each operation occurs in the code of a program, in loops or not."""
+    total: Counter[str] = Counter()
+    for counts in (outcome.code or {}).values():
+        total.update(counts)
+    return total
 
 
 def _extent(change: Change) -> float:

@@ -35,6 +35,8 @@ class ReleaseOutcome:
         traffic: Bytes that the launches read from main memory and write to it, each once: calls, loops and branches
             are opened, and how often a loop runs is left out.
         flops: What the executable's own cost model counts, or None where it counts nothing.
+        code: How often each operation occurs in the generated code, by how many loops it lies in, as `KernelCode.work`
+            has it; empty where the compiler dumps none, None where it was not looked at.
         failed: The error where it did not compile, else an empty string.
     """
 
@@ -44,6 +46,7 @@ class ReleaseOutcome:
     memory: Mapping[str, int] = field(default_factory=dict)
     traffic: int = 0
     flops: int | None = None
+    code: Mapping[int, Mapping[str, int]] | None = None
     failed: str = ""
 
     def count(self, role: Role) -> int:
@@ -165,7 +168,7 @@ def read_release(text: str) -> Release:
         if held.pop("format") != FORMAT:
             message = f"a release of another format than {FORMAT}; `scripts/drift` measures it anew"
             raise InspectError(message)
-        changes = held.pop("changes")
+        tables = held.pop("changes"), held.pop("operations", [])
         return Release(
             **{
                 **held,
@@ -173,7 +176,7 @@ def read_release(text: str) -> Release:
                 "passes": {kind: tuple(names) for kind, names in held["passes"].items()},
                 "parameters": {name: tuple(names) for name, names in held["parameters"].items()},
                 "attributes": {name: tuple(names) for name, names in held["attributes"].items()},
-                "programs": {name: _read_program(program, changes) for name, program in held["programs"].items()},
+                "programs": {name: _read_program(program, *tables) for name, program in held["programs"].items()},
                 "disagreements": tuple(Disagreement(**disagreement) for disagreement in held.get("disagreements", ())),
             }
         )
@@ -215,10 +218,11 @@ def write_release(release: Release) -> str:
     }
     held["names"] = {name: " ".join(listed) for name, listed in sorted(release.names.items())}
     outcomes = [outcome for program in release.programs.values() for outcome in program.outcomes.values()]
-    # A pass has a number in the order of the names, since each is named by many programs.
+    # A pass, and an operation of code, has a number in the order of the names, since each is named by many programs.
     held["changes"] = sorted({name for outcome in outcomes for name in outcome.changed})
-    numbers = {name: number for number, name in enumerate(held["changes"])}
-    held["programs"] = {name: _write_program(program, numbers) for name, program in sorted(release.programs.items())}
+    held["operations"] = sorted({name for each in outcomes for counts in (each.code or {}).values() for name in counts})
+    tables = [{name: number for number, name in enumerate(held[names])} for names in ("changes", "operations")]
+    held["programs"] = {name: _write_program(program, *tables) for name, program in sorted(release.programs.items())}
     held["disagreements"] = [asdict(disagreement) for disagreement in release.disagreements]
     return _print(held, 3) + "\n"
 
@@ -237,22 +241,38 @@ def _print(value: object, depth: int, margin: str = "") -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _write_program(program: ReleaseCompile, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _write_program(program: ReleaseCompile, *tables: Mapping[str, int]) -> dict[str, Any]:
     forms = {target: [form.text, form.counts] for target, form in program.stablehlo.items()}
     return {
         "jaxpr": program.jaxpr and [program.jaxpr.text, program.jaxpr.counts],
         "stablehlo": _join(forms),
-        "targets": _join({target: _write_outcome(outcome, numbers) for target, outcome in program.outcomes.items()}),
+        "targets": _join({target: _write_outcome(outcome, *tables) for target, outcome in program.outcomes.items()}),
     }
 
 
-def _write_outcome(outcome: ReleaseOutcome, numbers: Mapping[str, int]) -> dict[str, Any]:
-    held = {name: value for name, value in asdict(outcome).items() if value or (value == 0 and name == "flops")}
+_OPTIONAL = ("flops", "code")
+"""What may be unknown, and is kept where it is known to be nothing."""
+
+
+def _write_outcome(outcome: ReleaseOutcome, passes: Mapping[str, int], operations: Mapping[str, int]) -> dict[str, Any]:
+    held = {
+        name: value for name, value in asdict(outcome).items() if value or (value is not None and name in _OPTIONAL)
+    }
     if outcome.changed:
-        held["changed"] = " ".join(
-            f"{numbers[name]}{f'*{times}' if times > 1 else ''}" for name, times in outcome.changed.items()
-        )
+        held["changed"] = _write_counts(outcome.changed, passes)
+    if outcome.code:
+        held["code"] = {str(depth): _write_counts(counts, operations) for depth, counts in outcome.code.items()}
     return held
+
+
+def _write_counts(counts: Mapping[str, int], numbers: Mapping[str, int]) -> str:
+    """Return how often each name occurs, by its number in a table: `4*2 7`."""
+    return " ".join(f"{numbers[name]}{f'*{times}' if times > 1 else ''}" for name, times in counts.items())
+
+
+def _read_counts(text: str, names: Sequence[str]) -> dict[str, int]:
+    entries = [entry.partition("*") for entry in text.split()]
+    return {names[int(number)]: int(times or 1) for number, _, times in entries}
 
 
 def _join(by_target: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,15 +287,20 @@ def _part(joined: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     return ((target, value) for names, value in joined.items() for target in names.split())
 
 
-def _read_outcome(held: Mapping[str, Any], changes: Sequence[str]) -> ReleaseOutcome:
-    changed = [entry.partition("*") for entry in held.get("changed", "").split()]
-    named = {changes[int(number)]: int(times or 1) for number, _, times in changed}
-    return ReleaseOutcome(**{**held, "changed": named})
+def _read_outcome(held: Mapping[str, Any], passes: Sequence[str], operations: Sequence[str]) -> ReleaseOutcome:
+    code = held.get("code")
+    return ReleaseOutcome(
+        **{
+            **held,
+            "changed": _read_counts(held.get("changed", ""), passes),
+            "code": code and {int(depth): _read_counts(counts, operations) for depth, counts in code.items()},
+        }
+    )
 
 
-def _read_program(written: Mapping[str, Any], changes: Sequence[str]) -> ReleaseCompile:
+def _read_program(written: Mapping[str, Any], *tables: Sequence[str]) -> ReleaseCompile:
     return ReleaseCompile(
         jaxpr=Form(*written["jaxpr"]) if written["jaxpr"] else None,
         stablehlo={target: Form(*form) for target, form in _part(written["stablehlo"])},
-        outcomes={target: _read_outcome(held, changes) for target, held in _part(written["targets"])},
+        outcomes={target: _read_outcome(held, *tables) for target, held in _part(written["targets"])},
     )

@@ -92,6 +92,15 @@ def test_a_record_of_another_libtpu_lacks_what_tpus_are_concerned_with_alone() -
     assert [[task["base"] for task in each] for each in lacking] == [[], ["tpu-v5e"]]
 
 
+def test_a_record_without_the_code_of_a_program_lacks_that_where_code_is_compared() -> None:
+    tasks = measuring.list_tasks(["layer"], ["cpu", "h100", "tpu-v5e"])
+    layer = newest().programs["layer"]
+    outcomes = {base: replace(outcome, code=None) for base, outcome in layer.outcomes.items()}
+    old = replace(newest(), programs={"layer": replace(layer, outcomes=outcomes)})
+    lacking = list_lacking(old, environments.read_pins(), tasks)
+    assert [task["base"] for task in lacking] == list(measuring.CODED)
+
+
 def test_what_is_measured_anew_takes_the_place_of_what_was_known_and_nothing_else() -> None:
     tasks = measuring.list_tasks(["layer"], ["cpu", "tpu-v5e"])
     known = newest()

@@ -102,6 +102,31 @@ def test_planted_bytes_are_reported_with_both_numbers(release: Release) -> None:
     )  # fmt: skip
 
 
+def test_code_reads_back_as_it_is_written_and_none_is_told_from_what_nobody_looked_at(release: Release) -> None:
+    code = {0: {"llvm.exp": 2, "store": 1}, 1: {"fmul of vectors": 3}}
+    for written in (code, {}, None):
+        planted = plant(release, "layer", "cpu", code=written)
+        assert records.read_release(records.write_release(planted)).programs["layer"].outcomes["cpu"].code == written
+
+
+def test_other_code_of_a_program_that_launches_the_same_is_reported_with_its_operations(release: Release) -> None:
+    old = plant(release, "layer", "cpu", code={0: {"store": 1}, 1: {"fmul": 2, "fadd": 2}})
+    new = plant(release, "layer", "cpu", code={0: {"store": 1}, 1: {"fmul": 2, "expf": 8}})
+    (change,) = Drift(old, new).rewritten
+    assert (change.program, change.target, change.operations) == ("layer", "cpu", {"expf": 8, "fadd": -2})
+    # Outside of loops nothing changed; within, where an operation counts eight times, 0.8 of the mix did.
+    assert change.share == pytest.approx(0.8 * 8 / 9)
+
+
+def test_code_that_is_arranged_a_little_otherwise_or_that_other_launches_explain_is_not_reported(
+    release: Release,
+) -> None:
+    old = plant(release, "layer", "cpu", code={1: {"fmul": 2, "fadd": 2}})
+    assert Drift(old, plant(release, "layer", "cpu", code={1: {"fmul": 4, "fadd": 4}})).rewritten == ()
+    assert Drift(old, plant(release, "layer", "cpu", code={1: {"expf": 1}}, launches={"call": 1})).rewritten == ()
+    assert Drift(old, plant(release, "layer", "cpu", code=None)).rewritten == ()
+
+
 def test_a_program_that_no_longer_compiles_is_reported_with_the_error_and_is_no_change_of_launches(
     release: Release,
 ) -> None:
