@@ -45,6 +45,8 @@ MAY_LACK = {
     "this machine has a GPU",
     "the system's own folders hold a uv",
     "this machine's compiler leaves other faults in the model",
+    "this machine gives a process no numbers of its own: run as root on Linux",
+    "no release of JAX of years ago can be installed here",
 }
 FIRST = "tests/site/test_reproducible.py"
 LEFT_OUT = pytest.StashKey[int]()

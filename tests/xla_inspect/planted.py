@@ -36,7 +36,6 @@ class Mistake:
         says: What the failure has to name.
         call: How both are called.
         call_after: How the second is called besides.
-        args_after: What the second is called with, where that is the mistake.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Mistake:
     says: str
     call: dict[str, Any] = field(default_factory=dict)
     call_after: dict[str, Any] = field(default_factory=dict)
-    args_after: tuple[Any, ...] | None = None
 
 
 def write_row(cache, row):

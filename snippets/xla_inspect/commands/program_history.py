@@ -66,6 +66,7 @@ class ProgramHistory:
         self.asked = [replace(QUESTIONS[name], least=least.get(name, QUESTIONS[name].least)) for name in asked]
         self.described: dict[str, dict[str, Any]] = {}
         self.results: dict[str, dict[str, Any]] = {}
+        self.versions: dict[str, Mapping[str, str]] = {}
         self.begun = time.monotonic()
         self.search = ReleaseSearch(span, self.measure)
 
@@ -122,7 +123,8 @@ class ProgramHistory:
             )
             ((_, result),) = probe([described], say=lambda _: self.say(f"compiling under JAX {version}"))
             self.described[version], self.results[version] = described, result
-            measure = self._read(version, environment.versions)
+            self.versions[version] = environment.versions
+            measure = self._read(version)
             if self.options.run and not (measure.failed or measure.refused):
                 self.say(f"running under JAX {version}")
                 told = self.task.describe(environment, folder / "run", runs=True)
@@ -134,8 +136,8 @@ class ProgramHistory:
             return ReleaseMeasure(version, failed=str(error).partition("\n")[0])
         return measure
 
-    def _read(self, version: str, versions: Mapping[str, str]) -> ReleaseMeasure:
-        described, result = self.described[version], self.results[version]
+    def _read(self, version: str) -> ReleaseMeasure:
+        described, result, versions = self.described[version], self.results[version], self.versions[version]
         if failed := printable(result.get("failed", "")):
             if result.get("stage") != "compiling":
                 return ReleaseMeasure(version, versions, failed, place=printable(result.get("place", "")))
@@ -154,8 +156,7 @@ class ProgramHistory:
 
     def capture(self, version: str) -> Capture:
         """Return the capture of a release that compiled the program, read anew: several take much memory."""
-        versions = dict(self.results[version].get("versions", {}))
-        return read_probe(self.described[version], self.results[version], versions)
+        return read_probe(self.described[version], self.results[version], self.versions[version])
 
     def explain(self, boundary: Boundary) -> ReleaseChange:
         """Return why the answer to a question changes."""

@@ -11,6 +11,7 @@ from xla_inspect.commands import child_process, command_line, question
 from xla_inspect.commands.program_history import ProgramHistory
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.releases import (
+    COMPILE_LIMIT,
     QUESTIONS,
     ReleaseError,
     choose_span,
@@ -34,8 +35,6 @@ USUAL = ("compiles", "kernels", "memory", "copies", "collectives", "code")
 
 SPAN = 10
 """How many releases back the search begins where the reader does not say."""
-
-LIMIT = 300.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compile-limit",
         metavar="S",
         type=float,
-        default=LIMIT,
+        default=COMPILE_LIMIT,
         help="seconds that a release may take for it (default: %(default)g)",
     )
     question.add_forms(parser)

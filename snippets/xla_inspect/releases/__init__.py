@@ -4,7 +4,7 @@ from xla_inspect.releases.environment_store import MOST_BYTES, list_installed, m
 from xla_inspect.releases.environments import Environment, clean_environment, install, make_environment
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
 from xla_inspect.releases.probe_capture import read_log, read_probe
-from xla_inspect.releases.probe_run import run_probe
+from xla_inspect.releases.probe_run import COMPILE_LIMIT, run_probe
 from xla_inspect.releases.release_diff import Change, CodeChange, Drift, PassDrift, SetChange
 from xla_inspect.releases.release_index import VERSION, choose_span, list_releases, order
 from xla_inspect.releases.release_measure import (
@@ -29,6 +29,7 @@ from xla_inspect.releases.release_search import Boundary, ReleaseSearch
 from xla_inspect.releases.uv_commands import ReleaseError, shorten_refusal
 
 __all__ = [
+    "COMPILE_LIMIT",
     "MOST_BYTES",
     "QUESTIONS",
     "REWRITTEN",

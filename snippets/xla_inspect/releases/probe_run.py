@@ -39,7 +39,7 @@ POLL = 0.5
 SHARE = 0.7
 """Of the machine's memory a compile may have: the rest is for the machine."""
 
-LIMIT = 300.0
+COMPILE_LIMIT = 300.0
 """Seconds that one task may take, unless the reader says otherwise."""
 
 
@@ -50,7 +50,7 @@ def run_probe(  # noqa: PLR0913 - what is known of it
     flags: Mapping[str, Any],
     paths: Sequence[str],
     say: Callable[[str], None] = lambda _: None,
-    limit: float = LIMIT,
+    limit: float = COMPILE_LIMIT,
     logged: bool = True,
     niceness: int = 0,
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""A release of years ago is installed from what uv has at hand, compiles, and is read with its lines."""
+"""A release of last year, and of years ago, is installed, compiles, and is read with its lines."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ EXAMPLE = (jax.ShapeDtypeStruct((32, 32), jnp.float32), jax.ShapeDtypeStruct((8,
 """
 
 
-@pytest.mark.parametrize("version", ["0.10.2", "0.6.2", "0.4.31"])
-def test_an_older_release_compiles_and_is_read(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UV_OFFLINE", "1")
+@pytest.mark.parametrize(("version", "is_old"), [("0.10.2", False), ("0.6.2", True), ("0.4.31", True)])
+def test_an_older_release_compiles_and_is_read(version: str, is_old: bool, tmp_path: Path) -> None:  # noqa: FBT001
     try:
         environment = make_environment(version, {"cpu": list_requirements(version)}, store=tmp_path / "store")
-    except ReleaseError as error:
-        pytest.skip(f"JAX {version} is not in uv's cache, as after `xla-inspect since ... --from {version}`: {error}")
+    except ReleaseError:
+        if not is_old:
+            raise
+        pytest.skip("no release of JAX of years ago can be installed here")
     (tmp_path / "step.py").write_text(PROGRAM, encoding="utf-8")
     task = ReleaseTask(Request((f"{tmp_path}/step.py:step",)), "cpu")
     described = task.describe(environment, tmp_path / "task")
