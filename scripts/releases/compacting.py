@@ -114,4 +114,5 @@ def describe(result: Mapping[str, Any], *, has_code: bool) -> ReleaseOutcome:
         code={int(depth): dict(sorted(counts.items())) for depth, counts in sorted(result["work"].items())}
         if has_code
         else None,
+        entries=result["entries"] if has_code else 0,
     )

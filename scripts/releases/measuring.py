@@ -193,8 +193,8 @@ def read_result(told: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str,
         return {"failed": f"its dumps cannot be read: {error}"[:300]}
     passes = {"changed": list(found.pass_names), "ran": [run.name for run in found.runs]}
     summary = summarize_code(found.code) if told["base"] in CODED else None
-    work = summary.work if summary else {}
-    return {**result, "before": found.before, "after": found.after, **passes, "work": work}
+    code = {"work": summary.work, "entries": summary.entries} if summary else {"work": {}, "entries": 0}
+    return {**result, "before": found.before, "after": found.after, **passes, **code}
 
 
 def write(path: Path, content: object) -> None:

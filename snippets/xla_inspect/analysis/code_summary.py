@@ -36,6 +36,7 @@ _FRAME = re.compile(
     r"^\s*(?:\.\w+|source_filename\b|target |!|attributes |declare |define |HloModule\b|ENTRY |[{}()]|@\S+ = |"
     r"%\S+ \(.*\{$)"
 )
+_ENTRY = re.compile(r"^\s*(?:\.visible\s+)?\.entry\b", re.MULTILINE)
 _CALLED = re.compile(r"@(llvm\.[\w.]+|[a-zA-Z_]\w*)\(")
 _OPCODE = re.compile(r"(?:.* = (?:\([^=]*?\) |[a-z]\w*\[\S* )?)?(?:@%\S+ )?(?P<opcode>[\w.-]+)")
 _VECTOR = re.compile(r"<\d+ x ")
@@ -54,11 +55,13 @@ class KernelCode:
         lines: Its instructions, names of values left out, in order.
         loops: How many loops it has, by how deep they lie in others.
         work: How often each operation occurs, by how many loops it lies in.
+        entries: How many kernels a GPU can launch in it: some releases dump a file for all of a module.
     """
 
     lines: tuple[str, ...]
     loops: Mapping[int, int]
     work: Work
+    entries: int
 
     @property
     def digest(self) -> str:
@@ -85,6 +88,11 @@ class CodeSummary:
     def instructions(self) -> int:
         """How many instructions there are."""
         return sum(len(each.lines) for each in self.kernels.values())
+
+    @property
+    def entries(self) -> int:
+        """How many kernels a GPU can launch in it; some releases dump no code of some, such as sorts."""
+        return sum(each.entries for each in self.kernels.values())
 
     @property
     def loops(self) -> Counter[int]:
@@ -152,7 +160,7 @@ def summarize_kernel(text: str) -> KernelCode:
     for line, depth in zip(lines, depths, strict=True):
         if (opcode := _name_operation(line)) and not _ADDRESSING.match(opcode):
             work.setdefault(depth, Counter())[f"{opcode} of vectors" if _VECTOR.search(line) else opcode] += 1
-    return KernelCode(tuple(lines), Counter(depths[end] for _, end in loops), work)
+    return KernelCode(tuple(lines), Counter(depths[end] for _, end in loops), work, len(_ENTRY.findall(text)))
 
 
 def _strip(line: str) -> str:

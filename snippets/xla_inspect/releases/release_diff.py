@@ -184,14 +184,18 @@ class Drift:
         found = [
             CodeChange(program, target, share, subtract(_sum_code(after), _sum_code(before)))
             for (program, target), (before, after) in self.coded.items()
-            if before.launches == after.launches and (share := _compare_code(before, after)) >= REWRITTEN
+            if (share := _compare_code(before, after)) >= REWRITTEN
         ]
         return tuple(sorted(found, key=lambda change: (-change.share, change.program, change.target)))
 
     @cached_property
     def coded(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
-        """Those of `pairs` whose generated code is known under both."""
-        return {pair: (before, after) for pair, (before, after) in self.pairs.items() if before.code and after.code}
+        """Those of `pairs` that launch the same under both, with the code of the same number of kernels known."""
+        return {
+            pair: (before, after)
+            for pair, (before, after) in self.pairs.items()
+            if before.code and after.code and before.launches == after.launches and before.entries == after.entries
+        }
 
     def passes(self, kind: str) -> PassDrift:
         """How the passes that run on a kind of target differ."""

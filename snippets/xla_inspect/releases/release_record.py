@@ -37,6 +37,7 @@ class ReleaseOutcome:
         flops: What the executable's own cost model counts, or None where it counts nothing.
         code: How often each operation occurs in the generated code, by how many loops it lies in, as `KernelCode.work`
             has it; empty where the compiler dumps none, None where it was not looked at.
+        entries: Of a GPU, how many kernels that code is of: some releases dump none of some.
         failed: The error where it did not compile, else an empty string.
     """
 
@@ -47,6 +48,7 @@ class ReleaseOutcome:
     traffic: int = 0
     flops: int | None = None
     code: Mapping[int, Mapping[str, int]] | None = None
+    entries: int = 0
     failed: str = ""
 
     def count(self, role: Role) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from xla_inspect import Capture, capture
 from xla_inspect.analysis import CodeSummary, summarize_code
+from xla_inspect.captured import Code
 
 LENGTH = 4096
 
@@ -81,3 +82,11 @@ def test_what_only_notes_say_is_no_difference() -> None:
 
 def test_there_is_nothing_to_compare_where_there_is_no_code() -> None:
     assert summarize_code([]) is None
+
+
+def test_the_kernels_of_a_gpu_are_counted_however_many_a_file_holds() -> None:
+    kernel = ".visible .entry {}(\n\t.param .u64 {}_param_0\n)\n{{\n\tret;\n}}\n"
+    text = "".join(kernel.format(name, name) for name in ("sort_1", "loop_fusion"))
+    on_cpu = "define ptr @loop_fusion(ptr %0) {\n  ret ptr null\n}\n"
+    summaries = [summarize_code([Code("all", language, code)]) for language, code in (("ptx", text), ("llvm", on_cpu))]
+    assert [summary and summary.entries for summary in summaries] == [2, 0]

@@ -127,6 +127,13 @@ def test_code_that_is_arranged_a_little_otherwise_or_that_other_launches_explain
     assert Drift(old, plant(release, "layer", "cpu", code=None)).rewritten == ()
 
 
+def test_code_of_fewer_kernels_than_before_is_not_compared(release: Release) -> None:
+    """A release may dump none of some kernels."""
+    old = plant(release, "layer", "h100", code={0: {"st.shared.b32": 9}}, entries=2)
+    assert Drift(old, plant(release, "layer", "h100", code={0: {"ex2": 1}}, entries=1)).coded == {}
+    assert len(Drift(old, plant(release, "layer", "h100", code={0: {"ex2": 1}}, entries=2)).rewritten) == 1
+
+
 def test_a_program_that_no_longer_compiles_is_reported_with_the_error_and_is_no_change_of_launches(
     release: Release,
 ) -> None:
