@@ -18,7 +18,7 @@ STEP = Drift(RECORDS[-2], RECORDS[-1])
 def test_the_matrix_has_a_row_for_each_step_and_says_what_was_not_compiled() -> None:
     shown = release_tables.update_matrix([one_of_three_changed()], ["cpu", "h100:8"])
     assert shown.count("<tr>") == 2
-    assert '<a href="#v0-12-0-1">0.11.2 to 0.12.0.1</a>' in shown
+    assert f'<a href="#v0-12-0-1">{RECORDS[-2].jax} to 0.12.0.1</a>' in shown
     assert re.findall(r"<td ([^>]*)>(.*?)</td>", shown) == [
         ('style="--share: 33%" title="CPU: 1 of 3 programs"', "33"),
         ('class="none" title="not compiled for under both"', "&ndash;"),
@@ -37,7 +37,7 @@ def test_an_update_of_libtpu_alone_is_called_so_and_has_an_address_of_its_own() 
     before = replace(RECORDS[-1], versions={**RECORDS[-1].versions, "libtpu": "0.0.51"})
     after = replace(RECORDS[-1], versions={**RECORDS[-1].versions, "libtpu": "0.0.52"})
     assert [release_tables.name_update(Drift(*pair)) for pair in ((RECORDS[-2], after), (before, after))] == [
-        "JAX 0.11.2 to 0.12.0.1",
+        f"JAX {RECORDS[-2].jax} to 0.12.0.1",
         "libtpu 0.0.51 to 0.0.52",
     ]
     assert release_tables.section_id(after, "libtpu") == "libtpu-0-0-52"

@@ -78,6 +78,7 @@ class Tables:
 
         The text numbers the parent of a frame one higher than it is, so that 1 is "none": the printer adds one
         to the index it keeps, which already counts from one (measured against `HloModuleProto.stack_frame_index`).
+        That of libtpu 0.0.34 adds nothing: there 0 is "none", which is found in no table of the other kind.
         Columns in the text count from zero as Python's own do; here they count from one, the end column being
         the one after the last character.
 
@@ -85,6 +86,7 @@ class Tables:
             HloSyntaxError: A row refers to a row that is not there, or frames call each other in a circle.
         """
         chains: dict[int, tuple[Frame, ...]] = {}
+        parents = self._find_parents()
         for first in self._rows["StackFrames"]:
             # Walk outwards to a frame that is resolved or has no parent, then build inwards again.
             path: list[int] = []
@@ -94,16 +96,18 @@ class Tables:
                     message = f"stack frame {number} is its own caller"
                     raise HloSyntaxError(message, self._rows["StackFrames"][number][0], 1)
                 path.append(number)
-                line, (_, parent) = self._row("StackFrames", number, self._line(path))
-                number = int(parent) - 1 if parent is not None else 0
-                if number < 0:
-                    message = "parent_frame_id counts from 1"
-                    raise HloSyntaxError(message, line, 1)
+                self._row("StackFrames", number, self._line(path))
+                number = parents[number]
             for number in reversed(path):
-                line, (location, parent) = self._row("StackFrames", number, 1)
-                outer = chains[int(parent) - 1] if parent is not None and int(parent) > 1 else ()
-                chains[number] = (self._frame(int(location or 0), line), *outer)
+                line, (location, _) = self._row("StackFrames", number, 1)
+                chains[number] = (self._frame(int(location or 0), line), *chains.get(parents[number], ()))
         return {number: chains[number] for number in self._rows["StackFrames"]}
+
+    def _find_parents(self) -> dict[int, int]:
+        """Return the frame that called each, or 0."""
+        told = {number: fields[1] for number, (_, fields) in self._rows["StackFrames"].items()}
+        none = 0 if any(parent is not None and int(parent) == 0 for parent in told.values()) else 1
+        return {number: int(parent) - none if parent is not None else 0 for number, parent in told.items()}
 
     def _line(self, path: list[int]) -> int:
         """The line of the frame that named the last one of a path."""

@@ -3,9 +3,10 @@
 from xla_inspect.releases.environment_store import MOST_BYTES, list_installed, measure_store
 from xla_inspect.releases.environments import Environment, clean_environment, install, make_environment
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
+from xla_inspect.releases.pass_drift import PassDrift, SetChange
 from xla_inspect.releases.probe_capture import read_log, read_probe
 from xla_inspect.releases.probe_run import COMPILE_LIMIT, run_probe
-from xla_inspect.releases.release_diff import Change, CodeChange, Drift, PassDrift, SetChange
+from xla_inspect.releases.release_diff import Change, Drift
 from xla_inspect.releases.release_index import VERSION, choose_span, list_releases, order
 from xla_inspect.releases.release_measure import (
     QUESTIONS,
@@ -37,7 +38,6 @@ __all__ = [
     "VERSION",
     "Boundary",
     "Change",
-    "CodeChange",
     "Disagreement",
     "Drift",
     "Environment",

@@ -42,6 +42,14 @@ def test_a_chain_goes_from_the_innermost_frame_outwards_in_the_order_of_the_tabl
     assert list(chains) == [1, 2]
 
 
+def test_callers_are_found_whether_their_numbers_are_written_one_higher_or_as_they_are() -> None:
+    """As libtpu 0.0.34 writes them."""
+    as_they_are = TABLES.replace("parent_frame_id=1", "parent_frame_id=0").replace(
+        "parent_frame_id=3", "parent_frame_id=2"
+    )
+    assert read_frames(as_they_are) == read_frames(TABLES)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

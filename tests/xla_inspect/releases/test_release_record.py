@@ -11,7 +11,8 @@ import pytest
 import stamps
 from xla_inspect.errors import InspectError
 from xla_inspect.releases import release_record as records
-from xla_inspect.releases.release_diff import Drift, PassDrift, SetChange, compare_passes
+from xla_inspect.releases.pass_drift import SetChange
+from xla_inspect.releases.release_diff import Drift
 from xla_inspect.releases.release_record import Release, ReleaseCompile, ReleaseOutcome
 
 DATA = Path(__file__).resolve().parents[3] / "docs" / "data" / "drift"
@@ -54,8 +55,10 @@ def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
 
 
 def test_each_release_compiled_with_compilers_of_its_own() -> None:
-    for package in ("jaxlib", "libtpu", "jax-cuda13-plugin"):
+    for package in ("jaxlib", "jax-cuda13-plugin"):
         assert len({found.versions[package] for found in RECORDS}) == len(RECORDS)
+    # Of a release that only mends another, `jax[tpu]` may ask for the same.
+    assert len({found.versions["libtpu"] for found in RECORDS}) > len(RECORDS) // 2
 
 
 def test_a_file_of_another_format_is_refused_by_name(tmp_path: Path) -> None:
@@ -130,8 +133,9 @@ def test_code_that_is_arranged_a_little_otherwise_or_that_other_launches_explain
 def test_code_of_fewer_kernels_than_before_is_not_compared(release: Release) -> None:
     """A release may dump none of some kernels."""
     old = plant(release, "layer", "h100", code={0: {"st.shared.b32": 9}}, entries=2)
-    assert Drift(old, plant(release, "layer", "h100", code={0: {"ex2": 1}}, entries=1)).coded == {}
-    assert len(Drift(old, plant(release, "layer", "h100", code={0: {"ex2": 1}}, entries=2)).rewritten) == 1
+    fewer, same = (plant(release, "layer", "h100", code={0: {"ex2": 1}}, entries=entries) for entries in (1, 2))
+    assert ("layer", "h100") not in Drift(old, fewer).coded
+    assert [change.program for change in Drift(old, same).rewritten] == ["layer"]
 
 
 def test_a_program_that_no_longer_compiles_is_reported_with_the_error_and_is_no_change_of_launches(
@@ -155,28 +159,3 @@ def test_a_public_name_that_is_gone_is_named_with_its_module(release: Release) -
 def test_a_parameter_that_a_primitive_gains_is_reported(release: Release) -> None:
     parameters = {**release.parameters, "exp": (*release.parameters["exp"], "rounding")}
     assert Drift(release, replace(release, parameters=parameters)).parameters == {"exp": SetChange(("rounding",), ())}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        (["a", "fuse_all", "b"], ["a", "fuse-all", "b"], PassDrift((("fuse_all", "fuse-all"),), (), ())),
-        (["a", "TpuLayout", "b"], ["b", "a", "tpu-layout"], PassDrift((("TpuLayout", "tpu-layout"),), (), ())),
-        (
-            ["a", "gather-expander", "b"],
-            ["a", "gather-expander-2", "b"],
-            PassDrift((("gather-expander", "gather-expander-2"),), (), ()),
-        ),
-        # Alike, but at another place: that is another pass.
-        (
-            ["gather-expander", "a", "b", "c"],
-            ["a", "b", "c", "gather-expander-2"],
-            PassDrift((), ("gather-expander-2",), ("gather-expander",)),
-        ),
-        (["a", "autotuner", "b"], ["a", "copy-fusion", "b"], PassDrift((), ("copy-fusion",), ("autotuner",))),
-    ],
-)
-def test_a_pass_is_renamed_where_names_are_alike_and_stand_at_one_place(
-    old: list[str], new: list[str], expected: PassDrift
-) -> None:
-    assert compare_passes(old, new) == expected
