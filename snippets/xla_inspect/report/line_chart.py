@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 
     from xla_inspect.captured import Captures
 
-# CSS pixels: the column of a phone, and a line of text.
-WIDTH, LINE = 352, 12
+# CSS pixels: the column of a phone, a line of text and a letter of it.
+WIDTH, LINE, LETTER = 352, 12, 6
+# Degrees by which names that are too long to stand side by side are turned.
+TURN = 60
 # How many powers of two may be named on a scale.
 POWERS = 8
 
@@ -87,6 +90,18 @@ def _draw_name(x: float, y: float, text: str, anchor: str = "middle") -> str:
     return f'<text class="soft" x="{round(x, 1)}" y="{y}"{placed}>{html.escape(text)}</text>'
 
 
+def _draw_names(across: Sequence[float], y: float, names: Sequence[str]) -> tuple[str, float]:
+    """Names below the area, turned where they would cover each other; and how much more height they take so."""
+    longest = max(map(len, names)) * LETTER
+    if all(after - before > longest for before, after in itertools.pairwise(across)):
+        return "".join(_draw_name(x, y, name) for x, name in zip(across, names, strict=True)), 0
+    drawn = "".join(
+        f'<g transform="rotate(-{TURN} {x:.1f} {y - 4:.1f})">{_draw_name(x + 3, y - 4, name, "end")}</g>'
+        for x, name in zip(across, names, strict=True)
+    )
+    return drawn, longest * math.sin(math.radians(TURN)) - LINE / 2
+
+
 def chart_instructions(captures: Captures) -> str:
     """Return a chart as HTML: instructions up, the changes of each target's pipeline across.
 
@@ -137,11 +152,10 @@ def chart_releases(series: Mapping[str, Sequence[int | None]], releases: Sequenc
             name = f"{short(target)} {known[-1][1]:,}"
             lines.append(_Line(lane(target), name, descriptions[-1], _join(points), points))
     lines.sort(key=lambda line: line.dots[-1][1])
-    below = "".join(_draw_name(x, height - 8, name) for x, name in zip(across, releases, strict=True))
+    below, more = _draw_names(across, height - 8, releases)
     drawn = area.draw_scale(top) + below + _draw_lines(lines, area, 8)
-    return figure(
-        "counts", svg(drawn, f"{caption}. {'; '.join(descriptions)}", (WIDTH, height)), f"{html.escape(caption)}."
-    )
+    size = (WIDTH, height + math.ceil(more))
+    return figure("counts", svg(drawn, f"{caption}. {'; '.join(descriptions)}", size), f"{html.escape(caption)}.")
 
 
 def chart_growth(series: Mapping[str, Mapping[int, int]], caption: str, across: str) -> str:

@@ -77,6 +77,19 @@ def test_a_line_over_releases_leaves_out_what_is_not_known_and_tells_every_numbe
     assert shown.count('<g class="') == 1
 
 
+def test_names_of_releases_are_turned_where_side_by_side_they_would_cover_each_other() -> None:
+    few, many = (
+        line_chart.chart_releases({"cpu": range(count)}, [f"0.{number}.0.1" for number in range(count)], "Kernels")
+        for count in (3, 12)
+    )
+    assert [(shown.count("rotate("), shown.count('class="soft"')) for shown in (few, many)] == [
+        (0, 3 + 3),
+        (12, 12 + 3),
+    ]
+    heights = [int(re.search(r'viewBox="0 0 \d+ (\d+)"', shown)[1]) for shown in (few, many)]  # type: ignore[index]
+    assert heights[1] > heights[0]
+
+
 def test_names_that_end_at_the_bottom_stand_above_it() -> None:
     shown = line_chart.chart_releases({"cpu": [9, 0], "h100": [9, 0], "tpu-v5e": [9, 0]}, ["1.0", "1.1"], "Launches")
     heights = [float(y) for y in re.findall(r'<text x="[\d.]+" y="([\d.]+)">(?:CPU|H100|TPU)', shown)]
