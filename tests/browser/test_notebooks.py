@@ -44,5 +44,6 @@ def test_a_notebook_can_be_taken_away(site: Site, open_page: Opener, notebook: s
 
 
 def test_nothing_is_served_but_the_page_and_what_is_taken_away(site: Site) -> None:
-    """The Python file stays where it is."""
-    assert [path.name for path in site.folder.rglob("*.py")] == []
+    """The Python file stays where it is; the programs that a page offers to edit lie together."""
+    offered = site.folder / "assets" / "programs"
+    assert [path.name for path in site.folder.rglob("*.py") if path.parent != offered] == []
