@@ -33,6 +33,7 @@ STEP = """async () => {
   await globalThis.shown.show({ view: "passes", pass: 3 })
   const inside = document.querySelector("#explorer").shadowRoot
   while (inside.querySelector(".coming")) await new Promise((go) => setTimeout(go, 10))
+  await new Promise((go) => setTimeout(go, 500)) // what comes in pieces would have come
   return [inside.querySelectorAll("li.changed").length, inside.querySelectorAll(".pane .line").length]
 }"""
 

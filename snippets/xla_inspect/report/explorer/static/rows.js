@@ -177,7 +177,10 @@
         X.light?.(each, state.place);
       }
     };
-    const virtual = items.length > MANY && new VirtualRows(root, items, make, { guess, spacer: "div", piece: 10, onDraw: relight });
+    // Many small ones that are open come to as much as a long one, which draws only its rows in sight itself.
+    const small = shown.filter((each) => isOpen(each) && each.rows.length <= MANY).reduce((sum, each) => sum + each.rows.length, 0);
+    const isLong = items.length > MANY || small > 2 * MANY;
+    const virtual = isLong && new VirtualRows(root, items, make, { guess, spacer: "div", piece: 10, onDraw: relight });
     if (!virtual) root.append(...items.map(make));
     const find = (isMeant) => items.find((it) => it.computation.rows.some(isMeant));
     const go = (isMeant) => {
