@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
-import queue
 import signal
+import socket
 import sys
 import threading
 import webbrowser
@@ -21,7 +22,7 @@ from xla_inspect.play.workshop import Limits, Workshop
 from xla_inspect.targets import TARGETS, available, find, find_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 EDIT = "edit.py"
 """What code is called that is of no file."""
@@ -57,34 +58,57 @@ def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opene
     begun = read_file(named) if named else begin_with_starter()
     start = {**begun, **describe_machine(limits)}
     place = find_place(named, begun["file"])
-    with hear_signals() as ended, closing(Workshop(limits, place, list_kinds(start["targets"]))) as workshop:
+    with hear_signals() as wait, closing(Workshop(limits, place, list_kinds(start["targets"]))) as workshop:
         server = listen(port, workshop, start)
         with server:
             threading.Thread(target=server.serve_forever, name="play-server", daemon=True).start()
-            print(f"{begun['file']} is on {server.address} for you alone; Ctrl-C ends it", file=out, flush=True)
+            announce(f"{begun['file']} is on {server.address} for you alone; Ctrl-C ends it", out)
             if is_opened:
                 threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
-            ended.get()
+            wait()
             server.shutdown()
     return 0
 
 
-@contextmanager
-def hear_signals() -> Iterator[queue.SimpleQueue[int]]:
-    """Put the signals that end a program on a queue.
-
-    An event would not do: its `set` in a handler waits for ever where the signal comes within its `wait`.
-    """
-    heard = queue.SimpleQueue[int]()
-    before = {number: signal.signal(number, lambda number, _: heard.put(number)) for number in _list_signals()}
+def announce(text: str, out: TextIO) -> None:
+    """Print a line; to a terminal that hung up, nothing any more."""
     try:
-        yield heard
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        print(text, file=out, flush=True)
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        # The terminal hung up, and its signal is on the way; Python flushes the stream once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
-def _list_signals() -> Iterable[signal.Signals]:
+@contextmanager
+def hear_signals() -> Iterator[Callable[[], int]]:
+    """Hear the signals that end a program: gives what waits for the next of them and returns its number.
+
+    It waits for a byte, which is written as soon as a signal comes. A lock or a queue would not do: what Python calls
+    for a signal runs when the main thread next does something, and that may have begun to wait just then.
+    """
+    reader, writer = socket.socketpair()
+    writer.settimeout(0)
+    numbers = _list_signals()
+
+    def wait() -> int:
+        while (number := reader.recv(1)[0]) not in numbers:
+            pass
+        return number
+
+    with reader, writer:
+        heard_before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+        try:
+            yield wait
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(heard_before)
+
+
+def _list_signals() -> list[signal.Signals]:
     return [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 

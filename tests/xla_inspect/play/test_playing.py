@@ -86,15 +86,31 @@ def test_it_ends_cleanly_with_its_terminal(tmp_path: Path) -> None:
         playground.end()
 
 
+HUNG_UP = """
+import os, pty
+from xla_inspect.play.playing import announce
+own, terminal = pty.openpty()
+os.close(own)
+with os.fdopen(terminal, "w") as out:
+    announce("the address", out)
+print("it goes on")
+"""
+
+
+def test_a_terminal_that_hangs_up_before_the_address_is_printed_is_no_error() -> None:
+    done = subprocess.run([sys.executable, "-c", HUNG_UP], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("it goes on\n", "")
+
+
 STORM = """
 import os, random, subprocess, sys
 from xla_inspect.play.playing import hear_signals
 step = "os.kill(%d, signal.SIGHUP)\\n for _ in range(random.randrange(20)): pass"
 sender = "import os, random, signal\\nwhile True:\\n " + step
-with hear_signals() as ended:
+with hear_signals() as wait:
     storm = subprocess.Popen([sys.executable, "-c", sender % os.getpid()])
     for _ in range(50_000):
-        ended.get()
+        wait()
     storm.kill()
     storm.wait()
 print("every signal was heard")
