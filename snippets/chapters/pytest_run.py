@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PLUGIN = "pytest_xla_inspect"
+_READ = re.compile(r"PYTEST_.*|(?:PY|FORCE|NO)_COLORS?|CI|BUILD_NUMBER|COLUMNS")
+"""Variables of the environment by which pytest prints otherwise: in continuous integration it cuts no line."""
+
 _TOOK = re.compile(r" in \d+\.\d+s(?: \([\d:]+\))?")
 
 
@@ -35,7 +39,10 @@ def run_tests(files: Mapping[str, str], *words: str, expected: int = 0) -> str:
         # An environment that was made before the package had a plugin does not know of it.
         known = PLUGIN in {each.value for each in entry_points(group="pytest11")}
         command += [*words] if known else ["-p", PLUGIN, *words]
-        done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)  # noqa: S603 - our own
+        environment = os.environ.copy()
+        for name in [name for name in environment if _READ.fullmatch(name)]:
+            del environment[name]
+        done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)  # noqa: S603 - our own
     if done.returncode != expected:
         message = f"pytest ended with {done.returncode}, not {expected}: {done.stdout}{done.stderr}"
         raise RuntimeError(message)
