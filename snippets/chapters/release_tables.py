@@ -170,13 +170,22 @@ def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
             breakable_code(change.program),
             short(change.target),
             f"{100 * change.share:.0f} %",
+            _say_loops(*change.deepest),
             say_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
         ]
         for change in drift.rewritten
     ]
     if not rows:
         return "No program that launches the same has mostly other code.\n"
-    return fold_rows(rows, ["program", "target", "other operations", "most of them"], tabulate, fold)
+    return fold_rows(
+        rows, ["program", "target", "other code", "innermost loop", "operations, most changed"], tabulate, fold
+    )
+
+
+def _say_loops(before: int, after: int) -> str:
+    """Return how deep the innermost loop lies in others before and after, none where there is none."""
+    depths = [f"{depth} deep" if depth else "none" for depth in (before, after)]
+    return depths[0] if before == after else " to ".join(depths)
 
 
 def _order_by_size(item: tuple[str, int]) -> tuple[int, str]:

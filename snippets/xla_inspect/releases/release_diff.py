@@ -46,13 +46,16 @@ class CodeChange:
     Attributes:
         program: The program.
         target: The target.
-        share: Which share of its operations only one of the two has, from 0 to 1, those in loops weighed the more.
+        share: Which share of its operations only one of the two has as deep in loops, from 0 to 1, those in loops
+            weighed the more.
+        deepest: How many loops the innermost lies in, itself counted, before and after.
         operations: How many more of each operation there are.
     """
 
     program: str
     target: str
     share: float
+    deepest: tuple[int, int]
     operations: Mapping[str, int]
 
 
@@ -150,7 +153,7 @@ class Drift:
     def rewritten(self) -> tuple[CodeChange, ...]:
         """What launches the same with code that is mostly another, what changed most first."""
         found = [
-            CodeChange(program, target, share, subtract(_sum_code(after), _sum_code(before)))
+            CodeChange(program, target, share, (_deepest(before), _deepest(after)), _subtract_code(before, after))
             for (program, target), (before, after) in self.coded.items()
             if (share := _compare_code(before, after)) >= REWRITTEN
         ]
@@ -247,12 +250,17 @@ def _compare_code(before: ReleaseOutcome, after: ReleaseOutcome) -> float:
     return measure_distance(first, second)
 
 
-def _sum_code(outcome: ReleaseOutcome) -> Counter[str]:
-    """How often each operation occurs in the code of a program, in loops or not."""
-    total: Counter[str] = Counter()
-    for counts in (outcome.code or {}).values():
-        total.update(counts)
-    return total
+def _deepest(outcome: ReleaseOutcome) -> int:
+    return max(outcome.code or (0,))
+
+
+def _subtract_code(before: ReleaseOutcome, after: ReleaseOutcome) -> dict[str, int]:
+    """How many more of each operation there are, in loops or not."""
+    old, new = Counter[str](), Counter[str]()
+    for total, outcome in ((old, before), (new, after)):
+        for counts in (outcome.code or {}).values():
+            total.update(counts)
+    return subtract(new, old)
 
 
 def _extent(change: Change) -> float:

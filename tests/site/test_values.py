@@ -1,0 +1,16 @@
+"""What a value of a page shows is text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALUE = re.compile(r'<span class="value"[^>]*>([^<]*&lt;/[^<]*)')
+
+
+def test_no_value_shows_the_markup_that_a_block_would_print(built_site: Path) -> None:
+    pages = {page: page.read_text(encoding="utf-8") for page in built_site.rglob("*.html")}
+    assert [(page.parent.name, shown) for page, html in pages.items() for shown in VALUE.findall(html)] == []
