@@ -168,8 +168,9 @@ def test_the_keyboard_chooses_a_dump_opens_a_module_and_changes_views(dump_anew:
                 return
         pytest.fail(f"Tab does not reach {selector}")
 
-    page.get_by_role("button", name="Choose a folder").focus()
+    # The browser is asked to hand over its dialogue, and has answered the next command, before the key that opens it.
     with page.expect_file_chooser() as chosen:
+        page.get_by_role("button", name="Choose a folder").focus()
         page.keyboard.press("Enter")
     chosen.value.set_files(dump)
     dump_anew.settle()
