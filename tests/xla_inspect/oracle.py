@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from xla_inspect.hlo import Instruction, Module, Shape
 
@@ -62,28 +62,30 @@ class _Comparison:
 
     def _computation(self, proto: Proto) -> Iterator[str]:
         computation = self._module.computation(proto.name)
-        names = {instruction.name for instruction in proto.instructions} - self._shortened(proto)
+        used = {number for instruction in proto.instructions for number in instruction.operand_ids}
+        shown = [i for i in proto.instructions if i.id in used or i.name in computation.by_name]
+        names = {self._name(instruction, computation.by_name) for instruction in shown}
         yield from _unequal(f"{proto.name}: names", set(computation.by_name), names)
         yield from _unequal(f"{proto.name}: root", computation.root.name, self._instructions[proto.root_id].name)
         sequence = self._proto.schedule.sequences.get(proto.id)
         if sequence is not None and proto.id in self._proto.schedule.sequences:
             scheduled = [self._instructions[number].name for number in sequence.instruction_ids]
-            scheduled = [name for name in scheduled if name in names]
-            yield from _unequal(f"{proto.name}: order", [instruction.name for instruction in computation], scheduled)
+            found = [instruction.name for instruction in computation if instruction.name in scheduled]
+            yield from _unequal(f"{proto.name}: order", found, [name for name in scheduled if name in names])
         for instruction in proto.instructions:
-            if instruction.name in computation.by_name:
-                where = f"{proto.name}/{instruction.name}: "
-                yield from self._one(computation.by_name[instruction.name], instruction, where)
+            if (name := self._name(instruction, computation.by_name)) in computation.by_name:
+                yield from self._one(computation.by_name[name], instruction, f"{proto.name}/{name}: ")
 
     def _one(self, instruction: Instruction, proto: Proto, where: str) -> Iterator[str]:
         yield from _unequal(f"{where}opcode", instruction.opcode, proto.opcode)
-        indices = instruction.operand_indices or ((),) * len(instruction.operands)
-        found = list(zip(instruction.operands, indices, strict=True))
-        operands = [self._operand(number, instruction.computation) for number in proto.operand_ids]
-        yield from _unequal(f"{where}operands", found, operands)
+        written = self._module.computation(instruction.computation).by_name
+        operands = tuple(self._name(self._instructions[number], written) for number in proto.operand_ids)
+        yield from _unequal(f"{where}operands", instruction.operands, operands)
+        yield from _unequal(f"{where}shape", _facts(instruction.shape), _proto_facts(proto.shape))
+        if instruction.name != proto.name:
+            return  # text that picks an element where it is used says no more of it
         before = {self._instructions[number].name for number in proto.control_predecessor_ids}
         yield from _unequal(f"{where}control predecessors", set(instruction.control_predecessors), before)
-        yield from _unequal(f"{where}shape", _facts(instruction.shape), _proto_facts(proto.shape))
         called = instruction.called
         if instruction.opcode == "while":  # text prints the condition first, the proto keeps the body first
             called = (*instruction.calls["body"], *instruction.calls["condition"])
@@ -99,21 +101,11 @@ class _Comparison:
         if proto.opcode == "parameter":
             yield from _unequal(f"{where}number", instruction.parameter_number, proto.parameter_number)
 
-    def _shortened(self, proto: Proto) -> set[str]:
-        """The get-tuple-elements that compact text leaves out; it writes `%x#1` where they are used."""
-        if not any(instruction.operand_indices for instruction in self._module.computation(proto.name)):
-            return set()
-        written = self._module.computation(proto.name).by_name
-        return {i.name for i in proto.instructions if i.opcode == "get-tuple-element" and i.name not in written}
-
-    def _operand(self, number: int, computation: str) -> tuple[str, tuple[int, ...]]:
-        """The operand as text writes it: an instruction, and the elements that left-out instructions pick from it."""
-        written = self._module.computation(computation).by_name
-        proto, index = self._instructions[number], ()
-        while proto.opcode == "get-tuple-element" and proto.name not in written:
-            index = (proto.tuple_index, *index)
-            proto = self._instructions[proto.operand_ids[0]]
-        return proto.name, index
+    def _name(self, proto: Proto, written: Container[str]) -> str:
+        """The name of an instruction; text that picks an element where it is used gives it that of XLA's parser."""
+        if proto.opcode != "get-tuple-element" or proto.name in written:
+            return proto.name
+        return f"{self._name(self._instructions[proto.operand_ids[0]], written)}_{proto.tuple_index}"
 
     def _called(self, instruction: Instruction, proto: Proto) -> tuple[str, ...]:
         numbers = proto.called_computation_ids

@@ -166,7 +166,7 @@ def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Ite
     if before.literal != after.literal:
         yield "attributes"
     operands = tuple(matching.find_name(before.computation, name) for name in before.operands)
-    if operands != after.operands or before.operand_indices != after.operand_indices:
+    if operands != after.operands:
         yield "operands"
     called = {key: tuple(matching.computations.get(name) for name in names) for key, names in before.calls.items()}
     if called != after.calls:

@@ -96,7 +96,7 @@ def trace_flow(computation: Computation) -> FlowGraph:
     edges: dict[Flow, None] = {}
     inputs: dict[Flow, None] = {}
     for instruction in computation:
-        taken = _operands(instruction, values)
+        taken = [values[name] for name in instruction.operands]
         values[instruction.name] = value = _value(instruction, taken)
         if value.source is not instruction or instruction.opcode in IDLE:
             continue
@@ -105,17 +105,6 @@ def trace_flow(computation: Computation) -> FlowGraph:
             (inputs if leaf.is_input else edges)[leaf.flow(instruction.name)] = None
     results = dict.fromkeys(leaf.flow(None) for leaf in values[computation.root.name].leaves() if not leaf.is_input)
     return FlowGraph(tuple(nodes), tuple(edges), tuple(inputs), tuple(results))
-
-
-def _operands(instruction: Instruction, values: dict[str, _FlowValue]) -> list[_FlowValue]:
-    picked = instruction.operand_indices or ((),) * len(instruction.operands)
-    taken = []
-    for name, index in zip(instruction.operands, picked, strict=True):
-        value = values[name]
-        for number in index:
-            value = value.element(number)
-        taken.append(value)
-    return taken
 
 
 def _value(instruction: Instruction, taken: list[_FlowValue]) -> _FlowValue:

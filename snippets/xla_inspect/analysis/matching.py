@@ -84,7 +84,7 @@ class Meanings:
         for instruction in computation:
             calls = tuple(islice(callees, len(instruction.called)))
             operands = tuple(numbers.get(by_name[name], -1) for name in instruction.operands)
-            key = (essence(instruction), calls, operands, instruction.operand_indices)
+            key = (essence(instruction), calls, operands)
             numbers[instruction] = self._numbers.setdefault(key, len(self._numbers))
         return numbers
 

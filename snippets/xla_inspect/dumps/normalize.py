@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.captured import PassChange, PassRun
 from xla_inspect.dumps.file_names import PASS
-from xla_inspect.hlo import Frame, read_frames, split
+from xla_inspect.hlo import Frame, read_frames, spell_out, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,8 +40,12 @@ class Frames:
         self._changes: dict[str, dict[str, str]] = {}
 
     def clean(self, text: str) -> str:
-        """Return a dumped module without its tables and without what differs between two runs, its ids made common."""
+        """Return a dumped module without its tables and without what differs between two runs, its ids made common.
+
+        The elements of tuples that the dump picks where they are used become instructions, as they are to the compiler.
+        """
         tables, text = split(text)
+        text = spell_out(text)
         if "source_line=" in text and "stack_frame_id=" not in text:
             text = PLACE.sub(self._number_place, text)
         if tables and (changes := self._learn(tables)):

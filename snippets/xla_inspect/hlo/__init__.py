@@ -8,6 +8,7 @@ from xla_inspect.hlo.module import Computation, Instruction, Module
 from xla_inspect.hlo.opcodes import CATEGORIES, CATEGORY, IDLE, OPCODES, categorise, spell
 from xla_inspect.hlo.parser import parse_module
 from xla_inspect.hlo.shape import BITS, Layout, Shape, ShapeProblemError, parse_shape, read_shape
+from xla_inspect.hlo.tuple_elements import spell_out
 
 __all__ = [
     "BITS",
@@ -35,6 +36,7 @@ __all__ = [
     "read_instruction",
     "read_shape",
     "spell",
+    "spell_out",
     "split",
     "split_attributes",
 ]

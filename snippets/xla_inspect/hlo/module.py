@@ -42,7 +42,8 @@ class Instruction:
         literal: What stands between the parentheses of a parameter or a constant, as written.
         wrapped: The opcode that an asynchronous instruction wraps where the text says so (`slice-start`).
         operand_shapes: The operands' shapes when the text has them, else None.
-        operand_indices: For each operand the tuple elements picked from it (`%x#1` is `(1,)`), when any is picked.
+        operand_indices: For each operand the tuple elements picked from it (`%x#1` is `(1,)`), when any is picked;
+            in a module each element is an instruction, and nothing is picked.
     """
 
     name: str

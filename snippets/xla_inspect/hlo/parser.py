@@ -14,6 +14,7 @@ from xla_inspect.hlo.lines import Header, fail, read_closing, read_header, read_
 from xla_inspect.hlo.module import Computation, Instruction, Module
 from xla_inspect.hlo.normal_form import NormalForm
 from xla_inspect.hlo.shape import MAX_DEPTH
+from xla_inspect.hlo.tuple_elements import spell_out_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,8 @@ def parse_module(text: str) -> Module:
     """Read a module from HLO text as XLA prints it, with or without `%`, operand shapes and stack-frame tables.
 
     Every line is understood in full or refused: nothing is skipped, and the time taken grows in proportion to the
-    length of the text. Operands and called computations must be defined in the text.
+    length of the text. Operands and called computations must be defined in the text. An element that is picked where it
+    is used, as in most dumps (`%loop#1`), is an instruction of the module: `loop_1`, a `get-tuple-element`.
 
     Raises:
         HloSyntaxError: The text is no HLO module, or holds something that this reader does not know;
@@ -122,10 +124,26 @@ class _Reader:
     ) -> Computation:
         """Check a computation and keep it."""
         root = self._check(header.name, instructions, start, end)
+        if any(instruction.operand_indices for instruction in instructions):
+            instructions = self._spell_out(instructions, (start, end))
+            root = next(instruction for instruction in instructions if instruction.is_root)
         instructions, root = _follow_async(instructions, root)
         computation = Computation(header.name, tuple(instructions), root, header.is_entry, thread and thread.strip('"'))
         self._keep(computation, start, end)
         return computation
+
+    def _spell_out(self, instructions: list[Instruction], span: tuple[int, int]) -> list[Instruction]:
+        """Add the instructions that pick elements of tuples, where the text has `%loop#1` in their place."""
+        known = {instruction.text: instruction for instruction in instructions}
+        read = []
+        for text in spell_out_lines([*known]):
+            instruction = known.get(text) or read_instruction(text, span[0] + 1, instructions[0].computation)
+            if instruction.operand_indices:
+                pairs = zip(instruction.operands, instruction.operand_indices, strict=True)
+                picked = next("#".join([name, *map(str, index)]) for name, index in pairs if index)
+                self._fail_at(instruction, span, f"{picked!r} is no element of a tuple", picked)
+            read.append(instruction)
+        return read
 
     def _keep(self, computation: Computation, start: int, end: int) -> None:
         if computation.name in self._computations:
@@ -241,12 +259,12 @@ class _Reader:
 
     def _find_line(self, instruction: Instruction, span: tuple[int, int]) -> int:
         """Return the last line on which an instruction of a computation begins: one that nests others has several."""
-        lines = self._lines
-        return max(
-            number
-            for number, text in enumerate(lines[slice(*span)], span[0] + 1)
-            if text.strip() and instruction.text.startswith(text)
-        )
+        lines = [*enumerate(self._lines[slice(*span)], span[0] + 1)]
+        found = [number for number, text in lines if text.strip() and instruction.text.startswith(text)]
+        if not found:  # it picks an element, which is an instruction of its own in `instruction.text`
+            named = re.compile(rf"\s*+(?:ROOT )?%?{re.escape(instruction.name)} = ", re.ASCII)
+            found = [number for number, text in lines if named.match(text)]
+        return max(found)
 
 
 def _follow_async(instructions: list[Instruction], root: Instruction) -> tuple[list[Instruction], Instruction]:

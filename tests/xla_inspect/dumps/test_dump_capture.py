@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import pytest
+from jax.sharding import PartitionSpec as P
 from jaxlib import _hlo
 
 from programs import mlp
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import list_held, list_launches
-from xla_inspect.answers import explain_memory, summarize
+from xla_inspect.answers import explain_memory, find_exchanges, rank_launches, summarize
+from xla_inspect.compilation import dump_compile
 from xla_inspect.dumps import Files, dump_capture, list_modules, read_capture
 from xla_inspect.practice import dump
 from xla_inspect.targets import find, find_entry
@@ -24,6 +26,7 @@ from xla_inspect.targets import find, find_entry
 from .test_archive import pack_tar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TARGETS = ("cpu", "h100", "tpu-v5e")
@@ -137,6 +140,45 @@ def test_a_module_that_no_file_holds_is_an_error() -> None:
     files = Files.from_mapping({"module_0001.f.cpu_after_optimizations.txt": b"\0\0"})
     with pytest.raises(InspectError, match=r"module_0001.f: .* holds no text"):
         read_capture(files, list_modules(files)[0])
+
+
+def ring(state: jax.Array, weights: jax.Array) -> jax.Array:
+    """Sums of every device's part, in a loop that keeps what it made in each of its trips."""
+    turn = jax.shard_map(
+        lambda part, whole: jax.lax.psum(jnp.tanh(part @ whole), "d"), in_specs=(P("d"), P()), out_specs=P()
+    )
+
+    def trip(carry: jax.Array, bias: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return carry + jnp.tile(turn(carry, weights), (4, 1)) * bias, jnp.sum(carry)
+
+    last, sums = jax.lax.scan(trip, state, jnp.arange(5.0))
+    return last * jnp.max(sums)
+
+
+@pytest.mark.parametrize("target", ["cpu:4", "h100:4", "tpu-v5e:2x2"])
+def test_elements_that_a_dump_picks_where_they_are_used_change_no_answer(
+    all_targets: None, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del all_targets
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((64, 32), (32, 32))]
+
+    def answer(options: Callable[..., dict[str, bool | str]]) -> list[str]:
+        monkeypatch.setattr(dump_compile, "list_options", options)
+        taken = capture(ring, *shapes, target=target, mesh={"d": 4})
+        answers = (
+            summarize("f", [taken], ""),
+            explain_memory(taken, ""),
+            rank_launches(taken, "", shown=99),
+            find_exchanges("f", taken, {"d": 4}),
+        )
+        lines = "\n".join(map(str, answers)).splitlines()
+        return [line for line in lines if "compiled here in" not in line]
+
+    written = dump_compile.list_options
+    spelled_out = answer(written)
+    # As XLA dumps where nobody asks for anything else.
+    assert answer(lambda *given, **named: {**written(*given, **named), "xla_dump_compact_gte": True}) == spelled_out
 
 
 @pytest.mark.parametrize("flags", [{}, {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": "fusion"}])

@@ -1,0 +1,95 @@
+"""Elements that text picks from a tuple where they are used, `%loop#1`, as the instructions that XLA left out there.
+
+XLA dumps modules so unless `xla_dump_compact_gte` is off. An element has no name then, and gets the one that XLA's own
+parser gives it: `%loop_1`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from xla_inspect.hlo.attributes import NAME, STRING
+from xla_inspect.hlo.shape import ShapeProblemError, shape_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# What is quoted is passed over: the name of an operation may look like anything.
+_PICKED = re.compile(rf"{STRING}|(?<![\w.\-#%])(%?)({NAME})((?:#[0-9]{{1,9}})++)", re.ASCII)
+_DEFINED = re.compile(rf"\s*+(?:ROOT )?+%?({NAME}) = (?=[a-z(])", re.ASCII)
+
+
+def spell_out(text: str) -> str:
+    """Return a module's text with a `get-tuple-element` for each element that it picks, before the first use.
+
+    What picks from nothing, or from no tuple, is left as it is, for the reader to refuse where it stands.
+    """
+    if "#" not in text:
+        return text
+    lines, start = text.split("\n"), 0
+    written: list[str] = []
+    for number, line in enumerate(lines):
+        if line.startswith("}"):
+            written += spell_out_lines(lines[start:number])
+            start = number
+    return "\n".join([*written, *lines[start:]])
+
+
+def spell_out_lines(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines of one computation with a `get-tuple-element` for each element that they pick."""
+    if not any("#" in line and any(match[3] for match in _PICKED.finditer(line)) for line in lines):
+        return lines
+    return [*_Body(lines).write()]
+
+
+class _Body:
+    """The lines of a computation, and the elements that are picked from its instructions."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        found = ((_DEFINED.match(line), line) for line in lines)
+        self._defined = {match[1]: line[match.end() :] for match, line in found if match}
+        self._known: dict[tuple[str, int], str] = {}
+
+    def write(self) -> Iterator[str]:
+        """Yield the lines, those of elements before the first that uses them."""
+        for line in self._lines:
+            if "#" not in line:
+                yield line
+                continue
+            added: list[str] = []
+            changed = _PICKED.sub(lambda match, added=added: self._name(match, added), line)
+            yield from added
+            yield changed
+
+    def _name(self, match: re.Match[str], added: list[str]) -> str:
+        """Return the name of the element that is picked, and add the lines of what nobody picked before."""
+        sign, name, numbers = match.groups()
+        if not numbers:
+            return match[0]
+        for number in map(int, numbers[1:].split("#")):
+            known = self._known.get((name, number))
+            if known is None:
+                if (shape := self._element(name, number)) is None:
+                    return match[0]
+                known = self._known[name, number] = self._invent(f"{name}_{number}")
+                self._defined[known] = f"{shape} "
+                added.append(f"  {sign}{known} = {shape} get-tuple-element({sign}{name}), index={number}")
+            name = known
+        return f"{sign}{name}"
+
+    def _element(self, name: str, number: int) -> str | None:
+        """Return the shape of an element of a tuple, or None where there is none."""
+        try:
+            elements = shape_at(self._defined.get(name, ""), 0)[0].elements
+        except ShapeProblemError:
+            return None
+        return elements[number].text if number < len(elements) else None
+
+    def _invent(self, name: str) -> str:
+        count, free = 0, name
+        while free in self._defined:
+            count += 1
+            free = f"{name}.{count}"
+        return free
