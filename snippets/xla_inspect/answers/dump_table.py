@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.absences import NAMES, list_absences
@@ -167,7 +167,8 @@ def describe_dump(module: DumpedModule, capture: Capture, left_out: Mapping[str,
         left_out: Why files are no part of the dump, by name.
         asked: The dump and the module, as on the command line.
     """
-    there = [name for field, name in NAMES.items() if field not in capture.missing and getattr(capture, field, None)]
+    held = [field.name for field in fields(capture) if field.name in NAMES and getattr(capture, field.name)]
+    there = [name for field, name in NAMES.items() if field in held and field not in capture.missing]
     return DumpContents(
         program=module.name,
         asked=asked,

@@ -7,6 +7,7 @@ parser gives it: `%loop_1`.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xla_inspect.hlo.attributes import NAME, STRING
@@ -59,11 +60,11 @@ class _Body:
                 yield line
                 continue
             added: list[str] = []
-            changed = _PICKED.sub(lambda match, added=added: self._name(match, added), line)
+            changed = _PICKED.sub(partial(self._name, added), line)
             yield from added
             yield changed
 
-    def _name(self, match: re.Match[str], added: list[str]) -> str:
+    def _name(self, added: list[str], match: re.Match[str]) -> str:
         """Return the name of the element that is picked, and add the lines of what nobody picked before."""
         sign, name, numbers = match.groups()
         if not numbers:

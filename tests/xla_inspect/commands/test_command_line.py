@@ -28,6 +28,13 @@ def test_targets_lists_each_target_with_a_reason(
     assert max(map(len, TARGETS)) == 7
 
 
+def test_python_runs_it_by_the_name_of_the_package_too() -> None:
+    asked = [sys.executable, "-m", "xla_inspect", "memory", "nowhere.hlo"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("xla-inspect: there is no file")
+
+
 @pytest.mark.parametrize(
     ("stage", "start"),
     [

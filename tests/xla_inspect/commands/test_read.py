@@ -79,7 +79,10 @@ def test_each_question_is_answered_without_jax(dump: Path, tmp_path: Path) -> No
     told = dict(part.split("\n", 1) for part in done.stdout.split("## ")[1:-1])
     parts = {question: told[question.format(dump, tmp_path, after)] for question in QUESTIONS}
     assert "dump holds 1 module" in parts[QUESTIONS[0]]
-    assert "the jaxpr" in parts[QUESTIONS[1]]
+    there, missing = parts[QUESTIONS[1]].split("What they do not tell")
+    assert "the optimized module" in there
+    assert "cannot be read" not in there
+    assert "the jaxpr" in missing
     assert "test_read.py:" in parts["summary {0}"]
     assert "on CPU, per device: needs" in parts["memory {0}:jit_step"]
     assert "not told: there is no buffer assignment in this dump" in " ".join(parts["memory {2}"].split())
