@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import subprocess
@@ -171,6 +172,7 @@ def test_the_processes_end_with_a_build_that_is_killed(tooled: Callable[..., Sit
     command = [sys.executable, "-m", "mkdocs", "build"]
     build = subprocess.Popen(command, cwd=site.root, stderr=subprocess.DEVNULL, start_new_session=True)
     await_true((tmp_path / "begun").exists)
+    assert len(list_processes(site.root)) > 0
     build.kill()
     build.wait()
     await_true(lambda: not list_processes(site.root))
@@ -179,8 +181,13 @@ def test_the_processes_end_with_a_build_that_is_killed(tooled: Callable[..., Sit
 def list_processes(folder: Path) -> list[str]:
     """Return the processes that work in a folder."""
     found = subprocess.run(["ps", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    numbers = [line.split()[0] for line in found.splitlines() if "livepage.worker" in line]
-    return [number for number in numbers if os.path.realpath(f"/proc/{number}/cwd") == str(folder)]
+    listed = [line.split()[0] for line in found.splitlines() if "livepage.worker" in line]
+    there = []
+    for number in listed:
+        with contextlib.suppress(OSError):  # it has ended since
+            if Path(f"/proc/{number}/cwd").readlink() == folder:
+                there.append(number)
+    return there
 
 
 def await_true(is_so: Callable[[], bool], *, longest: float = 60) -> None:

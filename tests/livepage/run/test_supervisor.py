@@ -31,7 +31,7 @@ def is_running(process: int) -> bool:
     try:
         with open(f"/proc/{process}/stat", encoding="ascii") as status:  # noqa: PTH123 - no file of a disk
             return status.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # not there, or gone between opening and reading
         return False
 
 
