@@ -9,11 +9,10 @@ from typing import Any
 
 from xla_inspect.analysis import COLLECTIVE_KINDS
 from xla_inspect.budgets.bound import read_amount, read_bound
-from xla_inspect.budgets.measures import MEASURES
+from xla_inspect.budgets.measures import MEASURES, TRACES
 from xla_inspect.budgets.toml_values import read_arguments, read_targets, read_text, read_texts, refuse
 from xla_inspect.errors import InspectError
 
-TRACES = "traces"
 _COUNTED: Mapping[str, str] = {"bytes": "bytes", "sent": "bytes", "count": ""}
 """What is counted of collectives, and its unit."""
 

@@ -148,6 +148,8 @@ def _count_host(measured: Measured) -> int:
     return len([each for each in calls if not each.opcode.endswith("-done")])
 
 
+TRACES = "traces"
+"""The number that is measured of several calls, and of no compiled program."""
 MEASURES: Mapping[str, Measure] = {
     "peak": Measure(
         "bytes", lambda of: of.memory.needed_bytes, _tell_memory(), "memory", "memory of one device, the most at once"

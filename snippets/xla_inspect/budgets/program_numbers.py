@@ -11,7 +11,7 @@ from xla_inspect.budgets.bound import read_bound, show_amount
 from xla_inspect.budgets.budget_record import Record
 from xla_inspect.budgets.causes import Causes
 from xla_inspect.budgets.fingerprint import Fingerprint
-from xla_inspect.budgets.measures import MEASURES, Measured
+from xla_inspect.budgets.measures import MEASURES, TRACES, Measured
 from xla_inspect.budgets.quantity import Quantity
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 """So that pytest shows the test's own lines."""
-TRACES = "traces"
-"""The number that is measured of several calls, and of no compiled program."""
 
 
 class ProgramNumbers:
