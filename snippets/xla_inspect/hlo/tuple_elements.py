@@ -7,6 +7,7 @@ parser gives it: `%loop_1`.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,10 @@ from xla_inspect.hlo.shape import ShapeProblemError, shape_at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# What is quoted is passed over: the name of an operation may look like anything.
-_PICKED = re.compile(rf"{STRING}|(?<![\w.\-#%])(%?)({NAME})((?:#[0-9]{{1,9}})++)", re.ASCII)
+    from xla_inspect.hlo.shape import Shape
+
+# What is quoted is passed over, to the end of the line where the quote is not closed: it may look like anything.
+_PICKED = re.compile(rf"{STRING}?|(?<![\w.\-#%])(%?)({NAME})((?:#[0-9]{{1,9}})++)", re.ASCII)
 _DEFINED = re.compile(rf"\s*+(?:ROOT )?+%?({NAME}) = (?=[a-z(])", re.ASCII)
 
 
@@ -52,6 +55,7 @@ class _Body:
         found = ((_DEFINED.match(line), line) for line in lines)
         self._defined = {match[1]: line[match.end() :] for match, line in found if match}
         self._known: dict[tuple[str, int], str] = {}
+        self._elements: dict[str, Sequence[Shape]] = {}
 
     def write(self) -> Iterator[str]:
         """Yield the lines, those of elements before the first that uses them."""
@@ -72,21 +76,21 @@ class _Body:
         for number in map(int, numbers[1:].split("#")):
             known = self._known.get((name, number))
             if known is None:
-                if (shape := self._element(name, number)) is None:
+                if number >= len(elements := self._list_elements(name)):
                     return match[0]
                 known = self._known[name, number] = self._invent(f"{name}_{number}")
-                self._defined[known] = f"{shape} "
+                self._defined[known] = shape = elements[number].text
                 added.append(f"  {sign}{known} = {shape} get-tuple-element({sign}{name}), index={number}")
             name = known
         return f"{sign}{name}"
 
-    def _element(self, name: str, number: int) -> str | None:
-        """Return the shape of an element of a tuple, or None where there is none."""
-        try:
-            elements = shape_at(self._defined.get(name, ""), 0)[0].elements
-        except ShapeProblemError:
-            return None
-        return elements[number].text if number < len(elements) else None
+    def _list_elements(self, name: str) -> Sequence[Shape]:
+        """Return the shapes of a tuple's elements; none of what is no tuple, or not there."""
+        if name not in self._elements:
+            self._elements[name] = ()
+            with suppress(ShapeProblemError):
+                self._elements[name] = shape_at(self._defined.get(name, ""), 0)[0].elements
+        return self._elements[name]
 
     def _invent(self, name: str) -> str:
         count, free = 0, name
