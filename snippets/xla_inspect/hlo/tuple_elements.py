@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # What is quoted is passed over, to the end of the line where the quote is not closed: it may look like anything.
 _PICKED = re.compile(rf"{STRING}?|(?<![\w.\-#%])(%?)({NAME})((?:#[0-9]{{1,9}})++)", re.ASCII)
-_DEFINED = re.compile(rf"\s*+(?:ROOT )?+%?({NAME}) = (?=[a-z(])", re.ASCII)
+_DEFINED = re.compile(rf"^[ ]++(?:ROOT )?+%?({NAME}) = ", re.ASCII | re.MULTILINE)
 
 
 def spell_out(text: str) -> str:
@@ -31,18 +31,13 @@ def spell_out(text: str) -> str:
     """
     if "#" not in text:
         return text
-    lines, start = text.split("\n"), 0
-    written: list[str] = []
-    for number, line in enumerate(lines):
-        if line.startswith("}"):
-            written += spell_out_lines(lines[start:number])
-            start = number
-    return "\n".join([*written, *lines[start:]])
+    return "\n}".join("\n".join(spell_out_lines(part.split("\n"))) for part in text.split("\n}"))
 
 
 def spell_out_lines(lines: Sequence[str]) -> Sequence[str]:
     """Return the lines of one computation with a `get-tuple-element` for each element that they pick."""
-    if not any("#" in line and any(match[3] for match in _PICKED.finditer(line)) for line in lines):
+    picking = [line for line in lines if "#" in line]
+    if not any(match[3] for line in picking for match in _PICKED.finditer(line)):
         return lines
     return [*_Body(lines).write()]
 
@@ -52,8 +47,8 @@ class _Body:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
-        found = ((_DEFINED.match(line), line) for line in lines)
-        self._defined = {match[1]: line[match.end() :] for match, line in found if match}
+        self._text = "\n".join(lines)
+        self._shapes = {match[1]: match.end() for match in _DEFINED.finditer(self._text)}  # where each begins
         self._known: dict[tuple[str, int], str] = {}
         self._elements: dict[str, Sequence[Shape]] = {}
 
@@ -78,8 +73,9 @@ class _Body:
             if known is None:
                 if number >= len(elements := self._list_elements(name)):
                     return match[0]
+                shape = elements[number]
                 known = self._known[name, number] = self._invent(f"{name}_{number}")
-                self._defined[known] = shape = elements[number].text
+                self._elements[known] = shape.elements
                 added.append(f"  {sign}{known} = {shape} get-tuple-element({sign}{name}), index={number}")
             name = known
         return f"{sign}{name}"
@@ -88,13 +84,13 @@ class _Body:
         """Return the shapes of a tuple's elements; none of what is no tuple, or not there."""
         if name not in self._elements:
             self._elements[name] = ()
-            with suppress(ShapeProblemError):
-                self._elements[name] = shape_at(self._defined.get(name, ""), 0)[0].elements
+            with suppress(KeyError, ShapeProblemError):
+                self._elements[name] = shape_at(self._text, self._shapes[name])[0].elements
         return self._elements[name]
 
     def _invent(self, name: str) -> str:
         count, free = 0, name
-        while free in self._defined:
+        while free in self._shapes or free in self._elements:
             count += 1
             free = f"{name}.{count}"
         return free
