@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
 
     Args:
         function: The function, jitted or not, or a model of Flax, Equinox or Haiku.
-        *args: Its positional arguments: arrays, shapes, or pytrees of them; or one text such as `f32[64,128], i32[]`.
+        *args: Its positional arguments: arrays, shapes, or pytrees of them; also texts of shapes, `f32[64,128], i32[]`.
         target: A short name, with a topology where wanted; of one without as many devices are taken as the mesh has.
         mesh: Axis names to sizes.
         specs: With `mesh`, how each positional argument lies on it.
@@ -66,13 +67,16 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
 
 
 __tracebackhide__ = True
+_SHAPE = re.compile(r"\s*\w+\[")
 _OF_JIT = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
 
 
 def _read_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return arguments, read where they are one text that tells shapes."""
-    is_text = len(args) == 1 and isinstance(args[0], str) and "[" in args[0]
-    return read_shapes(args[0]) if is_text else args
+    """Return arguments, those that are texts of shapes read; any other text is one that the function takes."""
+    read: list[Any] = []
+    for given in args:
+        read += read_shapes(given) if isinstance(given, str) and _SHAPE.match(given) else (given,)
+    return tuple(read)
 
 
 def _split(option: str, given: Arguments) -> dict[str, Any]:

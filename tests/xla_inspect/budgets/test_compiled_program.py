@@ -274,9 +274,22 @@ def test_what_cannot_be_compiled_is_refused(function: Any, args: Any, options: A
         hold_call(function, *args, **options)
 
 
-def test_shapes_may_be_text_and_options_those_of_jit() -> None:
-    program = hold_call(write_and_read, "f32[1024,128], f32[1,128]", donate_argnums=0)
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("f32[1024,128], f32[1,128]",),
+        ("f32[1024,128]", "f32[1,128]"),
+        (S((1024, 128), jnp.float32), " f32[1, 128] "),
+    ],
+)
+def test_shapes_may_be_text_and_options_those_of_jit(args: tuple[Any, ...]) -> None:
+    program = hold_call(write_and_read, *args, donate_argnums=0)
     program.donated(0)
+
+
+def test_a_text_that_is_no_shape_is_an_argument() -> None:
+    program = hold_call(lambda x, how: getattr(jnp, how)(x), "f32[64]", "tanh", static=1)
+    assert program.kernels == 1
 
 
 def test_what_a_test_forgets_to_assert_is_found() -> None:
