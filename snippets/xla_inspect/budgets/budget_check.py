@@ -161,7 +161,7 @@ def _hold_traffic(program: CompiledProgram, claim: Claim) -> None:
                 raise BrokenError(quantity.explain(bound.sign, limit))
 
 
-_CHECKS: Mapping[str, Callable[[CompiledProgram, Claim], None]] = {
+_CHECKS: Mapping[str, Callable[[CompiledProgram, Claim], object]] = {
     "donated": lambda program, claim: program.donated(claim.given),
     "in_place": lambda program, claim: program.in_place(claim.given),
     "one_kernel": lambda program, claim: program.one_kernel(*claim.given),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.answers import compare_captures, explain_memory
 from xla_inspect.budgets.argument_places import find_argument, tell_copied, tell_untaken
@@ -29,7 +29,10 @@ __tracebackhide__ = True
 
 
 class CompiledProgram(ProgramNumbers):
-    """What `hlo(...)` gives: numbers that compare, and assertions that raise by themselves."""
+    """What `hlo(...)` gives: numbers that compare, and assertions that raise by themselves.
+
+    An assertion that holds returns True, so that `assert` may stand in front of it too.
+    """
 
     def collectives(self, kind: str = "", *, over: str = "") -> CollectiveTraffic:
         """Return what the devices send each other.
@@ -53,7 +56,7 @@ class CompiledProgram(ProgramNumbers):
 
         return CollectiveTraffic(chosen, f"{kind or 'collectives'}{f' over {over}' if over else ''}", count)
 
-    def none(self, kind: str = "", *, over: str = "", larger_than: float | str = 0) -> None:
+    def none(self, kind: str = "", *, over: str = "", larger_than: float | str = 0) -> Literal[True]:
         """Assert that there is no collective, or none that is larger.
 
         Args:
@@ -74,8 +77,9 @@ class CompiledProgram(ProgramNumbers):
             size = f" larger than {show_amount(least, 'bytes')}" if least else ""
             said = f"{self.name} has {plural(len(found), kind or 'collective')}{where}{size}, and has to have none"
             self._break(said, [*self._causes.tell_exchanges(found)], "collectives")
+        return True
 
-    def no_copies(self, *, larger_than: float | str = 0) -> None:
+    def no_copies(self, *, larger_than: float | str = 0) -> Literal[True]:
         """Assert that nothing is only copied or transposed, or nothing larger.
 
         Args:
@@ -93,8 +97,9 @@ class CompiledProgram(ProgramNumbers):
             many = plural(len(found), "copy or transpose", "copies and transposes")
             said = f"{self.name} has {many}{size}, and has to have none"
             self._break(said, [*self._causes.tell_copies(found)], "kernels")
+        return True
 
-    def donated(self, argument: int | str) -> None:
+    def donated(self, argument: int | str) -> Literal[True]:
         """Assert that a result takes the place of each array of an argument, though the compiler may copy it first.
 
         Args:
@@ -108,8 +113,9 @@ class CompiledProgram(ProgramNumbers):
         rows = self._explain(tell_untaken(self.capture, parameters))
         if rows:
             self._break(f"{self.name} does not let a result take the place of its argument {name}", rows, "memory")
+        return True
 
-    def in_place(self, argument: int | str) -> None:
+    def in_place(self, argument: int | str) -> Literal[True]:
         """Assert that an argument is updated in place: a result takes the place of each array, and none is copied.
 
         Args:
@@ -123,6 +129,7 @@ class CompiledProgram(ProgramNumbers):
         told = (*tell_untaken(self.capture, parameters), *tell_copied(self.capture, parameters))
         if told:
             self._break(f"{self.name} does not update its argument {name} in place", self._explain(told), "memory")
+        return True
 
     def _find_argument(self, argument: int | str) -> tuple[str, tuple[Instruction, ...]]:
         self._log.note_asserted()
@@ -136,7 +143,7 @@ class CompiledProgram(ProgramNumbers):
         """Return what is told with why each is so."""
         return [line for said, asked in told for line in (f"    {said}", *self._causes.tell_finding(asked))]
 
-    def one_kernel(self, *names: str) -> None:
+    def one_kernel(self, *names: str) -> Literal[True]:
         """Assert that parts of the program are computed in one and the same kernel.
 
         Args:
@@ -156,8 +163,9 @@ class CompiledProgram(ProgramNumbers):
             finding = finding or self._causes.explain(names[0])
             said = f"{' and '.join(names)} of {self.name}: {plural(len(launches), 'kernel')}, and it has to be one"
             self._break(said, [*rows, *(tell_finding(finding) if finding else ())], "kernels")
+        return True
 
-    def apart(self, one: str, other: str) -> None:
+    def apart(self, one: str, other: str) -> Literal[True]:
         """Assert that no kernel computes anything of both of two parts of the program.
 
         Args:
@@ -176,8 +184,9 @@ class CompiledProgram(ProgramNumbers):
             finding = self._causes.explain_apart(one, other)
             said = f"{one} and {other} of {self.name} share the kernel {', '.join(sorted(both))}, and have to be apart"
             self._break(said, [*(tell_finding(finding) if finding else ())], "kernels")
+        return True
 
-    def fits(self, target: str = "") -> None:
+    def fits(self, target: str = "") -> Literal[True]:
         """Assert that the program suffices with the memory of a device.
 
         Args:
@@ -200,8 +209,9 @@ class CompiledProgram(ProgramNumbers):
             if capture.error and not told.needed_bytes:
                 said = f"{said} {shorten(capture.error, 200)}"
             self._break(said, [*causes.tell_memory(())], "memory" if not target else "")
+        return True
 
-    def same_as(self, other: CompiledProgram) -> None:
+    def same_as(self, other: CompiledProgram) -> Literal[True]:
         """Assert that the compiler made the same of another program, instruction by instruction, names aside.
 
         Args:
@@ -216,3 +226,4 @@ class CompiledProgram(ProgramNumbers):
         found = compare_captures(self.capture, other.capture, (self.subject.name, other.subject.name))
         if not found.is_same_result:
             self._break(str(found), [], "")
+        return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from xla_inspect.answers import explain_recompiles, tally
 from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
@@ -140,7 +140,7 @@ class ProgramNumbers:
             log=self._log,
         )
 
-    def as_recorded(self, *names: str, within: str = "") -> None:
+    def as_recorded(self, *names: str, within: str = "") -> Literal[True]:
         """Assert that numbers are no more than was recorded: by `pytest --xla-update`, or `xla-inspect check --update`.
 
         Args:
@@ -154,6 +154,7 @@ class ProgramNumbers:
         self._log.note_asserted()
         for name in names or ("peak", "kernels"):
             self.hold(name, f"recorded + {within}" if within else "recorded")
+        return True
 
     def hold(self, name: str, given: object) -> None:
         """Assert a bound that is given as a number or text, such as `< 9 GiB` or `recorded + 5 %`.

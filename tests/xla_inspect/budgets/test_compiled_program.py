@@ -287,6 +287,20 @@ def test_shapes_may_be_text_and_options_those_of_jit(args: tuple[Any, ...]) -> N
     program.donated(0)
 
 
+def write(cache: jax.Array, row: jax.Array) -> jax.Array:
+    return jax.lax.dynamic_update_slice(cache, row, (3, 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("donated", [0]), ("in_place", [0]), ("no_copies", []), ("none", []), ("fits", []), ("one_kernel", ["write"])],
+)
+def test_an_assertion_may_stand_behind_assert(name: str, given: list[int | str]) -> None:
+    program = hold_call(write, "f32[1024,128], f32[1,128]", donate=0, target="tpu-v5e")
+    assert getattr(program, name)(*given)
+    assert program.same_as(program)
+
+
 def test_a_text_that_is_no_shape_is_an_argument() -> None:
     program = hold_call(lambda x, how: getattr(jnp, how)(x), "f32[64]", "tanh", static=1)
     assert program.kernels == 1
