@@ -224,20 +224,17 @@ def test_plain():
 
 
 START = """
-import sys, time
+import sys
 before = set(sys.modules)
-begun = time.perf_counter()
 import pytest_xla_inspect
-print(time.perf_counter() - begun, *sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 """
 
 
 def test_pytest_starts_without_the_package_and_without_jax() -> None:
     code = f"import pytest, contextlib, pathlib\n{START}"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    seconds, *modules = done.stdout.split()
-    assert modules == ["pytest_xla_inspect"]
-    assert float(seconds) < 0.05
+    assert done.stdout.split() == ["pytest_xla_inspect"]
     assert Path(sys.modules["xla_inspect"].__file__).parent.parent.joinpath("pytest_xla_inspect.py").is_file()
 
 
