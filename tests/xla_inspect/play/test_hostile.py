@@ -15,6 +15,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from queue import Queue
@@ -160,7 +161,9 @@ class Lane:
         name = f"{LEFT}_{self.folder.name}*"
         shared = [Path.home(), Path(os.sep, "tmp"), Path("/dev/shm"), Path("/var/tmp"), Path(os.sep)]  # noqa: S108 - looked at
         shared += [*self.folder.parents]
-        found = [path for folder in shared for path in folder.glob(name)] + [*self.folder.rglob(name)]
+        found = [path for folder in shared for path in folder.glob(name)]
+        for folder, *inside in os.walk(self.folder):  # which minds no folder that goes meanwhile
+            found += [Path(folder, each) for names in inside for each in names if fnmatch(each, name)]
         found += list(Path(pytest.__file__).parents[1].glob(f"*/{name}"))
         for path in found:
             path.unlink(missing_ok=True)
