@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 HOSTILE = Path(__file__).with_name("hostile")
 LEFT = "left_behind_by_play"
 # Seconds for the user's own code and for a compile, and gigabytes of memory.
-LIMITS = ("--limit-code", "2", "--limit-compile", "8", "--limit-memory", "3G")
+LIMITS = ("--limit-code", "4", "--limit-compile", "8", "--limit-memory", "3G")
 LANES = 3
 """Servers that work at once: most of the programs do nothing but wait for their limit."""
 LONGEST = 45
@@ -183,7 +183,7 @@ class Lane:
         outcome.raw = self.server.compile(code, arguments=arguments, options={"flags": flags}).content
         outcome.seconds = time.monotonic() - start
         outcome.after = self.server.compile(FLOOR.format(self.count)).events
-        end = time.monotonic() + 5
+        end = time.monotonic() + LONGEST
         while (left := self.server.processes()) and len(left) > self.usual and time.monotonic() < end:
             time.sleep(0.1)
         outcome.left = left if len(left) > self.usual else {}
