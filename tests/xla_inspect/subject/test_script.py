@@ -202,7 +202,7 @@ def test_what_cannot_be_asked_about_is_said_in_words(way: str, tmp_path: Path) -
         (("-m",), "run what"),
         (("none.py",), "no file none.py"),
         (("-m", "no.such.module"), "there is no module 'no.such.module' to run"),
-        (("-m", "xla_inspect"), "a package needs a __main__"),
+        (("-m", "xla_inspect.hlo"), "a package needs a __main__"),
     ],
 )
 def test_a_script_that_is_not_there_is_told(words: tuple[str, ...], said: str) -> None:
