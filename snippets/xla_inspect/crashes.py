@@ -13,9 +13,10 @@ _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
 def find_line(stacks: str, file: Path) -> int | None:
-    """Return the innermost line of a file in what `faulthandler` wrote, or None where no thread was in it."""
+    """Return the innermost line of a file in what `faulthandler` wrote last, or None where no thread was in it."""
     names = {str(file), str(file.absolute())}
-    return next((int(line) for name, line in _FRAME.findall(stacks) if name in names), None)
+    last = stacks.rpartition("Fatal Python error")[2]
+    return next((int(line) for name, line in _FRAME.findall(last) if name in names), None)
 
 
 def name_end(code: int) -> str:

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
     from xla_inspect.targets import Target
 
-WARNING = 0.3
+WARNING = 1.0
 """Seconds before the end of its time at which the process says where the code is."""
+LAST_WARNING = 0.3
+"""Seconds before it at which that is said for code that lets no other run, such as a loop in C."""
 
 _leave = os._exit
 
@@ -92,8 +94,9 @@ class _Edit:
         os._exit = self._leave  # type: ignore[assignment]  # it ends Python all the same
         with Path(STACKS).open("w", encoding="utf-8") as stacks:
             faulthandler.enable(stacks)
-            seconds = max(self.request["seconds"] - WARNING, WARNING)
-            faulthandler.dump_traceback_later(seconds, file=stacks)
+            seconds = self.request["seconds"]
+            # Without the lock of Python: it reads the stack of code that runs meanwhile, and may crash over it.
+            faulthandler.dump_traceback_later(max(seconds - LAST_WARNING, LAST_WARNING), file=stacks)
             failed: list[BaseException] = []
 
             def work() -> None:
@@ -107,7 +110,11 @@ class _Edit:
             thread = threading.Thread(target=work)
             thread.start()
             threading.stack_size(0)
-            thread.join()
+            thread.join(max(seconds - WARNING, seconds / 2))
+            if thread.is_alive():
+                faulthandler.cancel_dump_traceback_later()
+                faulthandler.dump_traceback(stacks)  # nothing else of Python runs meanwhile
+                thread.join()
             if failed:
                 self._fail(None, failed[0])
             self.sender.send({"kind": "end"})
