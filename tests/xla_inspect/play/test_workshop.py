@@ -79,7 +79,8 @@ def test_an_edit_is_compiled_as_a_capture_is(workshop: Workshop, tmp_path: Path)
         ("import no_such_module\n", "loading", 1),
         ("def f(x):\n    y = x\n    return y @ y[:3]\n", "tracing", 3),
         ("def f(x):\n    if x.sum() > 0:\n        return x\n", "tracing", 2),
-        ("def f(x):\n    while True:\n        pass\n", "time", 3),
+        ("def f(x):\n    while True: pass\n", "time", 2),
+        ("import re\n\ndef f(x):\n    re.match('(a+)+$', 'a' * 64 + 'b')\n", "time", 4),
         ("import os\n\nos.abort()\n", "crash", 3),
         ("import os\n\ndef f(x):\n    os._exit(0)\n", "crash", 4),
         ("def g(x):\n    return x\n", "arguments", None),
@@ -87,10 +88,14 @@ def test_an_edit_is_compiled_as_a_capture_is(workshop: Workshop, tmp_path: Path)
     ],
 )
 def test_a_fault_is_told_with_its_line(workshop: Workshop, code: str, kind: str, line: int | None) -> None:
-    told = fail(workshop, code)
-    assert told[0] == kind
-    if kind != "time":
-        assert told[1] == line
+    assert fail(workshop, code) == (kind, line)
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_code_that_is_slow_is_told_as_that_however_deep_it_is_in_calls(workshop: Workshop, turn: int) -> None:
+    """To read the stack of a thread that runs meanwhile may crash: of three times it did in one or two."""
+    code = "import jax.numpy as jnp\n\ndef f(x):\n    for turn in range(10**6):\n        x = jnp.sin(x) + turn\n"
+    assert fail(workshop, f"{code}    return x - {turn}\n") == ("time", 5)
 
 
 def test_an_option_that_the_compiler_refuses_is_told(workshop: Workshop) -> None:
