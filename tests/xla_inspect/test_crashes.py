@@ -1,0 +1,19 @@
+"""Where a file was when its process ended is read from what `faulthandler` wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xla_inspect.crashes import find_line
+
+LATE = 'Thread 0x01 (most recent call first):\n  File "jax.py", line 9 in trace\n  File "edit.py", line 5 in f\n'
+CRASH = 'Fatal Python error: Aborted\n\nThread 0x01 (most recent call first):\n  File "edit.py", line 7 in f\n'
+
+
+def test_the_line_is_the_innermost_of_the_file() -> None:
+    assert find_line(LATE, Path("edit.py")) == 5
+    assert find_line(LATE, Path("other.py")) is None
+
+
+def test_of_code_that_was_late_and_then_crashed_it_is_that_of_the_crash() -> None:
+    assert find_line(LATE + CRASH, Path("edit.py")) == 7
