@@ -1,4 +1,4 @@
-"""Dumps of one compile name their call chains alike, however each numbers them."""
+"""Dumps of one compile name their call chains alike, however each numbers them, and hold every instruction."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from programs import mlp
 from xla_inspect import Capture, capture
 from xla_inspect.analysis import find_line
 from xla_inspect.dumps import Frames
+from xla_inspect.hlo import parse_module
 
 TABLES = """FileNames
 1 "a.py"
@@ -62,3 +63,13 @@ def test_a_partitioned_program_knows_its_lines_before_and_after(partitioned: Cap
         dots = [each for each in module.walk() if each.opcode == "dot"]
         found = {each.shape.dimensions[-1]: partitioned.frames[each.stack_frame or 0][0].line for each in dots}
         assert found == lines
+
+
+def test_every_instruction_of_the_module_stands_in_its_text() -> None:
+    text = Frames().clean(
+        "HloModule f\n\nENTRY %e (p: (f32[4], s32[])) -> f32[4] {\n  %p = (f32[4]{0}, s32[]) parameter(0)\n"
+        "  ROOT %n = f32[4]{0} negate(%p#0)\n}\n"
+    )
+    instructions = parse_module(text).entry.instructions
+    assert [i.name for i in instructions] == ["p", "p_0", "n"]
+    assert [i.name for i in instructions if i.text not in text.splitlines()] == []
