@@ -61,7 +61,9 @@ def test_of_a_large_dump_the_beginnings_are_read_and_no_more() -> None:
 def test_a_module_is_read_and_asked_about_without_a_folder() -> None:
     said: list[str] = []
     reader = DumpReader(said.append)
-    reader.open(*give({"module.hlo": HLO.encode()}, []))
+    reader.open(
+        *give({"module.hlo": HLO.replace("HloModule jit_add", "HloModule jit_add, is_scheduled=true").encode()}, [])
+    )
     read = json.loads(reader.read(0))
     assert "module.hlo:jit_add" in reader.answer("kernels")  # as the command line would name it
     assert read["explorer"]["program"] == "jit_add"

@@ -1,7 +1,7 @@
 """Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
 
 from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
-from xla_inspect.analysis.changes import compare_modules
+from xla_inspect.analysis.changes import ModuleChange, compare_modules
 from xla_inspect.analysis.code_summary import CodeSummary, measure_distance, summarize_code
 from xla_inspect.analysis.collectives import (
     COLLECTIVE_KINDS,
@@ -36,6 +36,7 @@ from xla_inspect.analysis.memory_plan import (
     parse_live_ranges,
     place_buffers,
 )
+from xla_inspect.analysis.module_stage import FINAL, Stage, StageName, find_stage, read_stage
 from xla_inspect.analysis.op_sources import (
     Operation,
     Place,
@@ -67,6 +68,7 @@ from xla_inspect.analysis.value_origins import MOVING, Origins
 __all__ = [
     "ALLOCATION_KINDS",
     "COLLECTIVE_KINDS",
+    "FINAL",
     "HEAVY",
     "HOST_CALL",
     "INPUT",
@@ -92,6 +94,7 @@ __all__ = [
     "Launch",
     "Leaf",
     "Mesh",
+    "ModuleChange",
     "Operation",
     "Origins",
     "PassDifference",
@@ -102,6 +105,8 @@ __all__ = [
     "ScriptRun",
     "Signature",
     "SourceLine",
+    "Stage",
+    "StageName",
     "Step",
     "Value",
     "Work",
@@ -124,6 +129,7 @@ __all__ = [
     "find_peak",
     "find_residuals",
     "find_role",
+    "find_stage",
     "follow_passes",
     "fused_computations",
     "is_cut_anew",
@@ -158,6 +164,7 @@ __all__ = [
     "read_pairs",
     "read_scope",
     "read_stablehlo_lines",
+    "read_stage",
     "summarize_code",
     "trace_flow",
 ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from xla_inspect.analysis.flops import LABELS
 from xla_inspect.analysis.fusions import custom_fusion_kind
 from xla_inspect.analysis.loops import Loops
+from xla_inspect.analysis.module_stage import find_stage
 from xla_inspect.hlo import CATEGORY, IDLE, Module
 
 if TYPE_CHECKING:
@@ -128,9 +129,12 @@ def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
     asynchronous operation are one launch, where it starts.
 
     Args:
-        program: The capture, or an optimized module, which knows of no thunks.
+        program: The capture, or an optimized module, which knows of no thunks. A capture whose module is from a stage
+            before kernels are decided launches nothing.
     """
     module, thunks = (program, ()) if isinstance(program, Module) else (program.module, program.thunks)
+    if not (isinstance(program, Module) or find_stage(program).has_launches):
+        return ()
     named: dict[str, Thunk] = {}
     for thunk in thunks:
         # An operation may be several thunks, of which the one with a grid tells most, and the shell of another least.

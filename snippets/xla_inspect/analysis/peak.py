@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.analysis.makers import Maker, Makers
 from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
+from xla_inspect.analysis.module_stage import find_stage
+from xla_inspect.analysis.shard_shapes import list_parameter_shards, list_result_shards
 from xla_inspect.analysis.tracking import SourceLine, find_lines
 from xla_inspect.analysis.traffic import MAIN
 
@@ -38,6 +40,8 @@ class Held:
         maker: What fills it, or None where nothing in the module is known to.
         line: The line of Python it comes from, or None.
         donated: Whether it is an argument whose place a result takes.
+        whole: Its global shape, where the module is not partitioned yet and a device has the part that `shape` is.
+        is_bound: Whether a device may have less of it than `size`, since nothing says how it is sharded.
     """
 
     role: HeldRole
@@ -48,6 +52,8 @@ class Held:
     maker: Maker | None
     line: SourceLine | None
     donated: bool = False
+    whole: Shape | None = None
+    is_bound: bool = False
 
     @property
     def stacked(self) -> int:
@@ -72,22 +78,32 @@ def list_held(capture: Capture) -> tuple[Held, ...]:
     if capture.buffers and (capture.live_ranges or "live_ranges" in capture.missing):
         held = _Peak(capture).list()
     elif "buffers" in capture.missing:
-        held = _hold_ends(capture.module)
+        held = _hold_ends(capture.module, is_global=find_stage(capture).shapes == "global")
     return tuple(sorted(held, key=lambda each: -each.size))
 
 
-def _hold_ends(module: Module) -> Iterator[Held]:
-    """Yield the arguments and results of a module whose memory plan nobody tells."""
+def _hold_ends(module: Module, *, is_global: bool) -> Iterator[Held]:
+    """Yield the arguments and results of a module whose memory plan nobody tells, as one device has them."""
     donated = {*module.aliases.values()}
+    shards = list_parameter_shards(module) if is_global else None
     for number, parameter in enumerate(module.entry.parameters):
-        for shape in parameter.shape.leaves():
-            size, name = shape.padded_bytes, parameter.op_name or parameter.name
-            yield Held("argument", size, _pad(shape, size), shape, name, None, None, donated=number in donated)
+        for at, shape in enumerate(parameter.shape.leaves()):
+            name = parameter.op_name or parameter.name
+            held = _hold_end("argument", shape, name, shards[number][at] if shards else shape)
+            yield replace(held, donated=number in donated)
     root = module.entry.root
-    for index, shape in _list_leaves(root.shape):
+    results = list_result_shards(module) if is_global else root.shape.leaves()
+    for (index, shape), shard in zip(_list_leaves(root.shape), results, strict=True):
         if index not in module.aliases:
-            size = shape.padded_bytes
-            yield Held("result", size, _pad(shape, size), shape, root.name, None, None)
+            yield _hold_end("result", shape, root.name, shard)
+
+
+def _hold_end(role: HeldRole, whole: Shape, name: str, shard: Shape | None) -> Held:
+    """Return an argument or a result, of which a device has a part, or None where that is not known."""
+    shape = shard or whole
+    size = shape.padded_bytes
+    cut = whole if shape.dimensions != whole.dimensions else None
+    return Held(role, size, _pad(shape, size), shape, name, None, None, whole=cut, is_bound=shard is None)
 
 
 def _list_leaves(shape: Shape, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Shape]]:

@@ -6,21 +6,24 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import compare_modules
-from xla_inspect.answers.difference import Amount, Difference, Side, Version
+from xla_inspect.analysis import compare_modules, find_stage
+from xla_inspect.answers.difference import Amount, Difference, InstructionPair, Side, Version
 from xla_inspect.answers.exchange_finding import find_exchanges
+from xla_inspect.answers.instruction_pairs import UNSEEN, is_different, pair_instructions
 from xla_inspect.answers.tally import compare_tallies, tally
 from xla_inspect.report import model_launches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from xla_inspect.analysis import Stage
     from xla_inspect.captured import Capture
     from xla_inspect.report import Launched
 
 
+_PLANNED = frozenset({"peak memory", "  arguments", "  temporaries", "  results", "generated code"})
+"""What is counted of a memory plan."""
 _NAME = re.compile(r"module @[\w.$-]+")
-_UNSEEN = frozenset({"metadata", "name"})
 
 
 def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> Difference:
@@ -31,38 +34,86 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
         right: The second.
         names: What they are called.
     """
-    same_target = left.target == right.target
+    stages = find_stage(left), find_stage(right)
+    has_launches = all(stage.has_launches or stage.name == "none" for stage in stages)
     added = removed = changed = None
     same: bool | None = None
-    if same_target and left.after and right.after:
+    pairs: tuple[InstructionPair, ...] = ()
+    if _are_comparable(left, right, stages):
         change = compare_modules(left.module, right.module)
         added, removed = len(change.added), len(change.removed)
-        changed = sum(not _UNSEEN.issuperset(each.aspects) for each in change.changed)
-        same = not (added or removed or changed or change.is_reordered) and left.memory == right.memory
+        changed = sum(not UNSEEN.issuperset(each.aspects) for each in change.changed)
+        same = not (added or removed or changed or change.is_reordered) and (
+            _has_plan(left) != _has_plan(right) or left.memory == right.memory
+        )
+        pairs = () if has_launches else pair_instructions(change, left, right)
+    is_same_code, given_as = _compare_code(left, right)
+    if is_same_code is False and given_as == "HLO":
+        pairs = pair_instructions(compare_modules(left.unoptimized_module, right.unoptimized_module), left, right)
     launches = tuple(model_launches(each) if each.after else () for each in (left, right))
     kernels = tuple([each for each in of if each.launch.role == "kernel"] for of in launches)
     lines = compare_tallies(tally(left), tally(right))
     kinds = tuple(Counter(each.launch.kind for each in of) for of in kernels)
+    if not has_launches:
+        kinds = tuple(_count_opcodes(of) for of in (left, right))
+    amounts = _count(left, right, launches) if has_launches else _count_instructions(left, right)
+    if _has_plan(left) != _has_plan(right):
+        amounts = [each for each in amounts if each.name not in _PLANNED]
     return Difference(
         left=_describe(left, names[0]),
         right=_describe(right, names[1]),
-        is_same_code=_NAME.sub("", left.stablehlo) == _NAME.sub("", right.stablehlo),
+        is_same_code=is_same_code,
+        given_as=given_as,
+        instructions=pairs,
+        is_compiler_known=bool(left.versions and right.versions),
+        are_options_known=all(of.options or not of.is_dumped for of in (left, right)),
         is_same_result=same,
         versions=_compare_names(left.versions, right.versions),
         options=_compare_names(_spell(left.options), _spell(right.options)),
         added=added,
         removed=removed,
         changed=changed,
-        amounts=tuple(_count(left, right, launches)),
+        amounts=tuple(amounts),
         kinds=tuple(
             Amount(kind, "", kinds[0][kind], kinds[1][kind])
             for kind in dict.fromkeys((*kinds[0], *kinds[1]))
             if kinds[0][kind] != kinds[1][kind]
         ),
-        kernels=lines.kernels,
-        collectives=lines.collectives,
-        memory=lines.memory,
+        # Of the same instructions one side may name lines and axes that the other does not tell.
+        kernels=lines.kernels if has_launches and not same else (),
+        collectives=lines.collectives if has_launches and not same else (),
+        memory=lines.memory if has_launches and not same and _has_plan(left) == _has_plan(right) else (),
     )
+
+
+def _are_comparable(left: Capture, right: Capture, stages: tuple[Stage, Stage]) -> bool:
+    """Return whether the modules of two captures are of one stage and one target, so that instructions compare."""
+    if not (left.after and right.after) or stages[0].name != stages[1].name or stages[0].shapes != stages[1].shapes:
+        return False
+    return left.target == right.target or "unknown" in {left.target, right.target}
+
+
+def _compare_code(left: Capture, right: Capture) -> tuple[bool | None, str]:
+    """Return whether the compiler was given the same program, None where nothing tells, and in what form that shows."""
+    if left.stablehlo and right.stablehlo:
+        return _NAME.sub("", left.stablehlo) == _NAME.sub("", right.stablehlo), "StableHLO"
+    if not (left.before and right.before):
+        return None, ""
+    return not is_different(compare_modules(left.unoptimized_module, right.unoptimized_module)), "HLO"
+
+
+def _has_plan(capture: Capture) -> bool:
+    """Return whether the memory that a capture needs is known."""
+    return not capture.is_dumped or bool(capture.buffers)
+
+
+def _count_instructions(left: Capture, right: Capture) -> list[Amount]:
+    sides = [of.module.instruction_count() if of.after else 0 for of in (left, right)]
+    return [Amount("instructions", "", *sides)]
+
+
+def _count_opcodes(capture: Capture) -> Counter[str]:
+    return capture.module.opcode_counts() if capture.after else Counter()
 
 
 def _describe(capture: Capture, name: str) -> Side:
@@ -74,6 +125,7 @@ def _describe(capture: Capture, name: str) -> Side:
         options=_spell(capture.options),
         compile_seconds=capture.times.compiling,
         error=capture.error,
+        stage=find_stage(capture),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers.answer import Answer, Table
 from xla_inspect.plural import plural
 from xla_inspect.report import title
@@ -21,6 +22,7 @@ _LONGEST_TEXT = 60
 _MOST_ROWS = 20
 _MANIFOLD = 100
 """From how many times as much on a percentage says nothing any more."""
+_BY_KIND = {"kernels", "instructions"}
 _WEIGHTIEST = ("kernels", "peak memory", "collectives", "bytes exchanged", "flops", "bytes moved")
 """What the sentence names first of what differs."""
 
@@ -37,6 +39,7 @@ class Side:
         options: The compiler's options that were set.
         compile_seconds: What the compiler took, on the machine that compiled it.
         error: What the compiler said where it gave up, or an empty string.
+        stage: The stage of the module that is compared.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Side:
     options: Mapping[str, str]
     compile_seconds: float
     error: str
+    stage: Stage
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,15 @@ class LineChange:
 
 
 @dataclass(frozen=True)
+class InstructionPair:
+    """An instruction that differs between two modules; an empty string stands for what a side does not have."""
+
+    left: str
+    right: str
+    where: str
+
+
+@dataclass(frozen=True)
 class Version:
     """A package or an option that differs; an empty string stands for what a side does not have."""
 
@@ -127,9 +140,10 @@ class Difference(Answer):
     Attributes:
         left: The first side, the older one of two commits.
         right: The second.
-        is_same_code: Whether the compiler was given the same StableHLO, whatever the lines that it is from.
+        is_same_code: Whether the compiler was given the same program, whatever the lines that it is from; None where
+            nothing tells.
         is_same_result: Whether the compiler made the same of it, instruction by instruction, names and lines aside;
-            None where the targets differ, whose instructions do not compare.
+            None where the targets or the stages differ, whose instructions do not compare.
         versions: Packages that differ.
         options: Options of the compiler that differ.
         added: Instructions that only the second has; likewise None.
@@ -140,11 +154,16 @@ class Difference(Answer):
         kernels: Kernels by kind and line, those whose number differs.
         collectives: Runs of collectives by kind, axes and line, those whose number differs.
         memory: Bytes at the peak by line, those that differ; empty where no such attribution is at hand.
+        given_as: The form in which the programs were compared as the compiler was given them: `StableHLO`, `HLO`, or an
+            empty string where one is not at hand.
+        instructions: Instructions that differ, of the programs as they were given, or of two modules of one stage.
+        is_compiler_known: Whether both sides tell the packages that made them.
+        are_options_known: Whether both sides tell the compiler's options.
     """
 
     left: Side
     right: Side
-    is_same_code: bool
+    is_same_code: bool | None
     is_same_result: bool | None
     versions: tuple[Version, ...]
     options: tuple[Version, ...]
@@ -156,6 +175,15 @@ class Difference(Answer):
     kernels: tuple[LineChange, ...]
     collectives: tuple[LineChange, ...]
     memory: tuple[LineChange, ...]
+    given_as: str = "StableHLO"
+    instructions: tuple[InstructionPair, ...] = ()
+    is_compiler_known: bool = True
+    are_options_known: bool = True
+
+    @property
+    def is_counted_by_device(self) -> bool:
+        """Whether what is counted is of one device, and not of modules before that."""
+        return any(each.name == "kernels" for each in self.amounts)
 
     @property
     def holds(self) -> bool:
@@ -163,6 +191,8 @@ class Difference(Answer):
         counted = all(each.is_same for each in (*self.amounts, *self.kinds))
         return (
             self.is_same_result is not False
+            and not self.instructions
+            and self.left.stage.name == self.right.stage.name
             and counted
             and not (self.kernels or self.collectives or self.memory)
             and self.left.error == self.right.error
@@ -178,14 +208,20 @@ class Difference(Answer):
         if self.is_same_result:
             return
         heads = tuple(_shorten_front(side.name) for side in (self.left, self.right))
+        shown = tuple((each.left, each.right, each.where) for each in self.instructions[:_MOST_ROWS])
+        if shown:
+            yield Table((*heads, "line"), shown, (), "Instructions that differ")
+        if left := self.instructions[_MOST_ROWS:]:
+            yield f"{plural(len(left), 'more instruction')} that differ; --json has all."
         rows = []
         for each in self.amounts:
             rows += [self._write_row(each)] if each.left or each.right else []
-            rows += [self._write_row(kind, "  ") for kind in self.kinds] if each.name == "kernels" else []
+            rows += [self._write_row(kind, "  ") for kind in self.kinds] if each.name in _BY_KIND else []
         if self.left.compile_seconds or self.right.compile_seconds:
             seconds = (f"{self.left.compile_seconds:.1f}", f"{self.right.compile_seconds:.1f}", "")
             rows.append(("compile, s, this machine", *seconds))
-        yield Table(("per device", *heads, "change"), tuple(rows), (1, 2, 3))
+        counted = "per device" if self.is_counted_by_device else "in the module"
+        yield Table((counted, *heads, "change"), tuple(rows), (1, 2, 3))
         yield from _list_changes("Kernels by line", self.kernels, heads, "kernel")
         yield from _list_changes("Collectives by line, times that they run", self.collectives, heads, "collective")
         yield from _list_changes("Memory at the peak by line", self.memory, heads, "what", in_bytes=True)
@@ -197,6 +233,8 @@ class Difference(Answer):
         same = self.left.program == self.right.program
         program = self.left.program if same else f"{self.left.program} and {self.right.program}"
         said = f"{program}, {self.left.name} -> {self.right.name}"
+        if by_module := self._sum_up_modules():
+            return f"{said}: {by_module}."
         if self.is_same_result and self.holds:
             return f"{said}: the same, instruction by instruction."
         if self.holds:
@@ -210,6 +248,19 @@ class Difference(Answer):
             return f"{said}: as many kernels, as many bytes, and some of them for other lines."
         return f"{said}: as many kernels and bytes, and {self._count_instructions()}."
 
+    def _sum_up_modules(self) -> str:
+        """Return how two modules differ that are compared by their instructions, or an empty string."""
+        counts = next((each for each in self.amounts if each.name == "instructions"), None)
+        if counts and self.left.stage.name != self.right.stage.name:
+            return f"two stages of a compile, {counts.left:,.0f} and {plural(int(counts.right), 'instruction')}"
+        if not self.instructions:
+            return ""
+        first = self.instructions[0]
+        where = f" ({first.where})" if first.where else ""
+        what = plural(len(self.instructions), "instruction")
+        more = "" if len(self.instructions) == 1 else "first "
+        return f"the programs differ in {what}, {more}{first.left or 'none'} -> {first.right or 'none'}{where}"
+
     def _count_instructions(self) -> str:
         parts = [
             plural(number or 0, "instruction") + f" {verb}"
@@ -219,24 +270,43 @@ class Difference(Answer):
         return ", ".join(parts) or "the instructions stand in another order"
 
     def _explain(self) -> str:
-        code = (
-            "Your code is the same: the compiler was given the same StableHLO."
-            if self.is_same_code
-            else "Your code differs: the compiler was given other StableHLO."
-        )
-        told = [code]
-        if self.left.target != self.right.target:
+        told = [
+            {
+                True: f"Your code is the same: the compiler was given the same {self.given_as}.",
+                False: f"Your code differs: the compiler was given other {self.given_as}.",
+                None: "Whether your code is the same is not known: a side lacks the module as the compiler got it.",
+            }[self.is_same_code]
+        ]
+        stages = [side.stage.title for side in (self.left, self.right)]
+        if stages != ["optimized", "optimized"] and not (self.left.error or self.right.error):
+            same = stages[0] == stages[1]
+            told.append(f"Both modules are {stages[0]}." if same else f"The modules are {stages[0]}, and {stages[1]}.")
+        if self.left.target != self.right.target and "unknown" not in {self.left.target, self.right.target}:
             told.append(f"The targets are {title(self.left.target)} and {title(self.right.target)}.")
         for what, differing in (("The compiler", self.versions), ("Its options", self.options)):
             verb = "differs" if what == "The compiler" else "differ"
-            if differing:
+            if differing and (self.is_compiler_known if what == "The compiler" else self.are_options_known):
                 each = ", ".join(f"{one.name} {one.left or 'none'} -> {one.right or 'none'}" for one in differing)
                 told.append(f"{what} {verb}: {each}.")
-        if not (self.versions or self.options) and self.left.target == self.right.target:
-            told.append("Compiler and options are the same.")
+        told += self._explain_unknown()
         if self.added is not None and (self.added or self.removed or self.changed):
-            told.append(f"In the optimized program {self._count_instructions()}.")
+            told.append(f"In the {self._name_module()} {self._count_instructions()}.")
         return " ".join(told)
+
+    def _name_module(self) -> str:
+        return "optimized program" if self.left.stage.is_final and self.right.stage.is_final else "module"
+
+    def _explain_unknown(self) -> Iterator[str]:
+        """Yield that compiler and options are the same, or which of them is not known."""
+        unknown = [
+            name
+            for name, known in (("compiler", self.is_compiler_known), ("options", self.are_options_known))
+            if not known
+        ]
+        if unknown:
+            yield f"The files do not tell the {' and the '.join(unknown)}."
+        elif not (self.versions or self.options) and self.left.target == self.right.target != "unknown":
+            yield "Compiler and options are the same."
 
 
 def _change(each: Amount) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import Stage, StageName, find_stage
 from xla_inspect.answers.absences import NAMES, list_absences
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.plural import plural
@@ -38,6 +39,7 @@ class ModuleRow:
         kernels: How many kernels the compiler made code for, without calls of libraries, or None where the names and
             beginnings of files do not tell.
         has: What there is of it: `before`, `after`, `buffers`, `live ranges`, `thunks`.
+        stage: The stage of the module that answers are about.
     """
 
     module: str
@@ -49,6 +51,7 @@ class ModuleRow:
     bytes: int
     kernels: int | None
     has: tuple[str, ...]
+    stage: StageName
 
 
 @dataclass(frozen=True)
@@ -75,16 +78,16 @@ class DumpTable(Answer):
         yield f"{self.title} holds {plural(len(self.modules), 'module')}, {size}."
         shown = sorted(self.modules, key=lambda row: -row.bytes)[: self.rows]
         shown = [row for row in self.modules if row in shown]
-        columns = ("target", "passes", "size", "kernels made", "module")
+        columns = ("target", "passes", "size", "kernels made", "stage", "module")
         yield Table(columns, tuple(map(_tell_row, shown)), (1, 2, 3))
         if len(shown) < len(self.modules):
             yield f"{len(self.modules) - len(shown)} smaller ones are left out; --all shows them."
-        if lacking := [row for row in self.modules if "after" not in row.has]:
+        if lacking := [row for row in self.modules if row.stage != "optimized"]:
             few = ", ".join(row.module for row in lacking[:_FEW])
-            yield f"Without an optimized module: {few}{', ...' if len(lacking) > _FEW else ''}."
+            yield f"Without a module that is known to be optimized: {few}{', ...' if len(lacking) > _FEW else ''}."
         yield from tell_left_out(self.left_out)
         if self.modules:
-            largest = max(self.modules, key=lambda row: ("after" in row.has, row.bytes))
+            largest = max(self.modules, key=lambda row: (row.stage == "optimized", row.bytes))
             name = f"{self.asked}:{largest.module}" if len(self.modules) > 1 else self.asked
             yield Hint("Ask about one:", suggest("summary", name))
 
@@ -104,6 +107,7 @@ class DumpContents(Answer):
         there: What its files tell.
         missing: What they do not tell, and why, by the name of a field of a capture.
         left_out: Why files are no part of the dump, by name.
+        stage: The stage of the module that answers are about.
     """
 
     program: str
@@ -116,6 +120,7 @@ class DumpContents(Answer):
     there: tuple[str, ...]
     missing: Mapping[str, str]
     left_out: Mapping[str, str]
+    stage: Stage
 
     def tell(self) -> Iterator[Part]:
         """Yield what there is, what is missing, and what to ask."""
@@ -123,6 +128,8 @@ class DumpContents(Answer):
         where = title(self.target) if self.target != _UNKNOWN else "hardware that its files do not tell"
         size = f"{plural(self.files, 'file')}, {format_bytes(self.bytes)}"
         yield f"{self.program}, compiled for {where}{hardware}: {size}."
+        if not self.stage.is_final:
+            yield self.stage.explain()
         yield f"They tell: {', '.join(self.there)}."
         rows = tuple((NAMES.get(name, name), reason) for name, reason in self.missing.items())
         yield Table(("missing", "because"), rows, (), "What they do not tell")
@@ -180,6 +187,7 @@ def describe_dump(module: DumpedModule, capture: Capture, left_out: Mapping[str,
         there=tuple(there),
         missing=list_absences(capture),
         left_out=left_out,
+        stage=find_stage(capture),
     )
 
 
@@ -201,9 +209,10 @@ def _describe(module: DumpedModule) -> ModuleRow:
         bytes=module.bytes,
         kernels=module.kernels,
         has=tuple(name for name, path in has.items() if path),
+        stage=module.stage,
     )
 
 
 def _tell_row(row: ModuleRow) -> tuple[str, ...]:
     kernels = "?" if row.kernels is None else str(row.kernels)
-    return row.target, str(row.passes), format_bytes(row.bytes), kernels, row.module
+    return row.target, str(row.passes), format_bytes(row.bytes), kernels, row.stage.partition(" ")[0], row.module

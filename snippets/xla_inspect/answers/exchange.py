@@ -56,6 +56,8 @@ class Exchange:
         axes: The axes of the mesh along which those lie; empty where they are no axes', or no names are known.
         is_all: Whether those are all devices.
         devices: The numbers of the devices of the first group; empty where the form of the groups is not known.
+        groups: The numbers of the devices of all groups; likewise.
+        pairs: Of a permutation, who sends to whom.
         runs: How often it runs in a step, or None where nobody knows.
         loops: The loops and branches around it, the innermost first.
         places: The lines that it belongs to, the first most; several where the compiler made one exchange of some.
@@ -90,6 +92,8 @@ class Exchange:
     is_async: bool
     meanwhile: Meanwhile | None
     is_rematerialized: bool
+    groups: tuple[tuple[int, ...], ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()
 
     @property
     def total_bytes(self) -> int:

@@ -8,7 +8,16 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Origins, find_frame, find_mesh, is_cut_anew, list_collectives, read_groups, read_pairs
+from xla_inspect.analysis import (
+    Origins,
+    find_frame,
+    find_mesh,
+    find_stage,
+    is_cut_anew,
+    list_collectives,
+    read_groups,
+    read_pairs,
+)
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
 from xla_inspect.answers.exchange_reasons import MOVERS, Reasons
 from xla_inspect.answers.exchanges import Exchanges
@@ -46,14 +55,14 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     """
     mesh = find_mesh(capture, axes.items())
     found: list[Exchange] = []
-    devices = 1
+    devices, stage = 1, find_stage(capture)
     if capture.after:
-        devices = capture.module.num_partitions
+        devices = stage.devices
         found = list(_Finding(capture, mesh).list_exchanges())
     elif mesh is not None:
         devices = mesh.size
     found.sort(key=lambda each: -each.total_bytes)
-    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), capture.error)
+    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), capture.error, stage)
 
 
 class _Finding:
@@ -76,7 +85,7 @@ class _Finding:
 
     def _describe(self, collective: Collective) -> Exchange:
         instruction = collective.instruction
-        count = self.capture.module.num_partitions
+        count = find_stage(self.capture).devices
         groups = read_groups(instruction.attributes.get("replica_groups", ""), count)
         pairs = read_pairs(instruction)
         axes: tuple[str, ...] = ()
@@ -111,6 +120,8 @@ class _Finding:
             is_async=collective.is_async,
             meanwhile=self._find_meanwhile(collective),
             is_rematerialized=rematerializes,
+            groups=groups if groups and not pairs else (),
+            pairs=pairs,
         )
 
     def _count_along(self, axes: Sequence[str]) -> int:

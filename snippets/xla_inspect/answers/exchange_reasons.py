@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING, Origins, name_kind
+from xla_inspect.analysis import MOVING, Origins, find_stage, name_kind
 from xla_inspect.answers.shardings import find_sharding
 from xla_inspect.answers.written_program import NEIGHBOURS, PRODUCTS, WrittenProgram, name_argument, name_primitive
 
@@ -71,6 +71,8 @@ class Reasons:
     def __init__(self, capture: Capture, mesh: Mesh | None, origins: Origins) -> None:
         """Look up the module as it was before it was partitioned."""
         self.mesh, self.origins = mesh, origins
+        # The partitioner has brought in none yet.
+        self.is_global = find_stage(capture).shapes == "global"
         self.written = WrittenProgram(capture, mesh)
 
     def is_asked(self, collective: Collective) -> bool | None:
@@ -78,7 +80,7 @@ class Reasons:
         instruction, scheduled = collective.instruction, collective.scheduled
         if any(GENERATED in step.attributes.get("frontend_attributes", "") for step in (instruction, scheduled)):
             return False
-        if name_primitive(instruction) in WRITTEN or name_primitive(scheduled) in WRITTEN:
+        if name_primitive(instruction) in WRITTEN or name_primitive(scheduled) in WRITTEN or self.is_global:
             return True
         reducing = collective.kind in _REDUCING
         alike = [

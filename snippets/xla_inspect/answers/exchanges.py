@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers.answer import Answer, Hint, Table
 from xla_inspect.answers.exchange import Exchange  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.plural import plural
@@ -22,6 +23,7 @@ _LARGEST = 3
 _SHOWN = 4
 _MOST_NAMES = 6
 _MOST_ROWS = 16
+_MOST_GROUPS, _MOST_MEMBERS = 4, 8
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Exchanges(Answer):
         mesh: Axes and their sizes; empty where the program names none.
         exchanges: The collectives, those that carry most first.
         error: What the compiler said where it gave up, or an empty string.
+        stage: The stage of the module that has them.
     """
 
     program: str
@@ -43,6 +46,7 @@ class Exchanges(Answer):
     mesh: tuple[tuple[str, int], ...]
     exchanges: tuple[Exchange, ...]
     error: str
+    stage: Stage
 
     @property
     def holds(self) -> bool:
@@ -51,9 +55,12 @@ class Exchanges(Answer):
 
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the exchanges, what for, and what overlaps."""
-        said = f"{self.program} on {title(self.target)}"
+        said = f"{self.stage.join(self.program)} on {title(self.target)}"
         if self.error and not self.exchanges:
             yield f"{said}: it does not compile, and nothing is known of its exchanges. {_first_line(self.error)}"
+            return
+        if not self.exchanges and not self.stage.is_final and self.devices > 1:
+            yield f"{said}: no collectives yet. {self._tell_later()}"
             return
         if not self.exchanges:
             spread = "runs on one device" if self.devices == 1 else f"is spread over {self.devices} devices"
@@ -62,8 +69,11 @@ class Exchanges(Answer):
         yield f"{said}: {self._sum_up()}"
         if self.error:
             yield f"It does not compile ({_first_line(self.error)}); this is what the compiler left until then."
+        if not self.stage.is_final:
+            yield self._tell_later()
         yield from self._tell_rows()
-        yield from self._tell_overlap()
+        if self.stage.has_launches:
+            yield from self._tell_overlap()
         yield from self._tell_rematerialized()
         unknown = sum(each.runs is None for each in self.exchanges)
         if unknown:
@@ -71,6 +81,17 @@ class Exchanges(Answer):
                 f"How often {plural(unknown, 'of them runs', 'of them run')} is not known, since the compiler knows no "
                 "trips of a loop, or which branch is taken: each counts once."
             )
+
+    def _tell_later(self) -> str:
+        """Return what the rest of the compile does to the collectives."""
+        if self.stage.shapes == "global":
+            return (
+                f"{self.stage.explain()} The partitioner decides later what the {self.devices} devices exchange: those "
+                "that the program asks for itself are written already, and it adds its own."
+            )
+        if self.stage.shapes == "unknown":
+            return f"{self.stage.explain()} If the partitioner has not run yet, it adds collectives."
+        return f"{self.stage.explain()} Later passes may combine, split, move or remove collectives."
 
     def _sum_up(self) -> str:
         total = sum(each.total_bytes for each in self.exchanges)
@@ -82,7 +103,9 @@ class Exchanges(Answer):
         largest = ", ".join(f"{row[0].kind} at {row[0].where} ({_share(row, total)})" for row in rows)
         often = f", run {runs} times" if runs != len(self.exchanges) else ""
         overlap = (
-            f"{len(hidden)} of {len(self.exchanges)} have kernels beside them ({format_bytes(apart)})"
+            "decided by the schedule, later"
+            if not self.stage.has_launches
+            else f"{len(hidden)} of {len(self.exchanges)} have kernels beside them ({format_bytes(apart)})"
             if hidden
             else "none has kernels beside it"
         )
@@ -99,7 +122,8 @@ class Exchanges(Answer):
             times = "?" if one.runs is None else f"{one.runs}"
             size = format_bytes(one.operand_bytes), format_bytes(one.sent_bytes)
             rows.append((str(number), f"{len(same)} x {times}", one.kind, *size, one.where, _name_group(one)))
-            notes.append((str(number), _describe(same)))
+            members = _list_members(one)
+            notes.append((str(number), f"{_describe(same)}{f' {members}.' if members else ''}"))
         columns = ("", "runs", "kind", "brings", "sends", "where", "along")
         yield Table(columns, tuple(rows), (0, 1, 3, 4), "Per device and run, those that carry most in a step first")
         if left := grouped[_MOST_ROWS:]:
@@ -169,7 +193,7 @@ def _describe(same: Sequence[Exchange]) -> str:
         f"{f'{count} x ' if count > 1 else ''}{shape}" for shape, count in list(counts.items())[:_SHOWN]
     )
     carried += ", ..." if len(counts) > _SHOWN else ""
-    told = {True: "asked for: ", False: "partitioner: ", None: "asked for or not, the module does not say"}[
+    told = {True: "asked for", False: "partitioner", None: "nothing in the module says what it is there for"}[
         one.is_asked
     ]
     names = list(dict.fromkeys(name for each in same for name in each.arguments))
@@ -180,8 +204,27 @@ def _describe(same: Sequence[Exchange]) -> str:
     scope = f" [{one.scope}]" if one.scope else ""
     inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
     first = one.name if len(same) == 1 else f"{one.name}, ..."
-    said = f"{told}{f'{arguments}, ' if arguments else ''}{because}"
+    said = ": ".join(filter(None, (told, ", ".join(filter(None, (arguments, because))))))
+    if one.is_asked is None:
+        said = "; ".join(filter(None, (arguments, told)))
     return f"{first} {carried}{scope}{f', line {lines}' if lines else ''}{inferred}. {said[0].upper()}{said[1:]}."
+
+
+def _list_members(one: Exchange) -> str:
+    """Return which devices exchange with each other, or an empty string of all or where that is not known."""
+    if one.pairs:
+        told = [f"{source} to {target}" for source, target in one.pairs[:_MOST_MEMBERS]]
+        return f"Devices: {', '.join(told)}{', ...' if len(one.pairs) > len(told) else ''}"
+    if one.is_all or not one.groups:
+        return ""
+    told = [_name_members(group) for group in one.groups[:_MOST_GROUPS]]
+    more = f", and {plural(left, 'more group')}" if (left := len(one.groups) - len(told)) > 0 else ""
+    return f"Devices: {', '.join(told)}{more}"
+
+
+def _name_members(group: Sequence[int]) -> str:
+    few = [*map(str, group[:_MOST_MEMBERS])]
+    return f"{{{', '.join((*few, '...') if len(group) > len(few) else few)}}}"
 
 
 def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
@@ -189,7 +232,7 @@ def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
     rows: dict[object, list[Exchange]] = {}
     for each in exchanges:
         # What is exchanged forward and again backward is one row; for what it is may differ in it.
-        key = (each.kind, each.shapes, each.axes, each.devices, each.runs, each.places, each.is_asked)
+        key = (each.kind, each.shapes, each.axes, each.groups, each.pairs, each.runs, each.places, each.is_asked)
         rows.setdefault((key, each.is_rematerialized), []).append(each)
     return sorted(rows.values(), key=lambda row: -sum(each.total_bytes for each in row))
 

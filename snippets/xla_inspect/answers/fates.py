@@ -122,8 +122,9 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     asked = {
         True: f"the program asks for it ({exchange.reason})",
         False: f"{brought}: {what}{exchange.reason}",
-        None: "the module does not say who asked for it",
+        None: "",
     }[exchange.is_asked]
+    cause = f" because {asked}" if asked else "; nothing in the module says what it is there for"
     place = exchange.places[0] if exchange.places else None
     where = exchange.where.partition(" +")[0] if place else ""
     notes = (
@@ -136,7 +137,7 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     return Finding(
         "collective",
         (exchange.name,),
-        f"{exchange.name}{f' ({where})' if where else ''} is an {exchange.kind} because {asked}.".replace(
+        f"{exchange.name}{f' ({where})' if where else ''} is an {exchange.kind}{cause}.".replace(
             f"is an {exchange.kind}", f"is {'an' if exchange.kind[0] == 'a' else 'a'} {exchange.kind}"
         ),
         formed.pipeline,

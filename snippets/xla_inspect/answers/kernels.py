@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import Stage, find_stage
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
 from xla_inspect.answers.line_totals import LineTotal, sum_lines, tell_lines
@@ -51,6 +52,7 @@ class Kernels(Answer):
         model: What the least times leave out, or why there are none.
         registers_gap: Why registers are not known, or an empty string.
         error: What the compiler said where it gave up, or an empty string.
+        stage: The stage of the module whose launches these are.
     """
 
     program: str
@@ -65,6 +67,7 @@ class Kernels(Answer):
     model: str
     registers_gap: str
     error: str
+    stage: Stage
 
     @property
     def holds(self) -> bool:
@@ -73,6 +76,9 @@ class Kernels(Answer):
 
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the launches or those that were asked for, and what to ask next."""
+        if not self.stage.has_launches and self.stage.name != "none":
+            yield f"{self.stage.join(self.program)} on {title(self.target)}: no kernels yet. {self._explain_stage()}"
+            return
         if self.error:
             yield f"{self.program} does not compile for {title(self.target)}: {shorten(self.error, 300)}"
             if not self.launches:
@@ -91,22 +97,29 @@ class Kernels(Answer):
             yield self.registers_gap
         yield self.model
 
+    def _explain_stage(self) -> str:
+        later = "Fusion and the schedule decide the kernels later, so its instructions are no launches."
+        if self.stage.name == "unknown":
+            later = "It has no fusions either, so as far as it shows its instructions are no launches."
+        return f"{self.stage.explain()} {later}"
+
     def _say_all(self) -> str:
+        program = self.stage.join(self.program)
         roles = Counter(row.role for row in self.launches)
         counted = ", ".join(
             plural(number, role, "copies" if role == "copy" else "") for role, number in roles.most_common()
         )
         if not self.launches:
-            return f"{self.program} on {title(self.target)} launches nothing."
+            return f"{program} on {title(self.target)} launches nothing."
         first = self.launches[0]
         where = f" ({first.where})" if first.where else ""
         if not self.least_seconds:
             moved = format_bytes(first.weight[1])
-            return f"{self.program} on {title(self.target)}: {counted}; {first.name}{where} moves most, {moved}."
+            return f"{program} on {title(self.target)}: {counted}; {first.name}{where} moves most, {moved}."
         share = f"{first.weight[0] / self.least_seconds:.0%}"
         most = show_seconds(self.least_seconds)
         return (
-            f"{self.program} on {title(self.target)}: {counted}, at least {most} in all; "
+            f"{program} on {title(self.target)}: {counted}, at least {most} in all; "
             f"{first.name}{where} takes most, {share}."
         )
 
@@ -200,6 +213,7 @@ def rank_launches(
         model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
         registers_gap=registers if isinstance(registers, str) else "",
         error=capture.error,
+        stage=find_stage(capture),
     )
 
 

@@ -6,8 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.analysis import list_held, read_op_scope
+from xla_inspect.analysis import FINAL, Stage, find_stage, list_held, read_op_scope
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.plural import plural
 from xla_inspect.report import find_hardware, title
 from xla_inspect.units import format_bytes, shorten
 
@@ -101,6 +102,9 @@ class MemoryUse(Answer):
         undonated_bytes: Arguments that have the shape and type of a result and that no result takes the place of.
         trials: What was tried.
         gap: Why the figures are of arguments and results alone, or an empty string.
+        stage: The stage of the module that they are of.
+        global_bytes: The bytes of global shapes, where those are not of one device; else as `needed_bytes`.
+        unknown_shards: How many arguments and results count whole, since nothing says how they are sharded.
     """
 
     program: str
@@ -114,6 +118,9 @@ class MemoryUse(Answer):
     undonated_bytes: int
     trials: tuple[MemoryTrial, ...] = ()
     gap: str = ""
+    stage: Stage = FINAL
+    global_bytes: int = 0
+    unknown_shards: int = 0
 
     @property
     def holds(self) -> bool:
@@ -159,7 +166,9 @@ class MemoryUse(Answer):
         yield from self._advise()
 
     def _say(self) -> str:
-        where = f"{self.program} on {title(self.target)}, per device:"
+        where = f"{self.stage.join(self.program)} on {title(self.target)}, per device:"
+        if self.stage.shapes != "of one device":
+            return self._say_global()
         if self.gap:
             said = f"{where} takes {format_bytes(self.needed_bytes)} for arguments and results"
             return f"{said}, and temporaries besides that are not told: {self.gap}."
@@ -170,6 +179,22 @@ class MemoryUse(Answer):
             return f"{needs}; what there is depends on the machine."
         said = f"{needs}, has {format_bytes(self.available_bytes)}."
         return f"{said} It fits." if self.fits else f"{said} It does not fit."
+
+    def _say_global(self) -> str:
+        said = f"{self.stage.join(self.program)} on {title(self.target)}: arguments and results have "
+        said += format_bytes(self.global_bytes)
+        if self.stage.shapes == "unknown":
+            return (
+                f"{said}; whether the shapes are global or those of one of {self.stage.devices} devices is not known."
+            )
+        said += f" in all, by global shapes. Of that each of {self.stage.devices} devices has "
+        said += format_bytes(self.needed_bytes)
+        if self.unknown_shards:
+            counted = plural(self.unknown_shards, "argument or result", "arguments and results")
+            said += f" at most: the module does not say how {counted} {_are(self.unknown_shards)} sharded"
+        else:
+            said += ", by the shardings of the module"
+        return f"{said}. Temporaries are planned after the partitioner, so what it needs is not known."
 
     def _share(self, number: int) -> str:
         share = 100 * number / self.needed_bytes
@@ -225,7 +250,7 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         by: What a row is of: `line`, `scope`, or `buffer`.
         trials: What was tried besides.
     """
-    held = list_held(capture)
+    held, stage = list_held(capture), find_stage(capture)
     memory = capture.memory
     needed = sum(each.size for each in held) or (
         memory.arguments + memory.outputs - memory.aliased + memory.temporaries
@@ -248,6 +273,11 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         undonated_bytes=_count_undonated(capture, held),
         trials=tuple(trials),
         gap=gap,
+        stage=stage,
+        global_bytes=sum((each.whole or each.shape).padded_bytes for each in held if each.shape)
+        if stage.shapes == "global"
+        else needed,
+        unknown_shards=sum(each.is_bound for each in held),
     )
 
 
@@ -294,7 +324,12 @@ def _name_shape(held: Held) -> str:
     if held.shape is None or not held.shape.is_array:
         return ""
     sizes = held.shape.dimensions[1:] if held.stacked else held.shape.dimensions
-    return (f"{held.stacked} x " if held.stacked else "") + f"{held.shape.dtype}[{','.join(map(str, sizes))}]"
+    cut = f" of {held.whole.plain}" if held.whole else ""
+    return (f"{held.stacked} x " if held.stacked else "") + f"{held.shape.dtype}[{','.join(map(str, sizes))}]{cut}"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _name_place(held: Held) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import FINAL, Stage
 from xla_inspect.answers.answer import Answer, Hint
 from xla_inspect.answers.moves import find_moved, is_move
 from xla_inspect.answers.why import suggest_why
@@ -47,6 +48,7 @@ class OpenQuestions(Answer):
         questions: The questions.
         shown: How many of them are told.
         missing: What could not be known, and what to do about it.
+        stage: The stage of the module that raises them.
     """
 
     program: str
@@ -55,10 +57,15 @@ class OpenQuestions(Answer):
     questions: tuple[OpenQuestion, ...]
     shown: int
     missing: tuple[str, ...] = ()
+    stage: Stage = FINAL
 
     def tell(self) -> Iterator[Part]:
         """Yield the questions, each with the command that asks it."""
-        where = f"{self.program} on {title(self.target)}:"
+        where = f"{self.stage.join(self.program)} on {title(self.target)}:"
+        if not self.questions and not self.stage.has_launches:
+            yield f"{where} no copies or collectives, and no kernels yet: there is nothing to ask why of."
+            yield self.stage.explain()
+            return
         if not self.questions:
             yield f"{where} one kernel and no copies or collectives: there is nothing to ask why of."
             return
@@ -88,7 +95,7 @@ def list_open_questions(finder: WhyFinder, asked: str, *, full: bool = False) ->
     capture = finder.evidence.capture
     found = sorted(_list_questions(finder, asked), key=lambda each: -each.bytes)
     shown = len(found) if full else min(len(found), FEW)
-    return OpenQuestions(capture.program, capture.target, asked, tuple(found), shown, finder.missing())
+    return OpenQuestions(capture.program, capture.target, asked, tuple(found), shown, finder.missing(), finder.stage)
 
 
 def _list_questions(finder: WhyFinder, asked: str) -> Iterator[OpenQuestion]:
@@ -114,7 +121,7 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[OpenQuestion]:
                 2 * size * runs,
                 suggest_why(asked, launch.name),
             )
-        elif launch.role == "kernel":
+        elif launch.role == "kernel" and finder.stage.has_launches:
             for reader in evidence.kernels.readers(launch):
                 if reader.role == "kernel" and not is_move(evidence.kernels, reader):
                     yield _ask_boundary(asked, launch, reader, where, 2 * size * runs)

@@ -7,6 +7,7 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import FINAL, Stage, find_stage
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.program_parts import (
     LargeConstant,
@@ -16,6 +17,7 @@ from xla_inspect.answers.program_parts import (
     list_constants,
     list_repeats,
 )
+from xla_inspect.plural import plural
 from xla_inspect.report import title
 from xla_inspect.units import format_bytes, shorten
 
@@ -86,6 +88,8 @@ class CompileTimes(Answer):
         error: What the compiler said where it gave up, or an empty string.
         limit: How many rows of the longer tables are told, 0 for all.
         where: On which machine that was, in words.
+        stage: The stage of the module that the compile is known to have come to.
+        has_both: Whether the module as the compiler got it and a later one are at hand.
     """
 
     program: str
@@ -102,6 +106,8 @@ class CompileTimes(Answer):
     error: str
     limit: int = FEW
     where: str = HERE
+    stage: Stage = FINAL
+    has_both: bool = True
 
     @property
     def holds(self) -> bool:
@@ -127,9 +133,16 @@ class CompileTimes(Answer):
         yield from self._tell_passes()
 
     def _say(self) -> str:
+        if not (self.seconds or self.has_both):
+            counted = plural(sum(part.after for part in self.parts), "instruction")
+            said = f"{self.stage.join(self.program)} for {title(self.target)}: {counted} of HLO. "
+            return (
+                f"{said}{'' if self.stage.is_final else self.stage.explain() + ' '}What passes did to it is not known."
+            )
         if not self.seconds:
             before, after = (sum(getattr(part, name) for part in self.parts) for name in ("before", "after"))
-            return f"{self.program} for {title(self.target)}: {before:,} instructions of HLO became {after:,}."
+            name = self.stage.join(self.program)
+            return f"{name} for {title(self.target)}: {before:,} instructions of HLO became {after:,}."
         ranked = sorted(self.phases.items(), key=lambda item: -item[1])
         where = ", ".join(f"{name} {_percent(taken, self.seconds)}" for name, taken in ranked[:4] if taken)
         verb = "gave up after" if self.error else "took"
@@ -177,9 +190,11 @@ class CompileTimes(Answer):
             )
             for part in self.parts
         ]
-        columns = ("jaxpr", "StableHLO", "HLO", "optimized", "times", "part of the program")
+        last = "optimized" if self.stage.is_final else "this module"
+        columns = ("jaxpr", "StableHLO", "HLO", last, "times", "part of the program")
         # A stage that is not told has no operations in any part.
-        known = [at for at in range(len(columns)) if at > 1 or any(row[at] != "0" for row in rows)]
+        first = 2 if self.has_both else 3
+        known = [at for at in range(len(columns)) if at >= first or (at < 2 and any(row[at] != "0" for row in rows))]  # noqa: PLR2004 - the stages above HLO
         shown = tuple(tuple(row[at] for at in known) for row in self._cut(rows))
         title = "Operations by part of the program"
         yield Table(tuple(columns[at] for at in known), shown, tuple(range(len(known) - 1)), title)
@@ -216,7 +231,7 @@ class CompileTimes(Answer):
             yield Hint(
                 f"{most.path} is there {most.repeats} times: jax.lax.scan over stacked parameters compiles it once."
             )
-        if not self.effects:
+        if not self.effects and self.has_both:
             yield Hint("What each pass changed:", suggest("passes", self.asked, "--changes"))
 
 
@@ -255,7 +270,7 @@ def explain_passes(  # noqa: PLR0913 - those of the question, and how much of it
     """
     times = capture.times
     phases = {"tracing": times.tracing, "lowering": times.lowering, **(times.phases or {"compiling": times.compiling})}
-    total = times.tracing + times.lowering + times.compiling
+    total, stage = times.tracing + times.lowering + times.compiling, find_stage(capture)
     return CompileTimes(
         program=program,
         asked=asked,
@@ -271,6 +286,8 @@ def explain_passes(  # noqa: PLR0913 - those of the question, and how much of it
         error=capture.error,
         limit=limit,
         where=ELSEWHERE if capture.is_dumped else HERE,
+        stage=stage,
+        has_both=not capture.is_dumped or (bool(capture.before) and stage.name != "before the optimizations"),
     )
 
 

@@ -6,14 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import list_collectives
+from xla_inspect.analysis import Stage, list_collectives
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.memory import ROLES, explain_memory
+from xla_inspect.plural import plural
 from xla_inspect.report import model_launches, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from xla_inspect.analysis import Collective
     from xla_inspect.answers.answer import Part
@@ -55,27 +56,31 @@ class TargetSummary:
         moved_bytes: Bytes of main memory that launches read and write, loops likewise.
         peak_bytes: The most memory at once, by the executable.
         argument_bytes: What of it are arguments.
-        temporary_bytes: What of it is neither arguments nor results.
+        temporary_bytes: What of it is neither arguments nor results, or None where no memory plan is at hand.
         output_bytes: Results that are not in the place of arguments.
         compile_seconds: What the compiler took, on the machine that compiled it; none where that is not to be told.
         largest: The three largest of each sort.
         error: What the compiler said where it gave up, or an empty string.
+        stage: The stage of the module that is counted; before kernels are decided, what is counted of them is None.
+        instructions: The instructions of the module.
     """
 
     target: str
-    kernels: int
+    kernels: int | None
     kinds: Mapping[str, int]
-    copies: int
+    copies: int | None
     collectives: int
-    flops: float
-    moved_bytes: int
+    flops: float | None
+    moved_bytes: int | None
     peak_bytes: int
     argument_bytes: int
-    temporary_bytes: int
+    temporary_bytes: int | None
     output_bytes: int
     compile_seconds: float
     largest: tuple[Largest, ...]
     error: str
+    stage: Stage
+    instructions: int
 
 
 @dataclass(frozen=True)
@@ -102,18 +107,18 @@ class Summary(Answer):
         yield f"{self.program}: {', '.join(map(_say, self.targets))}."
         kinds = dict.fromkeys(kind for target in self.targets for kind in target.kinds)
         rows: list[tuple[str, list[str]]] = [
-            ("kernels", [str(target.kernels) for target in self.targets]),
+            ("kernels", [_show(target.kernels, str) for target in self.targets]),
             *(
                 (f"  {kind}", [str(target.kinds.get(kind, "")) for target in self.targets])
                 for kind in list(kinds)[:KINDS]
             ),
-            ("copies", [str(target.copies) for target in self.targets]),
-            ("collectives", [str(target.collectives) for target in self.targets]),
-            ("flops", [format_amount(target.flops) for target in self.targets]),
-            ("bytes moved", [format_bytes(target.moved_bytes) for target in self.targets]),
-            ("memory needed", [format_bytes(target.peak_bytes) for target in self.targets]),
+            ("copies", [_show(target.copies, str) for target in self.targets]),
+            ("collectives", [_count_collectives(target) for target in self.targets]),
+            ("flops", [_show(target.flops, format_amount) for target in self.targets]),
+            ("bytes moved", [_show(target.moved_bytes, format_bytes) for target in self.targets]),
+            ("memory needed", [_show_needed(target) for target in self.targets]),
             ("  arguments", [format_bytes(target.argument_bytes) for target in self.targets]),
-            ("  temporaries", [format_bytes(target.temporary_bytes) for target in self.targets]),
+            ("  temporaries", [_show(target.temporary_bytes, format_bytes) for target in self.targets]),
             ("  results", [format_bytes(target.output_bytes) for target in self.targets]),
         ]
         if any(target.compile_seconds for target in self.targets):
@@ -144,7 +149,8 @@ class Summary(Answer):
                 yield Hint("What takes the memory, by line:", suggest("memory", self.asked))
             if any(target.collectives for target in self.targets):
                 yield Hint("What the devices send each other, and why:", suggest("collectives", self.asked))
-            yield Hint("Each kernel, and what bounds it:", suggest("kernels", self.asked))
+            if any(target.kernels for target in self.targets):
+                yield Hint("Each kernel, and what bounds it:", suggest("kernels", self.asked))
 
 
 SORTS = {
@@ -161,7 +167,28 @@ PLACE, NAME = 28, 18
 def _say(target: TargetSummary) -> str:
     if target.error:
         return f"{title(target.target)} does not compile ({shorten(target.error.partition(':')[0], 40)})"
-    return f"{target.kernels} kernel{'s' * (target.kernels != 1)} on {title(target.target)}"
+    where = f"on {title(target.target)}"
+    if target.kernels is not None:
+        known = "" if target.stage.is_final else f", {target.stage.title}"
+        return f"{plural(target.kernels, 'kernel')} {where}{known}"
+    shapes = ", global shapes" if target.stage.shapes == "global" else ""
+    known = "are known" if target.stage.name == "unknown" else "yet"
+    counted = plural(target.instructions, "instruction")
+    return f"no kernels {known} {where}: {counted}, {target.stage.title}{shapes}"
+
+
+def _show[T](number: T | None, show: Callable[[T], str]) -> str:
+    return "?" if number is None else show(number)
+
+
+def _show_needed(target: TargetSummary) -> str:
+    return format_bytes(target.peak_bytes) + (" + ?" if target.temporary_bytes is None else "")
+
+
+def _count_collectives(target: TargetSummary) -> str:
+    if target.stage.shapes == "of one device" or target.error:
+        return str(target.collectives)
+    return f"{target.collectives} + ?" if target.collectives else "?"
 
 
 def _tell_time(largest: Largest) -> str:
@@ -188,21 +215,24 @@ def _summarize(capture: Capture) -> TargetSummary:
     held: Counter[str] = Counter()
     for row in told.rows:
         held["temporary" if row.role in {"saved", "gap"} else row.role] += row.bytes
+    counted = told.stage.has_launches or told.stage.name == "none"
     return TargetSummary(
         target=capture.target,
-        kernels=len(kernels),
+        kernels=len(kernels) if counted else None,
         kinds=dict(kinds.most_common()),
-        copies=sum(each.launch.role == "copy" for each in launched),
+        copies=sum(each.launch.role == "copy" for each in launched) if counted else None,
         collectives=len(collectives),
-        flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched),
-        moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launched),
+        flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched) if counted else None,
+        moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launched) if counted else None,
         peak_bytes=told.needed_bytes,
         argument_bytes=held["argument"],
-        temporary_bytes=held["temporary"],
+        temporary_bytes=None if told.gap else held["temporary"],
         output_bytes=held["result"],
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
         largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(collectives, launched)),
         error=capture.error,
+        stage=told.stage,
+        instructions=capture.module.instruction_count() if capture.after else 0,
     )
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from xla_inspect.analysis import FINAL, Stage
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.brief import (
     BRIEF,
@@ -211,6 +212,7 @@ class Why(Answer):
         untried: Kinds of changes that were asked for, of which the program offers none.
         is_full: Whether all is told.
         is_tried: Whether changes of the program can be tried: not of a capture that was saved.
+        stage: The stage of the module that has it.
     """
 
     program: str
@@ -224,6 +226,7 @@ class Why(Answer):
     untried: tuple[str, ...] = ()
     is_full: bool = False
     is_tried: bool = True
+    stage: Stage = FINAL
 
     @property
     def is_pair(self) -> bool:
@@ -243,7 +246,7 @@ class Why(Answer):
     def tell(self) -> Iterator[Part]:
         """Yield the verdict, then what it rests on."""
         first, *rest = self.findings
-        verdict = f"{self.program} on {title(self.target)}: {first.verdict}"
+        verdict = f"{self.stage.join(self.program)} on {title(self.target)}: {first.verdict}"
         yield verdict
         if self.is_full:
             yield from self._tell_finding(first)

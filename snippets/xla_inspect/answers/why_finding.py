@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 - of a default
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import HEAVY, is_fusion
+from xla_inspect.analysis import HEAVY, find_stage, is_fusion
 from xla_inspect.answers.boundaries import MATMULS, explain_boundary
 from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
+_DECIDED = frozenset({"collective", "copy", "layout", "transpose", "argument"})
+"""What is decided of a module before its kernels are."""
 _REWRITTEN, _FETCHING = 1.5, 4.5
 _PLACING = frozenset({ASSIGNING.replace("_", "-")})
 _GATHERING = frozenset({"call", "get-tuple-element", "tuple"})
@@ -46,6 +48,7 @@ class WhyFinder:
     Attributes:
         evidence: What the answers rest on.
         axes: As above.
+        stage: The stage of the capture's module.
         selector: What finds what is named.
         pair: The two instructions that were asked about last, where those were two.
     """
@@ -60,6 +63,15 @@ class WhyFinder:
             said = capture.error.partition("\n")[0]
             message = f"{capture.program} does not compile for {title(capture.target)}, so nothing came of it: {said}"
             raise InspectError(message)
+        stage = find_stage(capture)
+        if stage.name == "before the optimizations":
+            message = (
+                f"{stage.join(capture.program)} on {title(capture.target)}: the compiler has decided nothing yet that "
+                f"could be asked about. {stage.explain()}\nask why of a dump that has the optimized module, or of the "
+                "function itself"
+            )
+            raise InspectError(message)
+        self.stage = stage
         self.evidence = Evidence(capture)
         self.axes = dict(axes or {})
         self.selector = Selector(capture, self.evidence.lines, self.evidence.histories)
@@ -82,7 +94,15 @@ class WhyFinder:
         """
         selection = self.selector.select(what)
         findings = list(self._explain_one(selection) if selection.is_one else self._explain_many(selection))
+        if not self.stage.has_launches:
+            findings = [each for each in findings if each.kind in _DECIDED]
         findings += [explain_removed(self.evidence, each) for each in self._choose_removed(selection, findings)]
+        if not findings:
+            message = (
+                f"{what!r} is no collective, copy or argument of {self.stage.join(self.evidence.capture.program)}, and "
+                f"kernels are not decided there. {self.stage.explain()}"
+            )
+            raise InspectError(message)
         if not selection.is_one:
             rewritten = self._find_rewritten(selection)
             findings.sort(
@@ -334,6 +354,7 @@ class WhyFinder:
             what=",".join(apart) if apart else what,
             findings=findings,
             parts=tuple(map(self.evidence.describe, parts)),
+            stage=self.stage,
             missing=self.missing(trouble, [each.kind for each in findings[:1]]),
             is_full=full,
         )

@@ -159,7 +159,7 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "temporaries": Measure(
         "bytes",
-        lambda of: of.summary.temporary_bytes,
+        lambda of: of.summary.temporary_bytes or 0,
         _tell_memory("temporary", "saved", "gap"),
         "memory",
         "what is set aside for values on the way",
@@ -184,9 +184,13 @@ MEASURES: Mapping[str, Measure] = {
         "",
         "what these move in a step, the trips of loops counted",
     ),
-    "flops": Measure("flops", lambda of: of.summary.flops, _tell_kernels, "kernels", "operations of a step"),
+    "flops": Measure("flops", lambda of: of.summary.flops or 0, _tell_kernels, "kernels", "operations of a step"),
     "moved": Measure(
-        "bytes", lambda of: of.summary.moved_bytes, _tell_kernels, "kernels", "what kernels read and write in a step"
+        "bytes",
+        lambda of: of.summary.moved_bytes or 0,
+        _tell_kernels,
+        "kernels",
+        "what kernels read and write in a step",
     ),
     "exchanged": Measure(
         "bytes",

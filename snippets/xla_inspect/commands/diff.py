@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import tempfile
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 _TWO = 2
+_OPTION = re.compile(r"[\w-]+=.*", re.DOTALL)
 _REVISIONS = 2
 NOW = "now"
 
@@ -108,7 +110,7 @@ def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
         )
         raise InspectError(message)
     first, second = subjects[0], subjects[-1]
-    target = options.target or next(filter(None, map(_find_target, subjects)), "")
+    target = options.target or next((name for name in map(_find_target, subjects) if name not in {"", "unknown"}), "")
     more = tuple(word for each in options.changed for word in _read_change(each))
     if len(subjects) == _TWO:
         names = [" ".join(first), " ".join(second)]
@@ -151,7 +153,16 @@ def _read(words: Sequence[str]) -> dict[str, Capture]:
 
 def _read_change(text: str) -> tuple[str, ...]:
     """Return an option by which a side differs as words of the command line."""
-    return tuple(shlex.split(text)) if text.startswith("--") and not text.startswith("--xla_") else ("--xla", text)
+    if text.startswith("--") and not text.startswith("--xla_"):
+        return tuple(shlex.split(text))
+    if not _OPTION.fullmatch(text):
+        message = (
+            f"--with {text}: that is no option; write an option of XLA with its value, as in "
+            "--with xla_gpu_enable_triton_gemm=false, or one of this command, as in --with=--donate=0; "
+            "a second SUBJECT is named without --with"
+        )
+        raise InspectError(message)
+    return ("--xla", text)
 
 
 def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture | int:
@@ -163,7 +174,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
             message = f"{words[0]} is no program to compile again: it is of one commit, with the options that it has"
             raise InspectError(message)
         (found,) = _read(words).values()
-        if side.target and found.target.partition(":")[0] != side.target.partition(":")[0]:
+        if side.target and found.target.partition(":")[0] not in {side.target.partition(":")[0], "unknown"}:
             message = f"{words[0]} is a capture for {found.target}, and not for {side.target}"
             raise InspectError(message)
         return found

@@ -58,11 +58,7 @@ def explain_absences(
             found["passes"] += "; pictures of them (.html, .dot, .url) are not read"
     if not module.thunks and find_entry(capture.target).kind == "gpu":
         found["thunks"] = "there is no thunk_sequence in this dump, so blocks and threads of kernels are not known"
-    if stands_in := others.get("after"):
-        found["after"] = f"there is no optimized module in this dump: {stands_in}"
-    elif "is_scheduled=true" not in capture.after.partition("\n")[0]:
-        found["after"] = "the module is not scheduled, so it may not be what runs, and the order is not known"
-    found |= {name: reason for name, reason in others.items() if reason and name != "after"}
+    found |= {name: reason for name, reason in others.items() if reason}
     if problems:
         found["files"] = "; ".join(f"{ending}: {problem}" for ending, problem in sorted(problems.items())[:3])
     return found

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import parse_buffers, parse_live_ranges
+from xla_inspect.analysis import parse_buffers, parse_live_ranges, read_stage
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.dumps.absence import explain_absences
 from xla_inspect.dumps.file_names import PASS
@@ -24,6 +24,7 @@ from xla_inspect.targets import find_entry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from xla_inspect.analysis import StageName
     from xla_inspect.captured import Code, PassChange
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.files import Files
@@ -39,6 +40,14 @@ _LATER = re.compile(rf"{_CODE.pattern}|\d{{4,}}\..*", re.DOTALL)
 _TOTAL, _RANGES = re.compile(r"^Total bytes used: ", re.MULTILINE), re.compile(r"^HloLiveRange ", re.MULTILINE)
 _OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.txt")
 _INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/|/lib/python\d|^<|(?:^|/)(?:jax|jaxlib|tensorflow)/")
+_UNSCHEDULED = "the module is not scheduled, so it may not be what runs, and the order is not known"
+_NONE = "there is no optimized module in this dump"
+_SHOWN: Mapping[StageName, str] = {
+    "before the optimizations": f"{_NONE}; answers are about the module as the compiler got it",
+    "between passes": f"{_NONE}; answers are about the last one between passes",
+}
+"""What a capture holds in the place of the optimized module, by its stage."""
+
 _FLAG = re.compile(r"^(xla_\w+): \"?(.*?)\"?$", re.MULTILINE)
 
 
@@ -57,8 +66,8 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
     """
     texts = read_texts(files, module, lambda ending: not _LATER.fullmatch(ending))
     frames, missing = Frames(), dict(texts.problems)
-    before = frames.clean(texts.find("before_optimizations.txt"))
-    optimized, stands_in = _find_after(files, module, texts, before)
+    before = frames.clean(_pick_part(texts.find("before_optimizations.txt"), module))
+    optimized, last_pass = _find_after(files, module, texts, before)
     after = frames.clean(optimized)
     plan, live_ranges = split_plan(texts.find("after_optimizations-buffer-assignment.txt"))
     buffers, memory, problem = _read_memory(plan)
@@ -92,8 +101,13 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
         is_stepped=bool(module.between) and not _find_excess(files, module),
     )
     excess = _find_excess(files, module)
-    others = {"after": stands_in, "buffers": problem, "live_ranges": trouble, "passes": excess}
+    stage = read_stage(made.after, module.stage)
+    others = {"buffers": problem, "live_ranges": trouble, "passes": excess}
     missing = explain_absences(made, module, texts.problems, others)
+    if stage != "optimized":
+        missing["stage"] = f"{stage}: {last_pass}" if last_pass else stage
+    if stage != "optimized" or "is_scheduled=true" not in made.after.partition("\n")[0]:
+        missing["after"] = _SHOWN.get(stage, _UNSCHEDULED)
     return _read_later(made.retold(missing=missing), files, module, frames, disassemble)
 
 
@@ -124,29 +138,32 @@ def _list_sources(frames: Frames) -> list[str]:
 
 
 def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: str) -> tuple[str, str]:
-    """Return the optimized module, or what comes nearest, and what that is or an empty string.
+    """Return the optimized module, or what comes nearest, and the pass that this was dumped after or an empty string.
 
     Raises:
         InspectError: There is neither.
     """
     found = next((text for name, text in texts.files.items() if _OPTIMIZED.fullmatch(name)), "")
-    if module.number is None and found:
-        parts = find_texts(found) or [found]
-        return parts[min(module.part, len(parts) - 1)], ""
     if found:
-        return found, ""
+        return _pick_part(found, module), ""
     between = module.between
     if between:
         ending = [*between][-1]
         ((_, data),) = files.read_many([between[ending]])
         match = PASS.fullmatch(ending)
+        text = _pick_part(decode(data, ending)[0], module)
         name = (match["name"] or match["before"]) if match else ending
-        return decode(data, ending)[0], f"the last that was dumped, after {name}, stands in its place"
+        return text, f"the start of {match['pipeline']}" if match and name == "pipeline-start" else name
     if before:
-        return before, "the module as the compiler got it stands in its place"
+        return before, ""
     problem = next(iter(texts.problems.values()), "there is no module among its files")
     message = f"{module.key}: {problem}"
     raise InspectError(message)
+
+
+def _pick_part(text: str, module: DumpedModule) -> str:
+    """Return the text of a module, of a file that may hold several."""
+    return find_texts(text)[module.part] if module.number is None and text else text
 
 
 def _find_excess(files: Files, module: DumpedModule) -> str:

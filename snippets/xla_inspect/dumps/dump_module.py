@@ -11,6 +11,8 @@ from xla_inspect.dumps.file_names import GIVEN, OPTIMIZED, PASS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from xla_inspect.analysis import StageName
+
 _MODULE = re.compile(r"\.(?:txt|hlo\.pb)(?:\.gz)?$")
 _BUFFERS = re.compile(r"(?:.*[._])?after_optimizations-buffer-assignment\.txt")
 _LIVE_RANGES = re.compile(r"(?:.*[._])?after_optimizations-live-range\.txt")
@@ -35,6 +37,7 @@ class DumpedModule:
         time: When it was dumped, as the names of its files have it, or an empty string.
         arguments: The shapes of its arguments, without layouts, where its text says them at its beginning.
         part: Which module of its file it is, of a file that holds several; counted from 0.
+        stage: The stage of the module that answers are about, as far as its files tell.
     """
 
     name: str
@@ -49,6 +52,7 @@ class DumpedModule:
     time: str = ""
     arguments: tuple[str, ...] = ()
     part: int = 0
+    stage: StageName = "optimized"
 
     @property
     def key(self) -> str:

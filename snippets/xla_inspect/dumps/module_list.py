@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import defaultdict
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,15 @@ from xla_inspect.dumps.dump_module import DumpedModule, is_text
 from xla_inspect.dumps.entry_arguments import list_arguments
 from xla_inspect.dumps.file_names import GIVEN, OPTIMIZED, group_files
 from xla_inspect.dumps.files import is_gzip
-from xla_inspect.dumps.plain_files import list_plain
+from xla_inspect.dumps.plain_files import explain_none, list_plain
 from xla_inspect.dumps.target_name import add_devices, count_devices, find_grid, find_target, tells
 from xla_inspect.errors import InspectError
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from xla_inspect.analysis import StageName
 
 from xla_inspect.dumps.files import Files
 
@@ -35,12 +38,18 @@ def list_modules(files: Files) -> tuple[DumpedModule, ...]:
     """Return the modules of a set of files, in the order of their numbers.
 
     Of files that have names as XLA dumps them, those and the beginnings of a few tell; others are read, each as a
-    module or several.
+    module or several. A file that is part of none is left out of the set, with the reason.
 
     Raises:
         InspectError: There is none; or a file cannot be read.
     """
-    return list_dumped(files) or _sort(list_plain(files))
+    modules = list_dumped(files)
+    used = {path for module in modules for path in module.files.values()}
+    plain, others = list_plain(files, [name for name in files.names if name not in used])
+    if not (modules or plain):
+        raise InspectError(explain_none(files, others))
+    files.left_out |= others
+    return _sort((*modules, *plain))
 
 
 def list_dumped(files: Files) -> tuple[DumpedModule, ...]:
@@ -153,7 +162,7 @@ def _describe(files: Files, key: _Key, own: Mapping[str, str], heads: Mapping[st
     devices = count_devices(header)
     sequence = mine.get("thunk_sequence.txt", "")
     objects = sum(bool(_KERNEL.fullmatch(ending)) for ending in own)
-    return DumpedModule(
+    module = DumpedModule(
         name=printable((named[1] if named else "") or name or "unnamed"),
         number=number,
         folder=printable(folder),
@@ -166,3 +175,5 @@ def _describe(files: Files, key: _Key, own: Mapping[str, str], heads: Mapping[st
         time=time,
         arguments=list_arguments(header),
     )
+    stage: StageName = "between passes" if module.between else "before the optimizations"
+    return module if module.after else replace(module, stage=stage)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import read_stage
 from xla_inspect.dumps.dump_module import DumpedModule
 from xla_inspect.dumps.entry_arguments import list_arguments
+from xla_inspect.dumps.file_names import GIVEN, OPTIMIZED, PASS, split_name
 from xla_inspect.dumps.files import is_gzip, unpack
 from xla_inspect.dumps.target_name import add_devices, count_devices, find_by_text
 from xla_inspect.errors import InspectError
@@ -15,36 +17,54 @@ from xla_inspect.plural import plural
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from xla_inspect.analysis import StageName
 
 from xla_inspect.dumps.files import Files
 
-_ENDINGS = (".hlo", ".txt", ".pb", ".hlotxt", ".gz", ".log")
+_ENDINGS = (".hlo", ".txt", ".pb", ".hlotxt", ".gz", ".log", ".mlir", ".bc")
 _START = re.compile(r"^[ \t]*HloModule[ \t]+([^\s,]+)", re.MULTILINE)
-_BARE = re.compile(r"^[ \t]*(?:ENTRY\b|%?[\w.-]+ (?:\([^\n]*\) -> [^\n]*)?\{)", re.MULTILINE)
-_MLIR = re.compile(r"^[ \t]*(?:module\b.*\{|func\.func|#loc)|stablehlo\.|\bmhlo\.", re.MULTILINE)
+# The head of an entry computation, or an instruction: `%a = f32[4]{0} add(`. No other language has lines of that form.
+_BARE = re.compile(
+    r"^[ \t]*(?:ENTRY [^\n]*\{|(?:ROOT )?%?[\w.-]+ = \(?(?:pred|token|opaque|[a-z]{1,2}\d+\w*)\[[^\]\n]*\]"
+    r"[^\n]* [\w-]+\()",
+    re.MULTILINE,
+)
+_MLIR = re.compile(
+    r"^[ \t]*\"?(?:module\b.*\{|builtin\.module|func\.func|#loc)|\b(?:stablehlo|mhlo|vhlo|chlo)\.|\btensor<",
+    re.MULTILINE,
+)
+_BYTECODE = b"ML\xefR"
+_MAKE_HLO = (
+    "JAX writes HLO with jax.jit(f).lower(x).compile().as_text(), or before the optimizations with "
+    'jax.jit(f).lower(x).as_text(dialect="hlo")'
+)
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _LOOK = 64 << 10
+_FEW = 3
 
 
-def list_plain(files: Files) -> list[DumpedModule]:
-    """Return the modules of files, each of which holds one or several.
+def list_plain(files: Files, names: Sequence[str]) -> tuple[list[DumpedModule], dict[str, str]]:
+    """Return the modules of files, each of which holds one or several, and why the other files hold none.
 
-    Raises:
-        InspectError: None does.
+    Args:
+        files: The set of files.
+        names: Those of them that are of no module that XLA's own names tell.
+
+    Returns:
+        The modules, and what each of the other files is, by its name.
     """
     single = len(files.names) == 1
-    wanted = [name for name in files.names if single or name.lower().endswith(_ENDINGS)]
-    found: list[DumpedModule] = []
-    seen: list[str] = []
+    wanted = [name for name in names if single or name.lower().endswith(_ENDINGS)]
+    modules: list[DumpedModule] = []
+    others = dict.fromkeys(set(names) - {*wanted}, f"its name ends in none of {', '.join(_ENDINGS)}")
     for name, data in files.read_many(wanted):
         listed = list(_describe(name, data))
-        found += listed
+        modules += listed
         if not listed:
-            seen.append(describe_content(data))
-    if not found:
-        raise InspectError(_explain(files, seen))
-    return found
+            others[name] = f"it {describe_content(data)}"
+    return modules, dict(sorted(others.items()))
 
 
 def find_texts(text: str) -> list[str]:
@@ -59,6 +79,8 @@ def describe_content(data: bytes) -> str:
     """Return what a file that holds no HLO holds instead, as far as its beginning tells."""
     if not data:
         return "is empty"
+    if _BYTECODE in data[:_LOOK]:
+        return "is bytecode of MLIR, as jax.export writes, and no HLO"
     if _BINARY.search(data[:_LOOK]):
         return "is binary, and no HloProto"
     if _MLIR.search(data[:_LOOK].decode("utf-8", "replace")):
@@ -71,14 +93,16 @@ def _describe(name: str, data: bytes) -> Iterator[DumpedModule]:
     folder, _, file = name.rpartition("/")
     try:
         data = unpack(data) if is_gzip(data) else data
-        if _BINARY.search(data[:_LOOK]):
-            kind, texts = "after_optimizations.hlo.pb", [read_hlo_proto(data).text]
-        else:
-            kind, texts = "after_optimizations.txt", find_texts(data.decode("utf-8", "replace"))
+        is_proto = bool(_BINARY.search(data[:_LOOK]))
+        texts = [read_hlo_proto(data).text] if is_proto else find_texts(data.decode("utf-8", "replace"))
     except InspectError:
         return
+    split = split_name(file)
     for part, each in enumerate(texts):
         named, devices = _START.search(each), count_devices(each.partition("\n")[0])
+        stage = read_stage(each, _name_stage(split[1]) if split else None)
+        kind = {"before the optimizations": "before_optimizations", "between passes": split[1] if split else ""}
+        ending = re.sub(r"\.(?:txt|hlo\.pb)(?:\.gz)?$", "", kind.get(stage, "after_optimizations"))
         yield DumpedModule(
             name=printable(named[1] if named else file),
             number=None,
@@ -88,19 +112,36 @@ def _describe(name: str, data: bytes) -> Iterator[DumpedModule]:
             devices=devices,
             bytes=len(each) if len(texts) > 1 else len(data),
             kernels=None,
-            files={kind: name},
+            files={f"{ending}{'.hlo.pb' if is_proto else '.txt'}": name},
             arguments=list_arguments(each.partition("\n")[0]),
             part=part,
+            stage=stage,
         )
 
 
-def _explain(files: Files, seen: list[str]) -> str:
+def _name_stage(ending: str) -> StageName | None:
+    """Return the stage that the end of a file's name tells, or None."""
+    if PASS.fullmatch(ending):
+        return "between passes"
+    if GIVEN.fullmatch(ending):
+        return "before the optimizations"
+    return "optimized" if OPTIMIZED.fullmatch(ending) else None
+
+
+def explain_none(files: Files, others: Mapping[str, str]) -> str:
+    """Return that files hold no module, and what they hold.
+
+    Args:
+        files: The set of files.
+        others: What each of them is.
+    """
     if files.names == (files.title,):
-        what = f"{files.title} {seen[0] if seen else 'is empty'}"
+        what = f"{files.title} {others[files.title].removeprefix('it ')}"
     elif not files.names:
         what = f"{files.title} holds no file"
     else:
         what = f"{files.title} holds {plural(len(files.names), 'file')}, and none that XLA dumped"
-        what += f": {files.names[0][:80]} {seen[0]}" if len(files.names) == 1 and seen else ""
+        what += "".join(f"\n  {name[:80]} {reason.removeprefix('it ')}" for name, reason in [*others.items()][:_FEW])
     left_out = "".join(f"\n  left out: {name}: {reason}" for name, reason in [*files.left_out.items()][:3])
+    what += f"\n{_MAKE_HLO}" if "MLIR" in what else ""
     return f"{what}\nwhat --xla_dump_to writes is read, and files of HLO as text or HloProto{left_out}"

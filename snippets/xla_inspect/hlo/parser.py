@@ -13,6 +13,7 @@ from xla_inspect.hlo.frame_tables import TABLES, Tables
 from xla_inspect.hlo.lines import Header, fail, read_closing, read_header, read_instruction
 from xla_inspect.hlo.module import Computation, Instruction, Module
 from xla_inspect.hlo.normal_form import NormalForm
+from xla_inspect.hlo.text_end import check_end, check_entry
 from xla_inspect.hlo.shape import MAX_DEPTH
 from xla_inspect.hlo.tuple_elements import spell_out_lines
 
@@ -45,11 +46,19 @@ def parse_module(text: str) -> Module:
         return _Reader(text.split("\n")).read()
     except HloSyntaxError:
         pass  # written by hand, or wrong
-    form = NormalForm(text)
     try:
-        return _Reader(form.text.split("\n")).read()
+        form = NormalForm(text)
     except HloSyntaxError as error:
-        raise HloSyntaxError(error.message, *form.locate(error.line, error.column)) from None
+        check_end(text, error.line)
+        raise
+    try:
+        module = _Reader(form.text.split("\n")).read()
+    except HloSyntaxError as error:
+        line, column = form.locate(error.line, error.column)
+        check_end(text, line)
+        raise HloSyntaxError(error.message, line, column) from None
+    check_entry(text)
+    return module
 
 
 class _Reader:
