@@ -12,6 +12,7 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol
 
+from xla_inspect.analysis import find_stage
 from xla_inspect.answers import (
     explain_memory,
     find_exchanges,
@@ -21,7 +22,7 @@ from xla_inspect.answers import (
     tell_absences,
     write_fragment,
 )
-from xla_inspect.dumps import Entry, Files, list_modules, name_archive, read_capture
+from xla_inspect.dumps import Entry, Files, check_module, list_modules, name_archive, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.report import title
 from xla_inspect.report.explorer import describe_capture, describe_details
@@ -159,10 +160,14 @@ class DumpReader:
         gc.collect()
         module = self.modules[number]
         log.info("reading %s, %s bytes", module.key, f"{module.bytes:,}")
-        self.capture = read_capture(self.files, module)
+        capture = read_capture(self.files, module)
+        check_module(self.files, module, capture)
+        self.capture = capture
         self.asked = quote(f"{self.files.title}:{module.key}")
-        shown = describe_capture(self.capture, code=bool(self.capture.code), bundles=True)
-        return _write({"explorer": shown, "missing": tell_absences(list_absences(self.capture))})
+        shown = describe_capture(capture, code=bool(capture.code), bundles=True)
+        stage = find_stage(capture)
+        told = "" if stage.is_final else f"{stage.explain()} "
+        return _write({"explorer": shown, "missing": told + tell_absences(list_absences(capture))})
 
     def read_details(self) -> bytes:
         """Return what the explorer asks for later of the module that was read, as JSON."""
@@ -262,6 +267,7 @@ def _describe(module: DumpedModule) -> dict[str, Any]:
         "passes": module.passes,
         "bytes": module.bytes,
         "kernels": module.kernels,
+        "stage": module.stage,
     }
 
 

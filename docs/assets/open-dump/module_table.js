@@ -8,6 +8,7 @@ const COLUMNS = [
   ["passes", "passes"],
   ["bytes", "size"],
   ["kernels", "kernels"],
+  ["stage", "stage"],
 ]
 const NUMBERS = new Set(["passes", "bytes", "kernels"])
 
@@ -17,6 +18,7 @@ const show = {
   passes: ({ passes }) => passes.toLocaleString("en"),
   bytes: ({ bytes }) => size(bytes),
   kernels: ({ kernels }) => (kernels === null ? "not told" : kernels.toLocaleString("en")),
+  stage: ({ stage }) => stage,
 }
 
 export class ModuleTable {

@@ -35,7 +35,7 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
         names: What they are called.
     """
     stages = find_stage(left), find_stage(right)
-    has_launches = all(stage.has_launches or stage.name == "none" for stage in stages)
+    has_launches = all(stage.has_launches for stage in stages)
     added = removed = changed = None
     same: bool | None = None
     pairs: tuple[InstructionPair, ...] = ()
@@ -54,7 +54,7 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
     kernels = tuple([each for each in of if each.launch.role == "kernel"] for of in launches)
     lines = compare_tallies(tally(left), tally(right))
     kinds = tuple(Counter(each.launch.kind for each in of) for of in kernels)
-    if not has_launches:
+    if not has_launches and left.after and right.after:
         kinds = tuple(_count_opcodes(of) for of in (left, right))
     amounts = _count(left, right, launches) if has_launches else _count_instructions(left, right)
     if _has_plan(left) != _has_plan(right):
@@ -108,12 +108,13 @@ def _has_plan(capture: Capture) -> bool:
 
 
 def _count_instructions(left: Capture, right: Capture) -> list[Amount]:
-    sides = [of.module.instruction_count() if of.after else 0 for of in (left, right)]
-    return [Amount("instructions", "", *sides)]
+    if not (left.after and right.after):
+        return []
+    return [Amount("instructions", "", left.module.instruction_count(), right.module.instruction_count())]
 
 
 def _count_opcodes(capture: Capture) -> Counter[str]:
-    return capture.module.opcode_counts() if capture.after else Counter()
+    return capture.module.opcode_counts()
 
 
 def _describe(capture: Capture, name: str) -> Side:

@@ -250,6 +250,9 @@ class Difference(Answer):
 
     def _sum_up_modules(self) -> str:
         """Return how two modules differ that are compared by their instructions, or an empty string."""
+        lacking = [side.name for side in (self.left, self.right) if side.stage.name == "none"]
+        if lacking:
+            return f"{' and '.join(lacking)} left no optimized module, so nothing is counted"
         counts = next((each for each in self.amounts if each.name == "instructions"), None)
         if counts and self.left.stage.name != self.right.stage.name:
             return f"two stages of a compile, {counts.left:,.0f} and {plural(int(counts.right), 'instruction')}"

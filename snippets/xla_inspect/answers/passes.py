@@ -192,9 +192,10 @@ class CompileTimes(Answer):
         ]
         last = "optimized" if self.stage.is_final else "this module"
         columns = ("jaxpr", "StableHLO", "HLO", last, "times", "part of the program")
-        # A stage that is not told has no operations in any part.
-        first = 2 if self.has_both else 3
-        known = [at for at in range(len(columns)) if at >= first or (at < 2 and any(row[at] != "0" for row in rows))]  # noqa: PLR2004 - the stages above HLO
+        # A stage that is not told has no operations in any part, and a module that is the only one is told once.
+        hidden = set() if self.has_both else {2}
+        hidden |= {at for at in range(4) if all(row[at] == "0" for row in rows)}
+        known = [at for at in range(len(columns)) if at not in hidden]
         shown = tuple(tuple(row[at] for at in known) for row in self._cut(rows))
         title = "Operations by part of the program"
         yield Table(tuple(columns[at] for at in known), shown, tuple(range(len(known) - 1)), title)

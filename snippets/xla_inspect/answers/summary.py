@@ -61,7 +61,7 @@ class TargetSummary:
         compile_seconds: What the compiler took, on the machine that compiled it; none where that is not to be told.
         largest: The three largest of each sort.
         error: What the compiler said where it gave up, or an empty string.
-        stage: The stage of the module that is counted; before kernels are decided, what is counted of them is None.
+        stage: The stage of the module that is counted; where kernels are not decided, what is counted of them is None.
         instructions: The instructions of the module.
     """
 
@@ -215,7 +215,7 @@ def _summarize(capture: Capture) -> TargetSummary:
     held: Counter[str] = Counter()
     for row in told.rows:
         held["temporary" if row.role in {"saved", "gap"} else row.role] += row.bytes
-    counted = told.stage.has_launches or told.stage.name == "none"
+    counted = told.stage.has_launches
     return TargetSummary(
         target=capture.target,
         kernels=len(kernels) if counted else None,

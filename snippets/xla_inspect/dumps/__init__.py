@@ -16,7 +16,7 @@ from xla_inspect.dumps.thunks import read_fusion_log, read_thunks
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from xla_inspect.dumps.dump_capture import read_capture
+    from xla_inspect.dumps.dump_capture import check_module, read_capture
 
 __all__ = [
     "BETWEEN",
@@ -30,6 +30,7 @@ __all__ = [
     "ModuleTexts",
     "Record",
     "add_files",
+    "check_module",
     "complete",
     "find_changes",
     "is_archive",
@@ -50,4 +51,4 @@ __all__ = [
 ]
 
 # By name, since a compile needs the rest alone, and what it needs is a part of the key of its capture.
-__getattr__ = lazy_names(__name__, {"dump_capture": ("read_capture",)})
+__getattr__ = lazy_names(__name__, {"dump_capture": ("check_module", "read_capture")})

@@ -19,6 +19,7 @@ from xla_inspect.dumps.plain_files import find_texts
 from xla_inspect.dumps.target_name import UNKNOWN, add_devices, find_by_text
 from xla_inspect.dumps.thunks import read_fusion_log, read_thunks
 from xla_inspect.errors import InspectError
+from xla_inspect.hlo import parse_module
 from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
@@ -109,6 +110,26 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
     if stage != "optimized" or "is_scheduled=true" not in made.after.partition("\n")[0]:
         missing["after"] = _SHOWN.get(stage, _UNSCHEDULED)
     return _read_later(made.retold(missing=missing), files, module, frames, disassemble)
+
+
+def check_module(files: Files, module: DumpedModule, capture: Capture) -> None:
+    """Do nothing where the module that a capture was read from makes sense.
+
+    Raises:
+        InspectError: It makes none; with the line as its file has it, whose tables the capture is without.
+    """
+    try:
+        capture.module  # noqa: B018 - what cannot be read is told before anything is asked
+    except InspectError as error:
+        texts = read_texts(files, module, lambda ending: not _LATER.fullmatch(ending))
+        before = _pick_part(texts.find("before_optimizations.txt"), module)
+        found: Exception = error
+        try:
+            parse_module(_find_after(files, module, texts, before)[0])
+        except InspectError as located:
+            found = located
+        message = f"{module.after or module.before or module.key}: {found}"
+        raise InspectError(message) from error
 
 
 def _read_later(

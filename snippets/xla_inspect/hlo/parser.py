@@ -13,8 +13,8 @@ from xla_inspect.hlo.frame_tables import TABLES, Tables
 from xla_inspect.hlo.lines import Header, fail, read_closing, read_header, read_instruction
 from xla_inspect.hlo.module import Computation, Instruction, Module
 from xla_inspect.hlo.normal_form import NormalForm
-from xla_inspect.hlo.text_end import check_end, check_entry
 from xla_inspect.hlo.shape import MAX_DEPTH
+from xla_inspect.hlo.text_end import check_end, check_entry
 from xla_inspect.hlo.tuple_elements import spell_out_lines
 
 if TYPE_CHECKING:

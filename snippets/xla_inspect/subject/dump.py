@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.compilation import collect_assembly
-from xla_inspect.dumps import Files, is_archive, list_modules, pick_module, read_capture, split_dump
+from xla_inspect.dumps import Files, check_module, is_archive, list_modules, pick_module, read_capture, split_dump
 from xla_inspect.errors import InspectError
 from xla_inspect.subject.subject import Subject
 
@@ -86,9 +86,5 @@ def read_module(files: Files, module: DumpedModule) -> Capture:
         InspectError: Its files hold no module, or one that is not understood.
     """
     capture = read_capture(files, module, disassemble=collect_assembly)
-    try:
-        capture.module  # noqa: B018 - what cannot be read is told before anything is asked
-    except InspectError as error:
-        message = f"{module.after or module.before or module.key}: {error}"
-        raise InspectError(message) from error
+    check_module(files, module, capture)
     return capture

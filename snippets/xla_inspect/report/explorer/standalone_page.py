@@ -9,6 +9,7 @@ import json
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.analysis import find_stage
 from xla_inspect.report import draw_entry, draw_timeline, find_measured, read_times, title
 from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.static_files import LATER, SCRIPTS, STYLE, join_scripts, read_asset
@@ -88,7 +89,9 @@ def write_report(
 def _tell_absences(capture: Capture) -> str:
     """Return what a page says of a capture that was read from a dump."""
     told = "; ".join(dict.fromkeys(capture.missing[name] for name in _STAGES if name in capture.missing))
-    return f"Read from what a compiler dumped for {title(capture.target)}{f': {told}' if told else ''}."
+    stage = find_stage(capture)
+    explained = "" if stage.is_final else f" {stage.explain()}"
+    return f"Read from what a compiler dumped for {title(capture.target)}{f': {told}' if told else ''}.{explained}"
 
 
 _STAGES = ("before", "after", "passes", "buffers", "live_ranges")
@@ -99,8 +102,11 @@ def _show(capture: Capture) -> str:
     where = html.escape(title(capture.target))
     if len(capture.before) + len(capture.after) > LARGE:
         return f"<h2>{where}</h2>\n<p>It is too large to be shown without JavaScript: see xla-inspect show.</p>"
-    texts = (("before", capture.before), ("after", capture.after))
-    sections = [f"<h2>{where}, {when}</h2>\n<pre>{html.escape(text)}</pre>" for when, text in texts]
+    stage = find_stage(capture)
+    texts = {"before": capture.before, "after" if stage.is_final else stage.title: capture.after}
+    if stage.name == "before the optimizations":
+        texts.pop("before")
+    sections = [f"<h2>{where}, {when}</h2>\n<pre>{html.escape(text)}</pre>" for when, text in texts.items()]
     return "\n".join((*sections, draw_entry(capture), draw_timeline(capture)))
 
 
