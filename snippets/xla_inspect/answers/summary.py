@@ -186,7 +186,7 @@ def _show_needed(target: TargetSummary) -> str:
 
 
 def _count_collectives(target: TargetSummary) -> str:
-    if target.stage.shapes == "of one device" or target.error:
+    if target.stage.shapes == "of one device" and target.stage.name != "none":
         return str(target.collectives)
     return f"{target.collectives} + ?" if target.collectives else "?"
 

@@ -22,7 +22,11 @@ written = pytest.mark.parametrize("text", [pytest.param(WRITTEN[name], id=name) 
 WRONG = {
     "HloModule m\n\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] add(x x)\n}\n": (5, 25, "found 'x)'"),
     "HloModule m\nENTRY e {\n  ROOT x = f32[4 parameter(0)\n}\n": (3, 18, "a size, ',' or ']'"),
-    "HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n": (4, 1, "found the end"),
+    "HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n": (
+        3,
+        31,
+        "the text is cut off: it ends in the middle of computation 'e'",
+    ),
     "HloModule m\nENTRY e {\n  x = f32[] parameter(0) /* open\n}\n": (3, 26, "expected '*/'"),
     'HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0), metadata={op_name="a}\n}\n': (3, 50, 'expected "'),
     "HloModule m\nENTRY e {\n  ROOT y = add(nowhere, nowhere)\n}\n": (3, 12, "nowhere"),

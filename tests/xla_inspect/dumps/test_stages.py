@@ -1,0 +1,215 @@
+"""The stage of a dumped module is part of each answer, and no answer takes it for the optimized one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.analysis import find_stage
+from xla_inspect.answers import (
+    compare_captures,
+    explain_memory,
+    explain_passes,
+    find_exchanges,
+    rank_launches,
+    summarize,
+    write_json,
+)
+from xla_inspect.dumps import Files, list_modules, read_capture
+from xla_inspect.errors import InspectError
+from xla_inspect.hlo import parse_module
+
+if TYPE_CHECKING:
+    from xla_inspect.answers import Answer
+    from xla_inspect.captured import Capture
+
+MESH = "{mesh['d'=8], [{'d'}, {}]}"
+TILES = "{devices=[8,1]<=[8]}"
+GIVEN = """HloModule jit_step, entry_computation_layout={(f32[4096,4096]{1,0})->f32[4096,4096]{1,0}}, num_partitions=8
+
+ENTRY %main.1 (x.1: f32[4096,4096]) -> f32[4096,4096] {
+  %x.1 = f32[4096,4096]{1,0} parameter(0), sharding=SHARDING, metadata={op_name="x"}
+  %dot.1 = f32[4096,4096]{1,0} dot(%x.1, %x.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT %tuple.1 = (f32[4096,4096]{1,0}, f32[4096,4096]{1,0}) tuple(%dot.1, %x.1), sharding={SHARDING, {replicated}}
+}
+"""
+PARTITIONED = """HloModule jit_step, entry_computation_layout={(f32[512,4096])->f32[512,4096]}, num_partitions=8
+
+ENTRY %main.1_spmd (x: f32[512,4096]) -> f32[512,4096] {
+  %x = f32[512,4096]{1,0} parameter(0), metadata={op_name="x"}
+  %all-gather = f32[4096,4096]{1,0} all-gather(%x), replica_groups=[1,8]<=[8], dimensions={0}
+  ROOT %dot = f32[512,4096]{1,0} dot(%x, %all-gather), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+LOOSE = """HloModule loose, num_partitions=8
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+ENTRY %main (x: f32[16]) -> f32[16] {
+  %x = f32[16] parameter(0)
+  %sum = f32[16] all-reduce(%x), replica_groups={{0,1},{2,3},{4,5},{6,7}}, to_apply=%add
+  ROOT %sent = f32[16] collective-permute(%sum), source_target_pairs={{0,1},{1,0}}
+}
+"""
+DUMPED = "module_0002.jit_step.0006.spmd-partitioner.after_spmd-partitioning.before_dce.txt"
+FIRST, LAST = "module_0002.jit_step.before_optimizations.txt", "module_0002.jit_step.cpu_after_optimizations.txt"
+
+
+def read_files(files: dict[str, bytes]) -> Capture:
+    found = Files.from_mapping(files)
+    return read_capture(found, list_modules(found)[0])
+
+
+def tell(answer: Answer) -> str:
+    return " ".join(str(answer).split())
+
+
+def spread(text: str, sharding: str = MESH) -> str:
+    return text.replace("SHARDING", sharding)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "stage", "shapes"),
+    [
+        (FIRST, spread(GIVEN), "before the optimizations", "global"),
+        ("pasted.txt", spread(GIVEN, TILES).replace(", num_partitions=8", ""), "before the optimizations", "global"),
+        (LAST, spread(GIVEN), "unknown", "global"),
+        (DUMPED, PARTITIONED, "between passes", "of one device"),
+        ("pasted.txt", PARTITIONED, "unknown", "of one device"),
+        (DUMPED, spread(GIVEN), "between passes", "global"),
+        ("pasted.txt", LOOSE, "unknown", "unknown"),
+        ("a.before_optimizations.txt", LOOSE, "before the optimizations", "global"),
+        ("pasted.txt", PARTITIONED.replace("jit_step,", "jit_step, is_scheduled=true,"), "optimized", "of one device"),
+        (LAST, PARTITIONED, "optimized", "of one device"),
+    ],
+)
+def test_the_stage_is_decided_by_the_module_and_then_by_its_name(name: str, text: str, stage: str, shapes: str) -> None:
+    found = find_stage(read_files({name: text.encode()}))
+    assert (found.name, found.shapes, found.devices) == (stage, shapes, 8)
+    assert found.last_pass == ("spmd-partitioning" if name == DUMPED else "")
+
+
+@pytest.mark.parametrize("sharding", [MESH, TILES, "{devices=[8,1,2]<=[16] last_tile_dim_replicate}"])
+def test_memory_before_the_partitioner_is_that_of_the_shards(sharding: str) -> None:
+    used = explain_memory(read_files({FIRST: spread(GIVEN, sharding).encode()}), "")
+    # An argument and a result in 8 parts, and a result that each device has whole.
+    assert (used.needed_bytes, used.global_bytes) == ((8 + 8 + 64) << 20, 192 << 20)
+    said = tell(used)
+    assert "192 MiB in all, by global shapes" in said
+    assert "f32[512,4096] of f32[4096,4096]" in said
+    assert "per device: " not in said
+
+
+def test_what_has_no_known_sharding_counts_whole_and_is_said_to() -> None:
+    used = explain_memory(read_files({FIRST: spread(GIVEN, "{odd}").encode()}), "")
+    assert used.unknown_shards == 2
+    assert "at most: the module does not say how 2 arguments and results are sharded" in tell(used)
+
+
+@pytest.mark.parametrize("files", [{FIRST: spread(GIVEN)}, {DUMPED: PARTITIONED}, {"pasted.txt": LOOSE}])
+def test_before_fusion_no_answer_has_kernels_and_each_has_the_stage(files: dict[str, str]) -> None:
+    capture = read_files({name: text.encode() for name, text in files.items()})
+    stage = find_stage(capture)
+    kernels, numbers = rank_launches(capture), summarize("jit_step", [capture], "")
+    assert not kernels.launches
+    assert (numbers.targets[0].kernels, numbers.targets[0].flops, numbers.targets[0].moved_bytes) == (None,) * 3
+    exchanged, used = find_exchanges("jit_step", capture, {}), explain_memory(capture, "")
+    for answer in (kernels, numbers, exchanged, used, explain_passes("jit_step", capture, "")):
+        assert stage.title in tell(answer), answer
+        assert f'"name": "{stage.name}"' in write_json(answer)
+
+
+def test_collectives_before_the_partitioner_are_not_there_yet() -> None:
+    said = tell(find_exchanges("jit_step", read_files({FIRST: spread(GIVEN).encode()}), {}))
+    assert "no collectives yet" in said
+    assert "The partitioner decides later what the 8 devices exchange" in said
+    assert "nothing is exchanged" not in said
+
+
+def test_the_members_of_groups_are_told_and_what_nothing_explains_is_a_sentence() -> None:
+    answer = find_exchanges("loose", read_files({"pasted.txt": LOOSE.encode()}), {})
+    assert {each.groups for each in answer.exchanges} == {((0, 1), (2, 3), (4, 5), (6, 7)), ()}
+    said = tell(answer)
+    assert "Devices: {0, 1}, {2, 3}, {4, 5}, {6, 7}." in said
+    assert "Devices: 0 to 1, 1 to 0." in said
+    assert "Nothing in the module says what it is there for." in said
+
+
+def test_two_programs_before_the_optimizations_differ_at_an_instruction() -> None:
+    left = read_files({FIRST: spread(GIVEN).encode()})
+    right = read_files({FIRST: spread(GIVEN).replace("tuple(%dot.1, %x.1)", "tuple(%x.1, %dot.1)").encode()})
+    other = read_files({FIRST: spread(GIVEN).replace("lhs_contracting_dims={1}", "lhs_contracting_dims={0}").encode()})
+    for changed, name in ((right, "tuple"), (other, "dot")):
+        answer = compare_captures(left, changed, ("a", "b"))
+        assert (answer.holds, answer.is_same_code) == (False, False)
+        said = tell(answer)
+        assert "the programs differ in 1 instruction" in said
+        assert name in answer.instructions[0].left
+        assert "StableHLO" not in said
+        assert "The files do not tell the compiler and the options." in said
+    assert compare_captures(left, left, ("a", "b")).holds
+
+
+def test_modules_of_two_stages_compare_by_their_instructions() -> None:
+    left = read_files({FIRST: spread(GIVEN).encode()})
+    answer = compare_captures(left, read_files({LAST: PARTITIONED.encode()}), ("a", "b"))
+    assert (answer.holds, answer.is_same_code) == (False, None)
+    said = tell(answer)
+    assert "two stages of a compile, 3 and 3 instructions" in said
+    assert "The modules are before the optimizations, and optimized." in said
+    assert json.loads(write_json(answer))["left"]["stage"]["shapes"] == "global"
+
+
+@pytest.mark.parametrize("pack", [False, True])
+def test_each_file_of_a_set_is_listed_or_left_out_with_a_reason(*, pack: bool) -> None:
+    contents = {
+        FIRST: spread(GIVEN),
+        "hang.txt": LOOSE,
+        "notes.md": "hello",
+        "empty.txt": "",
+        "a.mlir": "module {\n}\n",
+    }
+    files = Files.from_mapping({name: text.encode() for name, text in contents.items()})
+    if pack:
+        from .test_archive import pack_tar
+
+        files = Files.from_archive(pack_tar({name: text.encode() for name, text in contents.items()}))
+    assert {module.name for module in list_modules(files)} == {"jit_step", "loose"}
+    assert {*files.left_out} == {"notes.md", "empty.txt", "a.mlir"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func.func @f() {\n  func.return\n}\n",
+        "module {\n}\n",
+        "module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n  stablehlo.while\n    cond {\n    }\n}\n",
+        '"builtin.module"() ({\n}) : () -> ()\n',
+    ],
+)
+def test_mlir_is_not_taken_for_hlo(text: str) -> None:
+    with pytest.raises(
+        InspectError, match=r'is MLIR, as StableHLO is, and no HLO\nJAX writes HLO with .*dialect="hlo"'
+    ):
+        list_modules(Files.from_mapping({"a.txt": text.encode()}, "a.txt"))
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("ENTRY", "it ends before the ENTRY computation"),
+        ("all-reduce(", "in the middle of computation 'main', which starts on line 9"),
+        ("ROOT %s =", "in the middle of computation 'add', which starts on line 3"),
+    ],
+)
+def test_a_text_that_is_cut_off_is_said_to_be(end: str, said: str) -> None:
+    text = LOOSE.replace("loose,", "loose, entry_computation_layout={(f32[16]{0})->f32[16]{0}},")
+    with pytest.raises(InspectError, match="the text is cut off") as refused:
+        parse_module(text[: text.index(end)])
+    assert said in str(refused.value)
