@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Module
 
 type StageName = Literal["before the optimizations", "between passes", "optimized", "unknown", "none"]
+"""The stages of a compile that a module may be from."""
 type Shapes = Literal["of one device", "global", "unknown"]
 
 _SCHEDULED = re.compile(r"^HloModule [^\n]*\bis_scheduled=true")
@@ -81,6 +82,7 @@ class Stage:
 
 
 FINAL = Stage()
+"""The stage of what a compile on one device came to."""
 
 
 def read_stage(text: str, told: StageName | None) -> StageName:

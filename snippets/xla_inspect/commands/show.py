@@ -88,8 +88,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if compiled.error:
         question.say(f"the compiler for {compiled.target} gives up, and what it left is above: {compiled.error}")
         return command_line.NO
-    if gap:
-        question.say(gap)
+    for reason in filter(None, (gap, _find_stand_in(compiled, options.stage))):
+        question.say(reason)
     return 0
 
 
@@ -98,6 +98,11 @@ def _find_absence(compiled: Capture, stage: str) -> str:
     field = _FIELDS.get(stage, stage)
     reason = compiled.missing.get(field, "")
     return f"{compiled.program} has no {stage}: {reason}" if reason and not getattr(compiled, field, "") else ""
+
+
+def _find_stand_in(compiled: Capture, stage: str) -> str:
+    """Return what is shown in the place of the optimized module, or an empty string."""
+    return compiled.missing.get("after", "") if stage == "after" else ""
 
 
 _FIELDS = {"memory": "memory_report"}
