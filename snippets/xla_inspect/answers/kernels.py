@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from xla_inspect.answers.line_totals import LineTotal, sum_lines, tell_lines
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import STATEMENT, explain_absence, find_hardware, title
+from xla_inspect.spelling import list_nearest
 from xla_inspect.units import format_amount, format_bytes, shorten
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str
     known = {row.name: row.name for row in rows}
     known |= {row.symbol: row.name for row in rows if row.symbol and row.symbol not in known}
     for name in (bare for bare in (name.removeprefix("%") for name in names) if bare not in known):
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or list(known)[:3]
+        close = list_nearest(name, known, 3, 0.5) or list(known)[:3]
         message = f"there is no launch {name!r}; did you mean {' or '.join(close)}?" if close else f"no launch {name!r}"
         raise InspectError(message)
     return tuple(dict.fromkeys(known[name.removeprefix("%")] for name in names))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from xla_inspect.analysis import fused_computations, read_op_scope
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import read_line, show_place
+from xla_inspect.spelling import list_nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -221,7 +221,7 @@ class Selector:
     def _refuse(self, what: str, word: str) -> Selection:
         names = {each.name: each for each in self.capture.module.walk()}
         variables = {name for text in self.capture.sources.values() for name in _list_assigned(text)}
-        near = difflib.get_close_matches(word, [*names, *variables.union(self.list_names())], _NEAREST, 0.5)
+        near = list_nearest(word, [*names, *variables.union(self.list_names())], _NEAREST, 0.5)
         stem = word.rpartition(".")[0] or word
         near += [name for name in names if name.rpartition(".")[0] == stem or name == stem][:_NEAREST]
         near = list(dict.fromkeys(near))[:_NEAREST] or [each.name for each in self.capture.module.entry][-_NEAREST:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 import re
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import list_nearest
 from xla_inspect.units import format_amount, format_bytes
 
 if TYPE_CHECKING:
@@ -105,8 +105,7 @@ def _read_text(text: str, unit: Unit, what: str) -> float:
         message = f"{what} {text!r} has no unit; write one of bytes behind it, such as {text.strip()} MiB, or a number"
         raise InspectError(message)
     if given not in units:
-        near = [each for each in units if each.lower() == given.lower()]
-        near = near or difflib.get_close_matches(given, units, 1, 0.3)
+        near = list_nearest(given, units, likeness=0.3)
         known = ", ".join(filter(None, units))
         meant = f", did you mean {near[0]!r}?" if near else "."
         message = f"{what} {text!r}: {given!r} is no unit of {unit or 'a count'}{meant} There are {known}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from xla_inspect.budgets.toml_values import (
     read_texts,
 )
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import suggest_file, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,7 +64,7 @@ def read_budgets(path: Path) -> tuple[Budget, ...]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        message = f"no file {path}; write one such as:\n{EXAMPLE}"
+        message = f"no file {path}{suggest_file(path) or f'; write one such as:\n{EXAMPLE}'}"
         raise InspectError(message) from None
     except (OSError, UnicodeDecodeError) as error:
         message = f"cannot read {path}: {getattr(error, 'strerror', '') or error}"
@@ -86,9 +86,7 @@ def _read_budget(where: str, name: str, table: object) -> Budget:
     known = {*_CALL, *CLAIMS, *MEASURES}
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1, 0.5)
-            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
-            message = f"{where}: {key!r} is not known; {meant}"
+            message = f"{where}: {key!r} is not known; {suggest_name(key, sorted(known))}"
             raise InspectError(message)
     call = {key: _CALL[key](f"{where}: {key}", table[key]) for key in _CALL if key in table}
     if "subject" not in call:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from xla_inspect.analysis import COLLECTIVE_KINDS
 from xla_inspect.budgets.bound import read_amount, read_bound
-from xla_inspect.budgets.measures import MEASURES, TRACES
+from xla_inspect.budgets.measures import MEASURES, TRACES, suggest_kind
 from xla_inspect.budgets.toml_values import read_arguments, read_targets, read_text, read_texts, refuse
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import suggest_name
 
 _COUNTED: Mapping[str, str] = {"bytes": "bytes", "sent": "bytes", "count": ""}
 """What is counted of collectives, and its unit."""
@@ -96,14 +96,10 @@ def _rows(where: str, given: Any, known: Collection[str]) -> list[dict[str, Any]
             raise refuse(where, row, f"a table of {', '.join(known)}")
         for key in row:
             if key not in known:
-                near = difflib.get_close_matches(key, known, 1, 0.5)
-                meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-                message = f"{where}: {key!r} is not known; {meant}"
+                message = f"{where}: {key!r} is not known; {suggest_name(key, known)}"
                 raise InspectError(message)
         if (kind := row.get("kind", "")) and kind not in COLLECTIVE_KINDS:
-            near = difflib.get_close_matches(str(kind), COLLECTIVE_KINDS, 1, 0.3)
-            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COLLECTIVE_KINDS)}"
-            message = f"{where}: there is no collective {kind!r}; {meant}"
+            message = f"{where}: there is no collective {kind!r}; {suggest_kind(str(kind))}"
             raise InspectError(message)
         read_text(where, row.get("over", "-"))
     return rows

@@ -18,6 +18,7 @@ from xla_inspect.answers import (
     summarize,
 )
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import list_nearest, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -72,7 +73,7 @@ class Measured:
             InspectError: There is no such kind or axis.
         """
         if kind and kind not in COLLECTIVE_KINDS:
-            message = f"there is no collective {kind!r}; there are {', '.join(COLLECTIVE_KINDS)}"
+            message = f"there is no collective {kind!r}; {suggest_kind(kind)}"
             raise InspectError(message)
         chosen = [each for each in self.exchanges if not kind or _name_kind(each) == kind]
         if not over:
@@ -209,3 +210,12 @@ MEASURES: Mapping[str, Measure] = {
     "host_calls": Measure("", _count_host, _tell_host, "", "calls of Python on the host"),
 }
 """The numbers that are measured, by name."""
+
+
+def suggest_kind(kind: str) -> str:
+    """Return which collective a misspelt kind comes close to, or which number or claim counts what it names."""
+    if kind.removesuffix("-start") in {"copy", "copies", "transpose"}:
+        return "copies and transposes are counted by `copies` and `copied`, and refused by `no_copies`"
+    if not list_nearest(kind, COLLECTIVE_KINDS) and (near := list_nearest(kind, MEASURES, likeness=0.7)):
+        return f"{near[0]} is a number of its own, as in `{near[0]} == 0`"
+    return suggest_name(kind, COLLECTIVE_KINDS)

@@ -16,6 +16,7 @@ from xla_inspect.budgets.quantity import Quantity
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import title
+from xla_inspect.spelling import suggest_name
 from xla_inspect.subject import watch_calls
 from xla_inspect.terminal import printable
 from xla_inspect.units import shorten
@@ -71,8 +72,7 @@ class ProgramNumbers:
         def __getattr__(self, name: str) -> Quantity:
             """Return a number by its name, of `MEASURES`."""
             if name.startswith("_") or name not in MEASURES:
-                known = ", ".join((*MEASURES, TRACES))
-                message = f"no number {name!r} is measured of a program; there are {known}"
+                message = f"no number {name!r} is measured of a program; {suggest_name(name, (*MEASURES, TRACES))}"
                 raise AttributeError(message, name=name, obj=self)
             return self.measure(name)
 
@@ -89,7 +89,7 @@ class ProgramNumbers:
         if name == TRACES:
             return self.traces
         if name not in MEASURES:
-            message = f"no number {name!r} is measured of a program; there are {', '.join((*MEASURES, TRACES))}"
+            message = f"no number {name!r} is measured of a program; {suggest_name(name, (*MEASURES, TRACES))}"
             raise InspectError(message)
         self.require(memory=MEASURES[name].part == "memory")
         measure = MEASURES[name]

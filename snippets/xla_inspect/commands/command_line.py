@@ -1,4 +1,4 @@
-"""What `xla-inspect` was asked for: the subcommands, their arguments, and how each ends."""
+"""The subcommands of `xla-inspect`: their list, their arguments, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import contextlib
 import importlib
 import logging
 import os
+import re
 import sys
+import textwrap
 import traceback
-from typing import TYPE_CHECKING, Any, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.spelling import list_nearest, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +44,25 @@ OTHERS: Mapping[str, str] = {
 }
 """The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
 
+GROUPS: Mapping[str, Sequence[str]] = {
+    "questions about a program": (*QUESTIONS,),
+    "two programs, commits or releases": ("diff", "since", "check"),
+    "everything about one program": ("show", "report", "play"),
+    "a dump, and this machine": ("read", "doctor", "targets"),
+}
+"""The subcommands as the first screen shows them."""
+
+USAGE = """\
+usage: xla-inspect COMMAND SUBJECT [options]
+       xla-inspect COMMAND --help
+"""
+EXAMPLES = """\
+examples:
+  xla-inspect model.py:step                        the summary, for CPU, GPU and TPU
+  xla-inspect memory model.py:step --target h100   whether it fits, and what takes the memory
+  xla-inspect recompiles run train.py --steps 3    what a script compiles, and why again
+"""
+
 APART = frozenset({"diff", "since"})
 """Those that run the reader's code in several processes, and start each themselves."""
 
@@ -56,7 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     What runs the reader's code does so in a process of its own, see `child_process`.
     """
-    words = complete(sys.argv[1:] if arguments is None else arguments)
+    try:
+        words = complete(sys.argv[1:] if arguments is None else arguments)
+    except InspectError as error:
+        _say(f"xla-inspect: {error}")
+        return BAD_INPUT
     options = parse(words)
     if not getattr(options, "subject", None) or options.command in APART or _is_dump(options.subject[0]):
         return run_here(words)
@@ -80,18 +107,35 @@ def list_questions() -> dict[str, str]:
 
 
 def complete(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with the question that is asked where none is named: the summary."""
-    known = {*QUESTIONS, *OTHERS, "-h", "--help", "--version"}
-    return ["summary", *words] if words and words[0] not in known else list(words)
+    """Return the words of a command line with the question that is asked where none is named: the summary.
+
+    Raises:
+        InspectError: The first word is neither a command nor anything that could be a subject.
+    """
+    if not words:
+        return ["--help"]
+    first, *others = words
+    if first == "help":
+        return [*others[:1], "--help"]
+    if first in {*list_questions(), "-h", "--help", "--version"}:
+        return [*words]
+    if first.startswith("-") or first == "run" or re.search(r"[.:/\\]", first) or Path(first).exists():
+        return ["summary", *words]
+    commands = [*list_questions(), "help"]
+    if near := list_nearest(first, commands, likeness=0.7) or [name for name in commands if name.startswith(first)]:
+        message = f"there is no command {first!r}; did you mean {near[0]!r}?"
+    else:
+        message = f"{first!r} is no command, and no file or folder here; the commands are {', '.join(list_questions())}"
+    raise InspectError(message)
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line. What follows `run` is a script and its own arguments."""
     at = words.index("run", 1) if "run" in words[1:] else len(words)
-    parser = build_parser(words[0] if words else "")
+    parser, subparser = build_parser(words[0] if words else "")
     options, left = parser.parse_known_args([*words[:at], *words[at : at + 1]])
     if left and (any(word.startswith("-") for word in left) or not hasattr(options, "subject")):
-        parser.error(f"unrecognized arguments: {' '.join(left)}")
+        subparser.refuse(left)
     if left:
         # What is asked about may stand behind options too.
         options.subject = [*options.subject, *left]
@@ -149,32 +193,68 @@ def name_file(options: argparse.Namespace) -> str:
     return Request(tuple(options.subject)).file
 
 
-def build_parser(chosen: str = "") -> argparse.ArgumentParser:
-    """Return the parser of the command line.
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors say first what is wrong, and what was meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong and then the usage, and end with the status of bad input."""
+        if match := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
+            choices = [choice.strip("' ") for choice in match[2].split(",")]
+            message = f"{message.partition(':')[0]}: there is no {match[1]!r}; {suggest_name(match[1], choices)}"
+        _say(f"{self.prog}: {_clean(message)}\n{self.format_usage().rstrip()}")
+        sys.exit(BAD_INPUT)
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """Print which words are not known, with the closest option to the first, and end likewise."""
+        name = next((word for word in words if word.startswith("-")), words[0]).partition("=")[0]
+        options = [option for action in self._actions for option in action.option_strings]
+        near = list_nearest(name, [option for option in options if option.startswith("--")], likeness=0.6)
+        what = "option" if name.startswith("-") else "argument"
+        self.error(f"there is no {what} {name!r}{f'; did you mean {near[0]!r}?' if near else ''}")
+
+
+class _FirstScreen(Parser):
+    """The parser of the whole command, whose help is written in groups."""
+
+    def format_help(self) -> str:
+        """Return what the command is, three examples, and the subcommands in groups."""
+        commands = list_questions()
+        lines = [USAGE, f"{self.description}\n", EXAMPLES]
+        for title, names in GROUPS.items():
+            rows = [textwrap.fill(f"  {name:<12} {commands[name]}", 79, subsequent_indent=" " * 15) for name in names]
+            lines += [f"{title}:", *rows, ""]
+        return "\n".join([*lines, EXITS, ""])
+
+    def format_usage(self) -> str:
+        """Return how a command line is written."""
+        return USAGE
+
+
+def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
+    """Return the parser of the command line, and that of the chosen subcommand.
 
     Args:
         chosen: The subcommand that is used, whose module alone is imported for its arguments.
     """
-    parser = argparse.ArgumentParser(
+    parser = _FirstScreen(
         prog="xla-inspect",
-        description="Compile your JAX program for CPU, NVIDIA GPU or TPU, none of which has to be here, and answer "
-        "questions about it. Without a command it gives the summary: xla-inspect model.py:step",
-        epilog=EXITS,
+        description="Compile your JAX program for CPU, NVIDIA GPU or TPU, none of which has to be\nhere, and answer "
+        "questions about it. Without a command it gives the summary.",
     )
     parser.add_argument("--version", action="version", version=_version() if chosen == "--version" else "")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, text in list_questions().items():
-        subparser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
-        if name != chosen:
-            continue
-        module = load(name)
-        if name in QUESTIONS:
-            from xla_inspect.commands import question
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    if chosen not in list_questions():
+        return parser, parser
+    text = list_questions()[chosen]
+    subparser: Parser = commands.add_parser(chosen, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
+    module = load(chosen)
+    if chosen in QUESTIONS:
+        from xla_inspect.commands import question
 
-            question.add_arguments(subparser)
-            question.add_forms(subparser)
-        module.add_arguments(subparser)
-    return parser
+        question.add_arguments(subparser)
+        question.add_forms(subparser)
+    module.add_arguments(subparser)
+    return parser, subparser
 
 
 def _run(options: argparse.Namespace, out: TextIO) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from xla_inspect.commands import time_limit
-from xla_inspect.commands.command_line import MISSING, NO
+from xla_inspect.commands.command_line import MISSING, NO, list_questions
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import (
     FORMS,
@@ -165,7 +165,7 @@ def read_subject(request: Request, limit: float) -> Subject:
         # It takes the time that it takes.
         return read_script(request)
     if len(request.words) > 1:
-        message = f"one subject at a time, and then options: what is {request.words[1]!r}?"
+        message = f"one subject at a time, and then options: {_explain_second(request.words)}"
         raise InspectError(message)
     with time_limit.limited(f"loading {request.file}", request.file, limit):
         if is_saved(request.words[0]):
@@ -173,6 +173,18 @@ def read_subject(request: Request, limit: float) -> Subject:
         if is_dump(request.words[0]):
             return read_dump(request)
         return read_function(request)
+
+
+def _explain_second(words: Sequence[str]) -> str:
+    """Return what a second subject may have been meant for: a command, or the function of a file."""
+    first, second = words[:2]
+    commands = list_questions()
+    if command := next((word for word in (first, second) if word in commands), ""):
+        other = second if command == first else first
+        return f"did you mean xla-inspect {command} {other}?"
+    if ":" not in first and second.isidentifier():
+        return f"did you mean {first}:{second}?"
+    return f"what is {second!r}?"
 
 
 def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import suggest_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +84,7 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> Checkout:
 
 def _find_root(folder: Path, place: str) -> Path:
     if not folder.is_dir():
-        message = f"no file {place}"
+        message = f"no file {place}{suggest_file(folder / Path(place).name)}"
         raise InspectError(message)
     found = _ask(folder, "rev-parse", "--show-toplevel")
     if not found:

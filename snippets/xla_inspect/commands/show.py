@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -14,6 +13,7 @@ from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
 from xla_inspect.report import write_below
+from xla_inspect.spelling import list_nearest
 from xla_inspect.targets import find_entry, find_version
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _keep_kernel(compiled: Capture, name: str) -> Capture:
     if not (code or low_level):
         below = [each.kernel for each in compiled.low_level]
         known = list(dict.fromkeys((*below, *(piece.kernel for piece in compiled.code))))
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:3]
+        close = list_nearest(name, known, 3, 0.5) or known[:3]
         message = f"there is no code of {name!r}; there is that of {', '.join(close) or 'none'}"
         raise InspectError(message)
     return compiled.retold(code=code, low_level=low_level)

@@ -6,7 +6,6 @@ import re
 import zlib
 from collections import defaultdict
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from xla_inspect.dumps.dump_module import DumpedModule, is_text
@@ -16,6 +15,7 @@ from xla_inspect.dumps.files import is_gzip
 from xla_inspect.dumps.plain_files import explain_none, list_plain
 from xla_inspect.dumps.target_name import add_devices, count_devices, find_grid, find_target, tells
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import list_nearest
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def pick_module(modules: Sequence[DumpedModule], named: str, title: str) -> Dump
             message = f"{what} in {title}; name one, of which these are the largest:\n{listed}{more}"
             raise InspectError(message)
     keys = {module.key: module.key for module in modules} | {module.name: module.key for module in modules}
-    close = list(dict.fromkeys(keys[name] for name in get_close_matches(folded, keys, n=5, cutoff=0.4)))
+    close = list(dict.fromkeys(keys[name] for name in list_nearest(folded, keys, 5, 0.4)))
     near = close or [module.key for module in modules[:_FEW]]
     message = f"there is no module {folded!r} in {title}; there {'are' if len(near) > 1 else 'is'} {', '.join(near)}"
     raise InspectError(message)

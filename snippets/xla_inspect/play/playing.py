@@ -19,6 +19,7 @@ from xla_inspect.play.code_outline import outline
 from xla_inspect.play.play_server import listen
 from xla_inspect.play.starting_points import list_starters
 from xla_inspect.play.workshop import Limits, Workshop
+from xla_inspect.spelling import suggest_file, suggest_name
 from xla_inspect.targets import TARGETS, available, find, find_version
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def read_file(named: str) -> dict[str, Any]:
         message = f"{named!r} is not FILE.py:FUNCTION"
         raise InspectError(message)
     if not path.is_file():
-        message = f"no file {place}"
+        message = f"no file {place}{suggest_file(path)}"
         raise InspectError(message)
     try:
         code = path.read_bytes().decode("utf-8-sig")
@@ -139,7 +140,7 @@ def read_file(named: str) -> dict[str, Any]:
     told = outline(code, function)
     names = [each["name"] for each in told["functions"]]
     if function and not told["errors"] and told["chosen"] != function:
-        message = f"{place} has no function {function!r}; it has {', '.join(names) or 'none'}"
+        message = f"{place} has no function {function!r}; {suggest_name(function, names, 'it has')}"
         raise InspectError(message)
     return {
         "file": path.name,

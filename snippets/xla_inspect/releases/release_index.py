@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import subprocess
 from typing import TYPE_CHECKING
 
 from xla_inspect.releases.interpreters import list_interpreters
 from xla_inspect.releases.uv_commands import ReleaseError, run_uv, shorten_refusal
+from xla_inspect.spelling import list_nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
     """
     for name, version in (("--to", last), ("--from", first)):
         if version not in known:
-            near = _find_neighbours(known, version) or difflib.get_close_matches(version, known, 3, 0.5)
+            near = _find_neighbours(known, version) or list_nearest(version, known, 3, 0.5)
             hint = f"the nearest are {', '.join(near)}" if near else f"the newest is {known[-1]}"
             message = (
                 f"{name} {version}: there is no such release of JAX that a Python of this machine can have\n{hint}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.compilation import collect_assembly
 from xla_inspect.dumps import Files, check_module, is_archive, list_modules, pick_module, read_capture, split_dump
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import suggest_file
 from xla_inspect.subject.subject import Subject
 
 if TYPE_CHECKING:
@@ -42,7 +43,11 @@ def _open(path: str) -> tuple[Files, tuple[DumpedModule, ...]]:
         if place.is_dir():
             files = Files.from_folder(place)
         elif not place.is_file():
-            message = f"there is no file or folder {path}" if not place.exists() else f"{path} is no plain file"
+            message = (
+                f"there is no file or folder {path}{suggest_file(place)}"
+                if not place.exists()
+                else f"{path} is no plain file"
+            )
             raise InspectError(message)
         else:
             files = Files.from_archive(place) if is_archive(place) else Files.from_file(place)

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import list_nearest, respell_subject, suggest_file, suggest_name
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, a dump of XLA's, or a capture that was saved"
 """The forms of a subject, as errors and the help say them."""
+
+_LISTED = 12
+"""The most functions of a file that a message lists."""
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
@@ -32,8 +36,11 @@ def split_name(named: str) -> tuple[str, str]:
     place, colon, name = named.rpartition(":")
     if not colon or not _DOTTED.fullmatch(name) or not (place.endswith(".py") or _DOTTED.fullmatch(place)):
         # A file without a name is what people forget most.
-        hint = f"; which function of it, as in {named}:NAME?" if named.endswith(".py") else ""
-        message = f"{named!r} is not {FORMS}{hint}"
+        if (meant := respell_subject(named)) != named:
+            message = f"{named!r} is no subject; did you mean {meant}?"
+        else:
+            hint = f"; which function of it, as in {named}:NAME?" if named.endswith(".py") else ""
+            message = f"{named!r} is not {FORMS}{hint}"
         raise InspectError(message)
     return place, name
 
@@ -54,11 +61,17 @@ def load_place(place: str) -> ModuleType:
             raise
         found = None
     if found is None:
-        message = (
-            f"there is no module {place!r}, from {Path.cwd()}; is it installed here, or beside the working folder?"
-        )
+        message = f"there is no module {place!r}, from {Path.cwd()}; {_suggest_module(place)}"
         raise InspectError(message)
     return importlib.import_module(place)
+
+
+def _suggest_module(place: str) -> str:
+    """Return which Python file or package of the working folder a module's name comes close to, as a question."""
+    beside = [path.stem for path in Path.cwd().iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()]
+    if near := list_nearest(place, beside):
+        return f"did you mean {near[0]}?"
+    return "is it installed here, or beside the working folder?"
 
 
 def load_file(path: Path) -> ModuleType:
@@ -70,7 +83,7 @@ def load_file(path: Path) -> ModuleType:
         InspectError: There is no such file.
     """
     if not path.is_file():
-        message = f"no file {path}"
+        message = f"no file {path}{suggest_file(path)}"
         raise InspectError(message)
     path = path.absolute()
     root = path.parent
@@ -121,10 +134,11 @@ def find_named(module: ModuleType, name: str, place: str) -> Any:
     except AttributeError as error:
         held = error.obj
         public = {key: getattr(held, key, None) for key in getattr(held, "__dict__", {}) if not key.startswith("_")}
-        own = [key for key, value in public.items() if callable(value) and _is_own(value, module)]
-        others = ", ".join(sorted(own or [key for key, value in public.items() if callable(value)])[:12])
+        functions = sorted(key for key, value in public.items() if callable(value))
+        own = [key for key in functions if _is_own(public[key], module)] or functions
+        programs = [*getattr(module, "PROGRAMS", {})] if held is module else []
         what = name if held is module else f"{name} ({getattr(held, '__name__', type(held).__name__)})"
-        message = f"{place} has no function {what!r}; it has {others or 'none'}"
+        message = f"{place} has no function {what!r}; {suggest_name(str(error.name), [*programs, *own][:_LISTED], 'it has')}"
         raise InspectError(message) from error
 
 

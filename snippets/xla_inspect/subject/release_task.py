@@ -14,6 +14,7 @@ from xla_inspect.compilation import PINNED, list_options
 from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_project
 from xla_inspect.releases import adapt_figures
+from xla_inspect.spelling import suggest_file
 from xla_inspect.subject.dump import is_dump
 from xla_inspect.subject.loading import split_name
 from xla_inspect.subject.saved import is_saved
@@ -125,7 +126,7 @@ class ReleaseTask:
             return {"file": "", "module": place, "folder": str(file.parent if file else root), "path": str(root)}
         path = Path(place).absolute()
         if not path.is_file():
-            message = f"no file {place}"
+            message = f"no file {place}{suggest_file(path)}"
             raise InspectError(message)
         root = path.parent
         while (root / "__init__.py").is_file():

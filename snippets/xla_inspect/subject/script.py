@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import jax_private, targets
 from xla_inspect.analysis import ScriptRun
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import suggest_file, suggest_name
 from xla_inspect.subject.loading import put_on_path
 from xla_inspect.subject.subject import Subject
 from xla_inspect.subject.watching import ReachedError, Watch
@@ -70,7 +71,7 @@ def _find_code(request: Request) -> tuple[str, list[str], types.CodeType, types.
     if path.is_dir():
         path /= "__main__.py"
     if not path.is_file():
-        message = f"no file {path}"
+        message = f"no file {path}{suggest_file(path)}"
         raise InspectError(message)
     put_on_path(path.absolute().parent)
     module.__file__ = str(path.absolute())
@@ -139,7 +140,7 @@ def _choose(only: str, watch: Watch, name: str) -> Noted:
             return at
         others = sorted({*found, *watch.inner})
         message = (
-            f"{name} compiles no function {only!r}; it compiles {', '.join(others[:_LISTED])}"
+            f"{name} compiles no function {only!r}; {suggest_name(only, others[:_LISTED], 'it compiles')}"
             if others
             else f"{name} jits no function {only!r}, and none else"
         )

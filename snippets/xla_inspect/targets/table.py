@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
+from xla_inspect.spelling import list_nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -122,7 +123,9 @@ def find_entry(target: str, among: Collection[str] = ENTRIES) -> Entry:
     if base not in among and among is ENTRIES and (other := _describe_other(base)):
         return other
     if base not in among:
-        message = f"no target is named {target!r}; the targets are {', '.join(TARGETS)}"
+        near = list_nearest(base, TARGETS, likeness=0.85)
+        meant = f"did you mean {near[0]!r}? The" if near else "the"
+        message = f"no target is named {target!r}; {meant} targets are {', '.join(TARGETS)}"
         raise InspectError(message)
     return ENTRIES[base]
 

@@ -76,7 +76,7 @@ def test_a_number_that_is_asserted_without_a_bound_is_refused() -> None:
         bool(held().kernels)
     with pytest.raises(InspectError, match="peak '9' has no unit"):
         held().peak < "9"  # noqa: B015 - what is compared is the point
-    with pytest.raises(AttributeError, match="no number 'kernel' is measured of a program; there are peak, "):
+    with pytest.raises(AttributeError, match="no number 'kernel' is measured of a program; did you mean 'kernels'"):
         held().kernel  # noqa: B018 - likewise
 
 
@@ -189,7 +189,7 @@ def test_a_collective_that_may_not_be_is_told_with_its_line_and_who_brought_it_i
     assert "brought it in" in said
     with pytest.raises(InspectError, match="has no axis 'dat': its axes are data"):
         program.none("all-gather", over="dat")
-    with pytest.raises(InspectError, match="there is no collective 'all-gathr'; there are all-gather, "):
+    with pytest.raises(InspectError, match="there is no collective 'all-gathr'; did you mean 'all-gather'"):
         program.collectives("all-gathr")
 
 

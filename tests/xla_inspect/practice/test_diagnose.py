@@ -182,7 +182,7 @@ def test_a_line_proves_a_fault_also_under_the_name_that_it_has_elsewhere(
         ({"sort": 3}, "3 is no line of the dump"),
         ({"sort": ""}, "'' is no line of the dump"),
         ({"sort": "what sorts(the rows"}, "is no line of the dump"),
-        ({"onehot": "NAME"}, "no fault is called 'onehot'; did you mean one_hot?"),
+        ({"onehot": "NAME"}, "no fault is called 'onehot'; did you mean 'one_hot'?"),
         ({7: "NAME"}, "no fault is called 7; the eight are callback, constant"),
         (dict.fromkeys(FAULTS, "NAME"), "this line of the dump does not show it"),
     ],

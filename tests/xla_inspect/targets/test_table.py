@@ -50,7 +50,7 @@ def test_a_grid_that_the_table_lacks_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["rtx6000", "tpu-v9", "", "H100"])
 def test_a_device_that_the_table_lacks_is_an_error_with_its_name(name: str) -> None:
-    with pytest.raises(InspectError, match=f"no target is named '{name}'; the targets are cpu, "):
+    with pytest.raises(InspectError, match=f"no target is named '{name}'; .*targets are cpu, "):
         find_entry(name)
 
 

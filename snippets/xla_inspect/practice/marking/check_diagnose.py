@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from xla_inspect.practice.marking.faults import FAULTS
 from xla_inspect.practice.marking.puzzles import make_arguments
 from xla_inspect.practice.marking.verdict import Remark, bad, good, judge
 from xla_inspect.report import print_instruction
+from xla_inspect.spelling import suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,9 +69,7 @@ def _judge_faults(submission: Submission, before: Capture) -> Iterator[Remark]:
     found = 0
     for fault, line in written.items():
         if fault not in FAULTS:
-            near = difflib.get_close_matches(str(fault), FAULTS, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; the eight are {', '.join(FAULTS)}"
-            yield bad(f"{where}: no fault is called {fault!r}{hint}")
+            yield bad(f"{where}: no fault is called {fault!r}; {suggest_name(str(fault), FAULTS, 'the eight are')}")
             continue
         shown, refused = _look_up(line, before)
         if refused:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import shlex
 import tomllib
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from xla_inspect import folders
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import CHECKOUT, run_line
 from xla_inspect.practice.phases import CHECKED
+from xla_inspect.spelling import list_nearest
 
 MARK = "TODO(human)"
 """What stands where the reader writes."""
@@ -298,7 +298,7 @@ def find_exercises(called: str, folder: Path | None = None) -> tuple[Exercise, .
     ]
     if not exercises:
         keys = [exercise.key for exercise in EXERCISES]
-        near = difflib.get_close_matches(asked, [*CHECKED, *keys, *(exercise.name for exercise in EXERCISES)], 1)
+        near = list_nearest(asked, [*CHECKED, *keys, *(exercise.name for exercise in EXERCISES)])
         message = (
             f"no phase and no exercise is called {called!r}"
             + (f"; did you mean {near[0]}?" if near else ".")

@@ -1,0 +1,62 @@
+"""Suggestions for misspelt names, files and subjects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.budgets.measures import suggest_kind
+from xla_inspect.spelling import list_nearest, respell_subject, suggest_file, suggest_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_closest_name_is_suggested_whatever_its_case_and_dashes() -> None:
+    assert suggest_name("all_Gather", ("all-reduce", "all-gather")) == "did you mean 'all-gather'?"
+    assert list_nearest("kernls", ("summary", "kernels", "kernel_of"), 2) == ["kernels", "kernel_of"]
+
+
+def test_all_names_are_listed_where_none_is_close() -> None:
+    assert suggest_name("zzz", ("peak", "copies")) == "there are peak, copies"
+    assert suggest_name("zzz", (), "it has") == "it has none"
+
+
+def test_a_file_beside_the_missing_one_is_suggested(tmp_path: Path) -> None:
+    (tmp_path / "model.py").touch()
+    assert suggest_file(tmp_path / "modle.py") == f"; did you mean {tmp_path / 'model.py'}?"
+    assert suggest_file(tmp_path / "zzz.toml") == ""
+    assert suggest_file(tmp_path / "sub" / "model.py") == f"; there is no folder {tmp_path / 'sub'}"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("model.py::layer", "model.py:layer"),
+        ("model.py:layer()", "model.py:layer"),
+        ("model.py:layer(x, y)", "model.py:layer"),
+        ("model.py.layer", "model.py:layer"),
+        ("model.py/layer", "model.py:layer"),
+        ("package.model.layer", "package.model:layer"),
+        ("model.py:Net.forward", "model.py:Net.forward"),
+        ("model.py", "model.py"),
+        ("layer", "layer"),
+    ],
+)
+def test_a_subject_of_another_form_is_respelt(typed: str, meant: str) -> None:
+    assert respell_subject(typed) == meant
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("copy", "by `copies` and `copied`, and refused by `no_copies`"),
+        ("transpose", "by `copies` and `copied`, and refused by `no_copies`"),
+        ("kernel", "as in `kernels == 0`"),
+        ("allreduce", "did you mean 'all-reduce'?"),
+        ("zzz", "there are all-gather, "),
+    ],
+)
+def test_what_is_no_collective_is_answered_with_what_counts_it(kind: str, said: str) -> None:
+    assert said in suggest_kind(kind)
