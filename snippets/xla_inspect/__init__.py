@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.captured import Capture, Captures
 from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
 from xla_inspect.lazy_names import lazy_names
-from xla_inspect.targets import TARGETS, Target, available
+from xla_inspect.targets import TARGETS, Target, available, keep_devices
 
 if TYPE_CHECKING:
     from xla_inspect.compilation import capture, capture_all
@@ -49,6 +49,7 @@ __getattr__ = lazy_names(
 
 
 def load_ipython_extension(shell: object) -> None:
-    """Make `%%xla` known to a notebook: what `%load_ext xla_inspect` calls."""
+    """Make `%xla` and `%%xla` known to a notebook, as `%load_ext xla_inspect` asks for."""
+    keep_devices()
     # By name, since commands stand above all else.
     import_module("xla_inspect.commands.magic").register(shell)

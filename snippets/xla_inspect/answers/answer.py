@@ -88,6 +88,10 @@ class Answer:
 
         return print_text(self)
 
+    def __init_subclass__(cls) -> None:
+        """Let IPython's console show an answer as a command does: it takes a class's own method before its `repr`."""
+        cls._repr_pretty_ = lambda self, printer, _: printer.text(str(self))  # type: ignore[attr-defined]  # IPython's
+
     def _repr_html_(self) -> str:
         """Show the answer in a notebook."""
         from xla_inspect.answers.html import write_fragment

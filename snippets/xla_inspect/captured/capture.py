@@ -171,6 +171,11 @@ class Capture:
                 self.__dict__.setdefault(field_name, value)
             return self.__dict__[name]
 
+    def __repr__(self) -> str:
+        """Return which program it is of and how large its modules are; its texts have hundreds of lines."""
+        made = f"{len(self.passes)} passes changed the module" if self.is_stepped else "made without passes"
+        return f"<Capture of {self.program} for {self.target}: {self.error.partition(chr(10))[0][:80] or made}>"
+
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
         # By name, since what answers questions stands above what is asked about.

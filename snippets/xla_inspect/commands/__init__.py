@@ -1,12 +1,6 @@
 """The command `xla-inspect`: a module for each of its subcommands, which imports what is heavy only when it runs."""
 
-from typing import TYPE_CHECKING
-
 from xla_inspect.commands.command_line import BAD_INPUT, CHANGED, MISSING, NO, OK, list_questions, main, run_here
-from xla_inspect.lazy_names import lazy_names
-
-if TYPE_CHECKING:
-    from xla_inspect.commands.magic import answer_cell
 
 __all__ = [
     "BAD_INPUT",
@@ -14,10 +8,7 @@ __all__ = [
     "MISSING",
     "NO",
     "OK",
-    "answer_cell",
     "list_questions",
     "main",
     "run_here",
 ]
-
-__getattr__ = lazy_names(__name__, {"magic": ("answer_cell",)})

@@ -12,6 +12,7 @@ from xla_inspect.commands.command_line import MISSING, NO, list_questions
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import (
     FORMS,
+    Call,
     Request,
     Subject,
     is_dump,
@@ -20,6 +21,7 @@ from xla_inspect.subject import (
     read_flags,
     read_function,
     read_mesh,
+    read_notebook_call,
     read_saved,
     read_script,
     split_list,
@@ -148,6 +150,10 @@ def repeat(options: argparse.Namespace) -> list[str]:
 _TEXTS, _LISTS = ("args", "args_from", "mesh", "vmap", "only"), ("donate", "static", "xla")
 
 
+CALLS: dict[str, Call] = {}
+"""The call of a notebook's cell that is asked about, by its text, while the question is answered."""
+
+
 def read_subject(request: Request, limit: float) -> Subject:
     """Return what a request asks about, loaded.
 
@@ -158,6 +164,8 @@ def read_subject(request: Request, limit: float) -> Subject:
     Raises:
         InspectError: There is no such thing, or its arguments are missing.
     """
+    if call := CALLS.get(request.words[0]):
+        return read_notebook_call(request, call)
     if request.whole and not request.is_script and not is_dump(request.words[0]):
         message = f"that is asked about a whole script: run SCRIPT.py and its arguments, and not {request.words[0]!r}"
         raise InspectError(message)
@@ -196,12 +204,7 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     """
     if options.html:
         check_output(options.html, force=options.force)
-    if take_names := getattr(question, "take_names", None):
-        take_names(options)
-    subject = read_subject(read_request(options), options.load_limit)
-    subject.is_timed = not options.no_times
-    targets, missing = choose_targets(question.USUAL, subject, options.target)
-    answers = list(question.ask(subject, targets, options))
+    subject, answers, missing = find_answers(question, options)
     from xla_inspect.answers import list_absences
 
     captured = [*subject.saved.values()]
@@ -212,6 +215,20 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     if missing:
         return MISSING
     return 0 if all(answer.holds for answer in answers) else NO
+
+
+def find_answers(question: Question, options: argparse.Namespace) -> tuple[Subject, list[Answer], list[str]]:
+    """Return what is asked about, the answers, and why there are none for some of the targets.
+
+    Raises:
+        InspectError: As `run`.
+    """
+    if take_names := getattr(question, "take_names", None):
+        take_names(options)
+    subject = read_subject(read_request(options), options.load_limit)
+    subject.is_timed = not options.no_times
+    targets, missing = choose_targets(question.USUAL, subject, options.target)
+    return subject, list(question.ask(subject, targets, options)), missing
 
 
 def tell(  # noqa: PLR0913 - what is told, and all that is said beside it

@@ -88,9 +88,7 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
         # What the key leaves out: a file may have changed where the program in it did not.
         return capture.retold(
             program=program.name,
-            source_file=program.source_file,
-            source=program.source,
-            sources=program.read_sources(capture.files),
+            **program.describe_sources(capture),
             **({"log": log.result()} if log else {}),
             **({"low_level": low_level.result()} if low_level else {}),
         )
@@ -183,7 +181,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
     except RuntimeError as error:
         with suppress(InspectError):
             failed = collect(None, str(error))
-            error.capture = failed.retold(sources=program.read_sources(failed.files))  # type: ignore[attr-defined]  # added
+            error.capture = failed.retold(**program.describe_sources(failed))  # type: ignore[attr-defined]  # added
             error.add_note("What the compiler left until then is this error's `capture`, an xla_inspect.Capture.")
         raise
     except BaseException:

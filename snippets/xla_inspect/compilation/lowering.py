@@ -6,7 +6,7 @@ import inspect
 import re
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from xla_inspect import folders, jax_private, targets
+from xla_inspect.cells import list_cells
 from xla_inspect.compilation import meshes
 from xla_inspect.compilation.program_stages import Lowered, Traced, prefix_pattern
 from xla_inspect.errors import InspectError
@@ -22,6 +23,7 @@ from xla_inspect.errors import InspectError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from xla_inspect.captured import Capture
     from xla_inspect.targets import Target
 
 jax_private.hide_frames_of(str(Path(__file__).parent))
@@ -75,11 +77,39 @@ class Program:
         """The text of the program's file, or an empty string."""
         return self.file.read_text(encoding="utf-8") if self.file else ""
 
+    @property
+    def code_file(self) -> str:
+        """The name, without its folder, of the file that Python says holds the function; none needs to exist."""
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        return Path(code.co_filename).name if code else ""
+
     def read_sources(self, named: Sequence[str]) -> dict[str, str]:
         """Return the project's files of those that call chains name, the program's own first, each with its text."""
         files = {file: self.project / file for file in named if file != self.source_file}
         others = {file: path.read_text(encoding="utf-8") for file, path in files.items() if path.is_file()}
         return {self.source_file: self.source, **others} if self.source_file else others
+
+    def describe_sources(self, capture: Capture) -> dict[str, Any]:
+        """Return the fields of a capture that name and hold the reader's files, or the cells of a notebook."""
+        sources = self.read_sources(capture.files)
+        told = {"source_file": self.source_file, "source": self.source, "sources": sources}
+        cells = {file: cell for file, cell in list_cells().items() if file in capture.files}
+        if not cells:
+            return told
+        chains = {
+            number: tuple(
+                replace(frame, file=cells[frame.file][0]) if frame.file in cells else frame for frame in chain
+            )
+            for number, chain in capture.frames.items()
+        }
+        own = cells.get(self.code_file, (self.source_file, self.source))
+        return {
+            "source_file": own[0],
+            "source": own[1],
+            "sources": {**dict(filter(all, [own])), **sources, **dict(cells.values())},
+            "frames": chains,
+            "files": tuple(sorted({frame.file for chain in chains.values() for frame in chain})),
+        }
 
 
 PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}

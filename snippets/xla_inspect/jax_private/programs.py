@@ -259,3 +259,10 @@ def parse_hlo(module_text: str) -> str:
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
     return str(_hlo.hlo_module_from_text(module_text).to_string())
+
+
+def make_cpus(count: int) -> list[Any]:
+    """Return simulated CPU devices to compile for, of a client of their own, where JAX has started with fewer."""
+    from jaxlib import xla_client
+
+    return list(xla_client.make_cpu_client(num_devices=count).devices())

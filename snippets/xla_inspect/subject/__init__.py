@@ -1,6 +1,6 @@
 """What one asks about: a function of the reader's code, what a script compiles, a dump, or a capture that was saved."""
 
-from xla_inspect.subject.asked_function import read_call, read_function, read_member
+from xla_inspect.subject.asked_function import read_call, read_function, read_member, read_notebook_call
 from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
 from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
 from xla_inspect.subject.release_task import ReleaseTask, list_unknown
@@ -37,6 +37,7 @@ __all__ = [
     "read_member",
     "read_mesh",
     "read_module",
+    "read_notebook_call",
     "read_saved",
     "read_script",
     "read_shapes",

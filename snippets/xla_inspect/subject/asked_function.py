@@ -100,6 +100,16 @@ def read_call(
     )
 
 
+def read_notebook_call(request: Request, call: Call) -> Subject:
+    """Return the subject that a call in a notebook is, with the options of the command applied.
+
+    Raises:
+        InspectError: As `read_call`.
+    """
+    subject = read_call(call.function, call.args, call.kwargs, {})
+    return Subject(subject.name, _apply(request, subject.call or call), options=request.xla)
+
+
 def _find_static(function: Callable[..., Any], settings: Mapping[str, Any]) -> frozenset[int]:
     """Return the numbers of the positional arguments that are static."""
     numbers = settings.get("static_argnums") or ()

@@ -138,7 +138,9 @@ def find_named(module: ModuleType, name: str, place: str) -> Any:
         own = [key for key in functions if _is_own(public[key], module)] or functions
         programs = [*getattr(module, "PROGRAMS", {})] if held is module else []
         what = name if held is module else f"{name} ({getattr(held, '__name__', type(held).__name__)})"
-        message = f"{place} has no function {what!r}; {suggest_name(str(error.name), [*programs, *own][:_LISTED], 'it has')}"
+        message = (
+            f"{place} has no function {what!r}; {suggest_name(str(error.name), [*programs, *own][:_LISTED], 'it has')}"
+        )
         raise InspectError(message) from error
 
 

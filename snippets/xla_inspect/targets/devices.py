@@ -8,7 +8,9 @@ import mmap
 import os
 import platform
 import re
+import signal
 import sys
+import threading
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -120,13 +122,14 @@ def _find_cpus(target: Target) -> Sequence[jax.Device]:
     if count > 1 and not jax_private.backends_started() and jax.config.jax_num_cpu_devices < count:
         jax_private.set_option("jax_num_cpu_devices", count)
     devices = jax.devices("cpu")
-    if len(devices) < count:
-        message = (
-            f"target {target.name!r}: JAX has already started with {len(devices)} CPU device(s); "
-            f"set JAX_NUM_CPU_DEVICES={count} before Python starts"
-        )
-        raise InspectError(message)
-    return devices[:count]
+    return devices[:count] if len(devices) >= count else _make_cpus(count)
+
+
+@cache
+def _make_cpus(count: int) -> Sequence[jax.Device]:
+    from xla_inspect import jax_private
+
+    return jax_private.make_cpus(count)
 
 
 @cache
@@ -157,7 +160,11 @@ def _ask_topology(target: Target, spec: str) -> Sequence[jax.Device]:
     from jax.experimental import topologies
 
     name, platform_name, arguments = describe_topology(target, spec)
+    before = signal.getsignal(signal.SIGTERM)
     devices: Sequence[jax.Device] = topologies.get_topology_desc(name, platform_name, **arguments).devices
+    if before is not None and threading.current_thread() is threading.main_thread():
+        # libtpu prints a stack trace when it is asked to end, as a notebook asks its kernel.
+        signal.signal(signal.SIGTERM, before)
     return devices
 
 

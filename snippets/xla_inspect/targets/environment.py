@@ -43,6 +43,9 @@ LOGS_KEPT = 86400
 _SIMULATED = "XLA_INSPECT_CPU_DEVICES"
 """The variable that says that this package set how many CPU devices there are."""
 
+_NONE = "none"
+"""Its value where JAX is to show the CPU devices that it has without this package."""
+
 # `xla_cpu_max_isa` as `DebugOptions` of xla.proto holds it, and the flag that sets it.
 _ISA_READ = re.compile(rb"\xea\x14.([A-Z0-9_]+)", re.DOTALL)
 _ISA_FLAG = "--xla_cpu_max_isa"
@@ -91,7 +94,7 @@ def _simulate_cpus() -> None:
 
     A program for one device compiles to the same (tests/xla_inspect/compilation/test_independence.py).
     """
-    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
+    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "") or os.environ.get(_SIMULATED) == _NONE:
         # JAX refuses to be told twice.
         return
     if "JAX_NUM_CPU_DEVICES" not in os.environ:
@@ -104,6 +107,18 @@ def _simulate_cpus() -> None:
 
         if jax.config.jax_num_cpu_devices < 1:
             jax_private.set_option("jax_num_cpu_devices", int(os.environ["JAX_NUM_CPU_DEVICES"]))
+
+
+def keep_devices() -> None:
+    """Let JAX show as many CPU devices as without this package, in a notebook, which shows them to its reader."""
+    if not _backends_started() and os.environ.get(_SIMULATED) not in {None, _NONE}:
+        del os.environ["JAX_NUM_CPU_DEVICES"]
+        os.environ[_SIMULATED] = _NONE
+        if "jax" in sys.modules:
+            from xla_inspect import jax_private
+
+            jax_private.set_option("jax_num_cpu_devices", -1)
+            settle()
 
 
 def simulate_cpus(count: int) -> None:
