@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from xla_inspect.budgets.fingerprint import Blame
     from xla_inspect.subject import Subject
 
-type Outcome = Literal["holds", "broken", "missing"]
-"""Whether a bound holds, is broken, or cannot be told, since the target cannot be compiled for here."""
+type Outcome = Literal["holds", "broken", "missing", "unknown"]
+"""Whether a bound holds, is broken, has no compiler for its target here, or is not known: nothing was recorded that it
+could be compared with, or it names what the program does not have."""
 
 MISSING = "target"
 """What stands for a claim where the target is missing."""
@@ -107,7 +108,6 @@ def _record(program: CompiledProgram, key: str) -> Record:
 
 
 def _check(name: str, program: CompiledProgram, claim: Claim, *, record: Record | None) -> Checked:
-    blame = _find_blame(program, claim, record)
     outcome: Outcome = "holds"
     said = ""
     try:
@@ -116,6 +116,10 @@ def _check(name: str, program: CompiledProgram, claim: Claim, *, record: Record 
         outcome, said = "broken", str(error)
     except TargetUnavailableError as error:
         outcome, said = "missing", str(error)
+    except InspectError as error:
+        # The other bounds are checked all the same.
+        outcome, said = "unknown", str(error)
+    blame = _find_blame(program, claim, record)
     measured, recorded = _show_numbers(program, claim, record)
     return Checked(printable(name), program.target, printable(str(claim)), outcome, blame, measured, recorded, said)
 

@@ -56,6 +56,11 @@ class BudgetReport(Answer):
         return [row for row in self.rows if row.outcome == "missing"]
 
     @property
+    def unknown(self) -> Sequence[Checked]:
+        """The bounds that were compared with nothing, since no record was made or since they name nothing."""
+        return [row for row in self.rows if row.outcome == "unknown"]
+
+    @property
     def is_of_compiler(self) -> bool:
         """Whether what is broken is so since another compiler is here than when it was recorded, and nothing else."""
         return bool(self.broken) and all(row.blame == "compiler" for row in self.broken)
@@ -69,7 +74,7 @@ class BudgetReport(Answer):
             if rest:
                 lines = textwrap.dedent("\n".join(rest)).splitlines()
                 yield Table(("where it comes from, and what changed",), tuple((line,) for line in lines))
-        yield from dict.fromkeys(row.said for row in self.missing)
+        yield from dict.fromkeys(row.said for row in (*self.unknown, *self.missing))
         cells = tuple(
             (row.program, row.target, row.measured, row.recorded, row.outcome, row.claim)
             for row in self.rows
@@ -81,13 +86,15 @@ class BudgetReport(Answer):
             yield "See what the compiler changed; xla-inspect check --update records it, and leaves your bounds alone."
 
     def _sum_up(self) -> str:
-        total = len(self.rows) - len(self.missing)
+        total = len(self.rows) - len(self.missing) - len(self.unknown)
         kept = total - len(self.broken)
         said = f"{self.file}: {kept} of {plural(total, 'bound')} {'holds' if total == 1 else 'hold'}"
         if self.broken:
             blamed = Counter(_BLAMED[row.blame] for row in self.broken)
             told = ", ".join(f"{number} broken ({who})" for who, number in blamed.items())
             said = f"{said}, {told}"
+        if self.unknown:
+            said = f"{said}; {len(self.unknown)} could not be checked"
         if self.missing:
             said = f"{said}; {plural(len(self.missing), 'target')} cannot be compiled for here"
         if self.recorded:

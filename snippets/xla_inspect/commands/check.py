@@ -83,6 +83,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
 def choose_status(report: BudgetReport) -> int:
     """Return the exit status of what came of a check, the weightiest where there are several."""
+    if report.unknown:
+        return command_line.BAD_INPUT
     if report.broken and not report.is_of_compiler:
         return command_line.NO
     if report.missing:
@@ -99,9 +101,8 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     if result.is_file():
         return status, json.loads(result.read_text(encoding="utf-8"))
     if status == command_line.OK:
-        message = f"{budget.name}: its process ended and left no result; does {budget.subject} end Python?"
-        raise InspectError(message)
-    return status, {}
+        question.say(f"{budget.name}: its process ended and left no result; does {budget.subject} end Python?")
+    return status or command_line.BAD_INPUT, {}
 
 
 def _list_fitting(budget: Budget) -> Sequence[str]:

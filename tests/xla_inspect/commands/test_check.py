@@ -115,7 +115,7 @@ def test_an_answer_is_printed_as_json_too(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("path", "found", "put", "said"),
     [
-        (FILE, "model.py:gate", "model.py:gat", "model.py has no function 'gat'; it has gate, write"),
+        (FILE, "model.py:gate", "model.py:gat", "model.py has no function 'gat'; did you mean 'gate'?"),
         (FILE, "model.py:gate", "modl.py:gate", "no file modl.py"),
         (FILE, '"up * 2.0"', '"upp"', "gate has no instruction, variable or operation 'upp'; the nearest are up"),
         (FILE, "in_place = 0", "in_place = 7", "argument=7: write is called with 2 arguments by position"),
@@ -134,8 +134,21 @@ def test_what_is_wrong_is_said_in_clear_words(
     edit(found, put, path)
     assert command_line.main(["check", "--only", "write" if found in {"in_place = 0", "f32[1,8]"} else "gate"]) == 2
     told = capsys.readouterr()
-    assert said in " ".join(told.err.split())
+    assert said in " ".join((told.out + told.err).split())
     assert "Traceback" not in told.err
+
+
+@pytest.mark.usefixtures("project")
+def test_an_unrecorded_program_does_not_hide_what_is_broken_behind_it(capsys: pytest.CaptureFixture[str]) -> None:
+    RECORD.unlink()
+    edit("in_place = 0", "in_place = 1\nno_copies = true", FILE)
+    assert command_line.main(["check"]) == 2
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith(
+        "xla-budget.toml: 3 of 4 bounds hold, 1 broken (nothing was recorded); 1 could not be checked."
+    )
+    assert "write on cpu, in_place 1: " in told
+    assert "nothing was recorded of peak of gate on CPU: " in told
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # noqa: ANN001
@@ -160,6 +173,7 @@ def row(outcome: str, blame: str) -> Checked:
         ([row("holds", "nothing"), row("missing", "unrecorded")], 3),
         ([row("broken", "compiler"), row("missing", "unrecorded")], 3),
         ([row("broken", "code"), row("missing", "unrecorded")], 1),
+        ([row("broken", "code"), row("unknown", "unrecorded")], 2),
     ],
 )
 def test_the_weightiest_outcome_is_the_exit_status(rows: list[Checked], status: int) -> None:
