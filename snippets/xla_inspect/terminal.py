@@ -11,7 +11,7 @@ import textwrap
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 WIDTH = 100
 """The most columns that prose takes, and all that it takes in a pipe."""
@@ -37,6 +37,15 @@ CONTINUED = " \\"
 """What stands at the end of a line that goes on in the next, as in Python and in a shell."""
 
 _STYLES = {"title": "1;36", "heading": "1", "faint": "2", "strong": "1", "good": "32", "bad": "31"}
+_LONG_NAME = re.compile(r"(\S{16})\S{129,}(\S{16})")
+"""A name of more than 160 characters, longer than the path of a file usually is."""
+
+_LOG = re.compile(
+    r"(?:[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w./-]+\.(?:cc|h):\d+\] "
+    r"|WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR$)"
+)
+"""How a line begins that C++ code of XLA logs: its severity, the date, a thread, and the place in XLA."""
+
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -73,7 +82,9 @@ class Paper:
     def say(self, text: str) -> None:
         """Print a paragraph, wrapped; what stands between backticks is set off in colour, where there is colour."""
         # The path of a file that is cut is no path.
-        filled = textwrap.fill(" ".join(text.split()), self.width, break_long_words=False, break_on_hyphens=False)
+        filled = textwrap.fill(
+            cut_names(" ".join(text.split())), self.width, break_long_words=False, break_on_hyphens=False
+        )
         self._lines(self._inline(filled), "")
 
     def item(self, text: str) -> None:
@@ -97,7 +108,7 @@ class Paper:
             rows: Cells; an int is shown with thousands separators.
             numbers: Indexes of the columns that are aligned to the right.
         """
-        cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
+        cells = [[f"{cell:,}" if isinstance(cell, int) else cut_names(str(cell)) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
         last = len(header) - 1
         left = len(self.indent) + sum(width + 2 for width in widths[:last])
@@ -209,7 +220,12 @@ def understands_colour(environment: Mapping[str, str], system: str = os.name) ->
 
 def _fill(text: str, width: int, first: str, others: str) -> str:
     return textwrap.fill(
-        text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False, break_long_words=False
+        cut_names(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
 
 
@@ -230,6 +246,20 @@ def _break(line: str, width: int) -> list[str]:
             current = inner
         current += piece
     return [*parts, current.rstrip()]
+
+
+def cut_names(text: str) -> str:
+    """Return text with names cut in the middle that are too long to be read; JSON and commands have them whole."""
+    return _LONG_NAME.sub(r"\1…\2", text)
+
+
+def drop_logs(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a process without what XLA logs of its own work; what ends the process stays.
+
+    What matters to the reader comes as an exception. `TF_CPP_VMODULE`, which asks for logs, lets all of them pass.
+    """
+    is_wanted = "TF_CPP_VMODULE" in os.environ
+    return (line for line in lines if is_wanted or not _LOG.match(line))
 
 
 def printable(text: str) -> str:

@@ -18,11 +18,11 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from xla_inspect.commands import command_line, time_limit
 from xla_inspect.crashes import find_line, name_end
-from xla_inspect.terminal import describe_terminal
+from xla_inspect.terminal import describe_terminal, drop_logs
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 STATUS, STACKS = "status", "stacks"
 """The files by which the process says how the command ended, and where it was when it crashed."""
@@ -142,7 +142,7 @@ def _pass_all_on(process: subprocess.Popen[str]) -> bool:
     """Pass on what a process prints until it closes its streams, and return whether nobody reads any more."""
     closed = threading.Event()
 
-    def pass_on(source: IO[str] | None, sink: IO[str]) -> None:
+    def pass_on(source: Iterable[str] | None, sink: IO[str]) -> None:
         try:
             for line in source or ():
                 sink.write(line)
@@ -153,7 +153,7 @@ def _pass_all_on(process: subprocess.Popen[str]) -> bool:
             # Python flushes the stream once more when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sink.fileno())
 
-    streams = (process.stdout, sys.stdout), (process.stderr, sys.stderr)
+    streams = (process.stdout, sys.stdout), (drop_logs(process.stderr or ()), sys.stderr)
     threads = [threading.Thread(target=pass_on, args=stream, daemon=True) for stream in streams]
     for thread in threads:
         thread.start()

@@ -107,7 +107,7 @@ class ProgramHistory:
         told = "; ".join(f"{each.version}: {each.failed or each.refused}" for each in (*failed[:1], *failed[1:][-1:]))
         place = next((f" at {each.place}" for each in failed if each.place), "")
         message = f"{self.task.name} could be measured under fewer than two releases{place}: {told}"
-        return InspectError(f"{message}\nname others with --from and --to, or mend what the error says")
+        return InspectError(f"{message}\nname others with --from and --to, or correct what the error says")
 
     def measure(self, version: str) -> ReleaseMeasure:
         """Return what the program comes to under a release."""

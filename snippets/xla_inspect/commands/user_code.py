@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sysconfig
 import traceback
 from functools import cache
@@ -10,9 +11,17 @@ from pathlib import Path
 from xla_inspect.commands import child_process
 from xla_inspect.terminal import printable
 
+_LONGEST = 400
 MEND = "mend that; with --debug you see how Python came there"
 
+OWN = "that is an error of xla-inspect and not of your code; please report it, with what --debug shows"
+_COMPILERS = "the compiler says so, and not Python; with --debug you see how Python came there"
+_CALLED = re.compile(r"[\w.<>]+\(\) (?:missing|takes|got) ")
+"""How Python says that a function was called with other arguments than it takes, whoever called it."""
+
 _ADVICE = {
+    "JaxRuntimeError": _COMPILERS,
+    "XlaRuntimeError": _COMPILERS,
     "TracerBoolConversionError": "branch with jax.lax.cond or jnp.where, or make the argument static: --static NAME",
     "ConcretizationTypeError": "the value is not known when the program is traced: make the argument static, --static",
     "TracerIntegerConversionError": "the value is not known when the program is traced: make it static, --static",
@@ -36,11 +45,29 @@ def explain(error: BaseException, file: str) -> str:
         return f"{place}: sys.exit({error.code!r}) ends Python before the command is done\n{child_process.ENDED}"
     if isinstance(error, child_process.LeftError):
         return f"{place}: os._exit({error.args[0]!r}) ends Python before the command is done\n{child_process.ENDED}"
+    if _is_own(error):
+        return f"{type(error).__name__}: {printable(_print(error)).strip()[:_LONGEST]}, asking about {file}\n{OWN}"
     name = type(error).__name__
     lines = (error.msg if isinstance(error, SyntaxError) else _print(error)).strip().splitlines()
     text = lines[0] if lines else ""
     advice = next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), MEND)
     return f"{place}: {name}: {printable(text)}\n{advice}"
+
+
+def _is_own(error: BaseException) -> bool:
+    """Return whether this package raised an error, or called what raised it in Python's own library."""
+    if isinstance(error, SyntaxError) or _CALLED.match(_print(error)):
+        return False
+    library = Path(sysconfig.get_path("stdlib"))
+    packages = {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
+    files = [Path(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    outside = [
+        file
+        for file in files
+        if any(file.is_relative_to(folder) for folder in packages)
+        or not (file.is_relative_to(library) or str(file).startswith("<"))
+    ]
+    return bool(outside) and outside[-1].is_relative_to(Path(__file__).parents[1])
 
 
 def _print(error: BaseException) -> str:

@@ -37,6 +37,7 @@ from xla_inspect.dumps import (
 )
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.targets import name_isa, settle
+from xla_inspect.terminal import cut_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +123,7 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
         claimed = unless_compiled.enter_context(capture_cache.claim(key))
         if claimed.waited and (kept := recall(key)):
             return kept
-        log.info("compiling %s for %s", program.name, target.name)
+        log.info("compiling %s for %s", cut_names(program.name), target.name)
         read = compile_lowered(program, lowered, target, options, passes=passes, timed=timed, code=code)
         unless_compiled.pop_all()
 

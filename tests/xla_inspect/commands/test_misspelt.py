@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from xla_inspect.commands import command_line
+from xla_inspect.commands import command_line, question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -66,3 +72,25 @@ def test_help_of_a_command_is_that_commands_own(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit, match="0"):
         command_line.main(["help", "memory"])
     assert capsys.readouterr().out.startswith("usage: xla-inspect memory ")
+
+
+def test_an_error_of_the_tool_itself_is_not_the_readers_to_mend(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        del {}["missing"]
+
+    file = tmp_path / "model.py"
+    file.write_text("EXAMPLE = (1.0,)\ndef f(x):\n    return x\n", encoding="utf-8")
+    # As one of the tool's own functions.
+    monkeypatch.setattr(question, "choose_targets", _place_in_package(fail))
+    assert command_line.run_here(["memory", f"{file}:f", "--target", "cpu"]) == 2
+    *_, first, second = capsys.readouterr().err.splitlines()
+    assert first == f"xla-inspect: KeyError: 'missing', asking about {file}"
+    assert second == "that is an error of xla-inspect and not of your code; please report it, with what --debug shows"
+
+
+def _place_in_package(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function with the same code, as if a file of the package held it."""
+    code = function.__code__.replace(co_filename=question.__file__)
+    return type(function)(code, {"__builtins__": __builtins__})  # type: ignore[call-arg]  # a function's own type
