@@ -82,10 +82,7 @@ class Paper:
     def say(self, text: str) -> None:
         """Print a paragraph, wrapped; what stands between backticks is set off in colour, where there is colour."""
         # The path of a file that is cut is no path.
-        filled = textwrap.fill(
-            cut_names(" ".join(text.split())), self.width, break_long_words=False, break_on_hyphens=False
-        )
-        self._lines(self._inline(filled), "")
+        self._lines(self._inline(_fill(" ".join(text.split()), self.width, "", "")), "")
 
     def item(self, text: str) -> None:
         """Print an item of a list, wrapped."""

@@ -37,7 +37,7 @@ def test_logs_that_were_asked_for_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_names_of_hundreds_of_characters_are_cut_in_the_middle() -> None:
     name = f"a_function_{'x' * 580}_of_layer"
-    assert cut_names(f"{name} on CPU") == "a_function_xxxxx…xxxxxxxx_of_layer on CPU"
+    assert cut_names(f"{name} on CPU") == "a_function_xxxxx…xxxxxxx_of_layer on CPU"
     path = "/home/reader/projects/model/src/model/layers/attention/blocks/model.py:12"
     assert cut_names(path) == path
 

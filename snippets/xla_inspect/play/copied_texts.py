@@ -30,6 +30,7 @@ class Copied:
         arguments: The arguments as text, or an empty string where the code alone says them.
         versions: The packages that compile here, name to version.
         seen: What was last seen of it, by target: `kernels` and `opcodes`.
+        is_saved: Whether the file on disk holds the code; a command reads it from there.
     """
 
     edit: Mapping[str, Any]
@@ -37,6 +38,7 @@ class Copied:
     arguments: str
     versions: Mapping[str, str]
     seen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    is_saved: bool = True
 
     @property
     def code(self) -> str:
@@ -54,8 +56,13 @@ class Copied:
         Raises:
             InspectError: Nothing was seen yet that a test could hold.
         """
-        makers = {"test": self._write_test, "issue": self._write_issue, "command": self._write_command}
+        makers = {"test": self._write_test, "issue": self._write_issue, "command": self._write_command_of_file}
         return makers[kind]() if kind in makers else None
+
+    def _write_command_of_file(self) -> str:
+        """Return the command, under a comment where the file does not hold the code of the page."""
+        first = "" if self.is_saved else f"# first save the playground's code as {self.file}: Share, Download\n"
+        return first + self._write_command()
 
     def _write_command(self) -> str:
         named, options = f"{self.file}:{self.edit['function']}", self.edit["options"]

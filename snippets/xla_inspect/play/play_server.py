@@ -212,7 +212,9 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         chosen = {**edit, "function": told["chosen"] or edit["function"]}
         seen = workshop.recall(chosen)
         arguments = edit["arguments"] or told["arguments"]
-        text = Copied(chosen, start["file"], arguments, start["versions"], seen).write(kind)
+        # A starting point is of no file.
+        is_saved = edit["code"] == start["code"] not in [starter["code"] for starter in start["starters"]]
+        text = Copied(chosen, start["file"], arguments, start["versions"], seen, is_saved=is_saved).write(kind)
         if text is None:
             raise RefusedError(400, "kind has to be test, issue or command")
         self._send(200, JSON, _print({"text": text}))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import FunctionType
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from xla_inspect.commands import command_line, question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -78,19 +78,18 @@ def test_an_error_of_the_tool_itself_is_not_the_readers_to_mend(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
-        del {}["missing"]
+        raise KeyError("missing")  # noqa: EM101
 
     file = tmp_path / "model.py"
     file.write_text("EXAMPLE = (1.0,)\ndef f(x):\n    return x\n", encoding="utf-8")
     # As one of the tool's own functions.
-    monkeypatch.setattr(question, "choose_targets", _place_in_package(fail))
+    monkeypatch.setattr(question, "choose_targets", _place_in_package(cast("FunctionType", fail)))
     assert command_line.run_here(["memory", f"{file}:f", "--target", "cpu"]) == 2
     *_, first, second = capsys.readouterr().err.splitlines()
     assert first == f"xla-inspect: KeyError: 'missing', asking about {file}"
     assert second == "that is an error of xla-inspect and not of your code; please report it, with what --debug shows"
 
 
-def _place_in_package(function: Callable[..., None]) -> Callable[..., None]:
+def _place_in_package(function: FunctionType) -> FunctionType:
     """Return a function with the same code, as if a file of the package held it."""
-    code = function.__code__.replace(co_filename=question.__file__)
-    return type(function)(code, {"__builtins__": __builtins__})  # type: ignore[call-arg]  # a function's own type
+    return FunctionType(function.__code__.replace(co_filename=question.__file__), {"__builtins__": __builtins__})

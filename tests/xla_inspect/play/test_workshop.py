@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -130,4 +131,8 @@ def test_a_copied_test_passes_and_a_copied_issue_runs(workshop: Workshop, tmp_pa
         ran = subprocess.run([sys.executable, *command, str(file)], capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
     assert copied.write("command") == "xla-inspect report edit.py:f --target cpu --args 'f32[8,8]'"
+    unsaved = replace(copied, is_saved=False)
+    first, second = str(unsaved.write("command")).split("\n")
+    assert first == "# first save the playground's code as edit.py: Share, Download"
+    assert second == copied.write("command")
     assert copied.write("poem") is None
