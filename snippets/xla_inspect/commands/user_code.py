@@ -50,8 +50,19 @@ def explain(error: BaseException, file: str) -> str:
     name = type(error).__name__
     lines = (error.msg if isinstance(error, SyntaxError) else _print(error)).strip().splitlines()
     text = lines[0] if lines else ""
-    advice = next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), MEND)
-    return f"{place}: {name}: {printable(text)}\n{advice}"
+    return f"{place}: {name}: {printable(text)}\n{_advise(error, text, has_line=place != file)}"
+
+
+def _advise(error: BaseException, text: str, *, has_line: bool) -> str:
+    """Return what there is to do about an error of the reader's code, with its first line, at a line of it or at none.
+
+    What is called at no line of the reader's is the function that is asked about.
+    """
+    if _CALLED.match(text) and not has_line:
+        keyword = "keyword-only" in text or "unexpected keyword" in text
+        given = "EXAMPLE_KWARGS, a dict in the file," if keyword else "EXAMPLE, a tuple in the file, or --args"
+        return f"{given} has to hold what the function is called with"
+    return next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), MEND)
 
 
 def _is_own(error: BaseException) -> bool:

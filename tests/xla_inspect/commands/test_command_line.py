@@ -148,6 +148,7 @@ def test_each_compile_is_named_while_it_lasts(capsys: pytest.CaptureFixture[str]
 
 
 ENDS = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
+CALLED = "EXAMPLE, a tuple in the file, or --args has to hold what the function is called with"
 SEEN = "mend that; with --debug you see how Python came there"
 # What a file may do: its text, and what is said of it, in one line of what and where, and one of what to do.
 DOES = {
@@ -182,7 +183,7 @@ DOES = {
         ":3: TypeError: dot_general requires",
         SEEN,
     ),
-    "takes another number of arguments": ("def f(x, y):\n    return x", ": TypeError: f() missing 1 required", SEEN),
+    "takes another number of arguments": ("def f(x, y):\n    return x", ": TypeError: f() missing 1 required", CALLED),
 }
 
 
