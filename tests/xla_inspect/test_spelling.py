@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from xla_inspect.budgets.measures import suggest_kind
 from xla_inspect.spelling import list_nearest, respell_subject, suggest_file, suggest_name
 
 if TYPE_CHECKING:
@@ -46,17 +45,3 @@ def test_a_file_beside_the_missing_one_is_suggested(tmp_path: Path) -> None:
 )
 def test_a_subject_of_another_form_is_respelt(typed: str, meant: str) -> None:
     assert respell_subject(typed) == meant
-
-
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        ("copy", "by `copies` and `copied`, and refused by `no_copies`"),
-        ("transpose", "by `copies` and `copied`, and refused by `no_copies`"),
-        ("kernel", "as in `kernels == 0`"),
-        ("allreduce", "did you mean 'all-reduce'?"),
-        ("zzz", "there are all-gather, "),
-    ],
-)
-def test_what_is_no_collective_is_answered_with_what_counts_it(kind: str, said: str) -> None:
-    assert said in suggest_kind(kind)

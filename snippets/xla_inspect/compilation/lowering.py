@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from xla_inspect import folders, jax_private, targets
-from xla_inspect.cells import list_cells
 from xla_inspect.compilation import meshes
 from xla_inspect.compilation.program_stages import Lowered, Traced, prefix_pattern
 from xla_inspect.errors import InspectError
+from xla_inspect.notebook_cells import list_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -84,6 +84,13 @@ STEP = '[step]\nsubject = "a.py:f"\n'
         (STEP + "one_kernel = 3\n", 'one_kernel is a list of names, such as ["softmax", "scale"]'),
         (STEP + 'apart = ["a"]\n', "apart is a list of names"),
         (STEP + 'none = "all-gathr"\n', "there is no collective 'all-gathr'; did you mean 'all-gather'?"),
+        (
+            STEP + 'none = "copy"\n',
+            "no collective 'copy'; copies and transposes are counted by `copies` and `copied`, and ",
+        ),
+        (STEP + 'none = "transpose"\n', "and refused by `no_copies`"),
+        (STEP + 'none = "kernel"\n', "kernels is a number of its own, as in `kernels == 0`"),
+        (STEP + 'none = "zzz"\n', "there are all-gather, "),
         (STEP + "none = { king = 3 }\n", "'king' is not known; did you mean 'kind'?"),
         (STEP + 'collectives = { kind = "all-reduce" }\n', "a table with one of bytes, sent, count"),
         (STEP + 'collectives = { bytes = "recorded" }\n', "of single collectives none is recorded"),
