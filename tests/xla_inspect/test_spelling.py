@@ -24,7 +24,7 @@ def test_all_names_are_listed_where_none_is_close() -> None:
 
 def test_a_file_beside_the_missing_one_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "model.py").touch()
-    assert suggest_file(tmp_path / "modle.py") == f"; did you mean {tmp_path / 'model.py'}?"
+    assert suggest_file(tmp_path / "modl.py") == f"; did you mean {tmp_path / 'model.py'}?"
     assert suggest_file(tmp_path / "zzz.toml") == ""
     assert suggest_file(tmp_path / "sub" / "model.py") == f"; there is no folder {tmp_path / 'sub'}"
 

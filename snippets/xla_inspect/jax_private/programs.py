@@ -265,4 +265,5 @@ def make_cpus(count: int) -> list[Any]:
     """Return simulated CPU devices to compile for, of a client of their own, where JAX has started with fewer."""
     from jaxlib import xla_client
 
-    return list(xla_client.make_cpu_client(num_devices=count).devices())
+    client: Any = xla_client.make_cpu_client(num_devices=count)
+    return list(client.devices())
