@@ -42,6 +42,7 @@ def test_each_private_name_is_there() -> None:
         _jax.DeviceList,
         pjit._infer_params,  # noqa: SLF001 - likewise
         pjit._run_python_pjit,  # noqa: SLF001 - likewise
+        pjit._resolve_and_lower,  # noqa: SLF001 - likewise
         pjit._cpp_pjit,  # noqa: SLF001 - likewise
         core.trace_state_clean,
         config.trace_context_names,

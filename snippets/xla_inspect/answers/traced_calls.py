@@ -104,7 +104,7 @@ def read_calls(
     own = [
         OwnOperations(
             where,
-            dict(Counter(each.function for each in calls if each.compiles)),
+            _count_compiles(calls),
             sum(each.seconds for each in calls),
         )
         for where, calls in by_line.items()
@@ -113,6 +113,13 @@ def read_calls(
         tuple(sorted(functions, key=lambda each: (-each.seconds, -len(each.calls)))),
         tuple(sorted((each for each in own if each.operations), key=lambda each: -each.seconds)),
     )
+
+
+def _count_compiles(calls: Sequence[Compilation]) -> dict[str, int]:
+    counts = Counter[str]()
+    for call in calls:
+        counts[call.function] += call.compiles
+    return dict(+counts)
 
 
 def _compare(calls: Sequence[Compilation]) -> tuple[TracedCall, ...]:

@@ -3,7 +3,7 @@
 A test says which releases of JAX have them.
 """
 
-from xla_inspect.jax_private.jits import JITS, is_outside, jit_again, traced_before, watch_jit
+from xla_inspect.jax_private.jits import JITS, is_outside, jit_again, name_source, traced_before, watch_jit
 from xla_inspect.jax_private.programs import (
     CompileCall,
     compile_call,
@@ -51,6 +51,7 @@ __all__ = [
     "lent_context",
     "load_mlir",
     "make_cpus",
+    "name_source",
     "parse_hlo",
     "place",
     "read_meshes",

@@ -47,6 +47,13 @@ def _name_bare(function: Any) -> str:
     return str(name).rpartition("<locals>.")[2]
 
 
+def name_event(function: Any) -> str:
+    """Return the name that JAX's events and its log give a function that was jitted."""
+    while not hasattr(function, "__name__") and isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__name__", "<unnamed function>"))
+
+
 def matches(named: str, function: Any) -> bool:
     """Return whether a reader who writes a name means a function."""
     bare = _name_bare(function)
@@ -126,8 +133,8 @@ def is_own(function: Any) -> bool:
     if hasattr(function, "lower"):
         # Jitted already, and once more.
         return False
-    module = sys.modules.get(getattr(inner, "__module__", ""))
-    return getattr(module, getattr(inner, "__name__", ""), None) is not inner
+    module, name = sys.modules.get(getattr(inner, "__module__", "")), getattr(inner, "__name__", "")
+    return name.startswith("_") or getattr(module, name, None) is not inner
 
 
 @functools.cache

@@ -5,6 +5,7 @@ Nothing is looked at where JAX finds what it has compiled: only what takes long 
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from contextlib import contextmanager
@@ -15,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect import jax_private
 from xla_inspect.analysis import Compilation
-from xla_inspect.subject.naming import find_definition, find_line, is_own, matches, name_function, open_equinox
+from xla_inspect.subject.naming import (
+    find_definition,
+    find_line,
+    is_own,
+    matches,
+    name_event,
+    name_function,
+    open_equinox,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,13 +45,30 @@ class ReachedError(BaseException):
 
 
 @dataclass
-class _Record:
-    """A compilation as it comes to be."""
+class _Call:
+    """A call of a jitted function that is under way, with the phases that JAX reported for the function meanwhile."""
 
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    phases: list[tuple[str, float]] = field(default_factory=list)
+
+
+@dataclass
+class _Record:
+    """A compilation as it comes to be.
+
+    Attributes:
+        names: The names by which JAX's events call the function.
+        source: The name and the definition of the function as JAX notes them, or an empty string.
+    """
+
+    names: frozenset[str]
     function: str
     defined: str
     where: str
     own: bool
+    source: str = ""
     signature: Signature | None = None
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -56,14 +82,17 @@ class _State(threading.local):
     """What this thread is at.
 
     Attributes:
-        phases: What JAX said inside of each call that is under way, the innermost last.
-        last: The function of the last call that was traced, JAX's record of how it was jitted, and what was noted.
+        calls: The calls that are under way, the innermost last.
+        last: The function of the last call that was traced, JAX's record of how it was jitted, what was noted, and
+            `_Record.source`.
+        source: That of the function that is lowered or compiled, or was last.
         done: When the phases of late began, and how long they took.
     """
 
     def __init__(self) -> None:
-        self.phases: list[list[tuple[str, float]]] = []
-        self.last: tuple[int, Any, _Record | None] = (0, None, None)
+        self.calls: list[_Call] = []
+        self.last: tuple[int, Any, _Record | None, str] = (0, None, None, "")
+        self.source = ""
         self.done: list[tuple[float, float]] = []
 
 
@@ -93,7 +122,7 @@ class Watch:
         jax_private.hide_frames_of(str(Path(__file__).parent))
         _active.append(self)
         try:
-            with jax_private.started_on_cpu(), jax_private.watch_jit(self._trace, self._run):
+            with jax_private.started_on_cpu(), jax_private.watch_jit(self._trace, self._run, self._note_step):
                 yield
         finally:
             _active.remove(self)
@@ -124,84 +153,83 @@ class Watch:
         done.append((now - seconds, seconds))
         del done[:-_KEPT]
         alone = max(seconds - inside, 0.0)
-        if self._state.phases:
-            self._state.phases[-1].append((phase, alone))
+        # JAX may compile another function than the innermost one that is called, such as a gradient's backward pass.
+        matching = (call for call in reversed(self._state.calls) if _plain(name) in _list_event_names(call.function))
+        if call := next(matching, None):
+            call.phases.append((phase, alone))
         else:
             self._find_record(phase, name).add(phase, alone)
 
     def _find_record(self, phase: str, name: str) -> _Record:
-        """Return what a phase belongs to that stands alone, as in `lowered.compile()`: the last of its name without."""
-        bare = name.removeprefix("jit(").removesuffix(")").removeprefix("jit_")
-        named = [each for each in self._records if each.function.rpartition(".")[2] == bare]
-        without = [each for each in named if phase not in each.counts]
+        """Return the record of a phase outside of the function's call, as in `lowered.compile()`.
+
+        That is the last of its name without such a phase, of the function that is lowered or compiled.
+        """
+        named = [record for record in self._records if _plain(name) in record.names]
+        named = [record for record in named if record.source == self._state.source] or named
+        without = [record for record in named if phase not in record.counts]
         if without or named:
             return (without or named)[-1]
-        self._records.append(_Record(bare, "", find_line(), own=True))
+        bare = name.removeprefix("jit(").removesuffix(")").removeprefix("jit_")
+        self._records.append(_Record(frozenset({_plain(name)}), bare, "", find_line(), own=True))
         return self._records[-1]
 
     def _trace(
         self, trace: Callable[[], Any], function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
+        with self._entered(function, args, kwargs) as call:
+            traced = trace()
+        source = jax_private.name_source(traced[0].params["jaxpr"])
+        record = self._record(call, info, source) if call.phases else None
+        self._state.last = (id(function), info, record, source)
         if not jax_private.is_outside():
-            found = trace()
-            self._note_inner(function, info, args, kwargs, found)
-            return found
-        with self._gathered() as phases:
-            found = trace()
-        record = self._record(function, info, args, kwargs, phases) if phases else None
-        self._state.last = (id(function), info, record)
+            self._note_inner(function, info, args, kwargs, traced)
+            return traced
         if self.signed or is_own(function):
-            return found
+            return traced
         wanted = bool(self.only) and matches(self.only, function)
         if record or wanted:
             from xla_inspect.subject.noted import note
 
-            self.noted.append(note(function, info, args, kwargs, found))
+            self.noted.append(note(function, info, args, kwargs, traced))
         if wanted:
             self.reached = self.reached or self.noted[-1]
             raise ReachedError(self.only)
-        return found
+        return traced
 
     def _run(self, run: Callable[[], Any], function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        if not jax_private.is_outside():
-            return run()
-        identity, info, record = self._state.last
-        with self._gathered() as phases:
+        identity, info, record, source = self._state.last
+        with self._entered(function, args, kwargs) as call:
             try:
                 return run()
             finally:
-                if phases and identity == id(function) and record:
-                    for phase, seconds in phases:
+                if call.phases and identity == id(function) and record:
+                    for phase, seconds in call.phases:
                         record.add(phase, seconds)
-                elif phases:
-                    self._record(function, info, args, kwargs, phases)
+                elif call.phases:
+                    self._record(call, info, source)
+
+    def _note_step(self, source: str) -> None:
+        self._state.source = source
 
     @contextmanager
-    def _gathered(self) -> Iterator[list[tuple[str, float]]]:
-        phases: list[tuple[str, float]] = []
-        self._state.phases.append(phases)
+    def _entered(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[_Call]:
+        call = _Call(function, args, kwargs)
+        self._state.calls.append(call)
         try:
-            yield phases
+            yield call
         finally:
-            self._state.phases.remove(phases)
+            self._state.calls.pop()
 
-    def _record(
-        self,
-        function: Any,
-        info: Any,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        phases: list[tuple[str, float]],
-    ) -> _Record:
+    def _record(self, call: _Call, info: Any, source: str) -> _Record:
         from xla_inspect.subject.signing import sign
 
-        own = is_own(function)
-        record = _Record(
-            name_function(function), find_definition(open_equinox(function, args) or function), find_line(), own
-        )
+        function, own = call.function, is_own(call.function)
+        defined = find_definition(open_equinox(function, call.args) or function)
+        record = _Record(_list_event_names(function), name_function(function), defined, find_line(), own, source)
         if self.signed and not own and info is not None:
-            record.signature = sign(function, info, args, kwargs)
-        for phase, seconds in phases:
+            record.signature = sign(function, info, call.args, call.kwargs)
+        for phase, seconds in call.phases:
             record.add(phase, seconds)
         self._records.append(record)
         return record
@@ -223,6 +251,17 @@ _KEPT = 64
 """How many phases of a thread are kept, to be told from those inside of them."""
 
 _active: list[Watch] = []
+
+
+def _plain(name: str) -> str:
+    # Releases differ in what they write in the place of what no identifier has.
+    return re.sub(r"\W", "_", name)
+
+
+def _list_event_names(function: Any) -> frozenset[str]:
+    """Return the names by which JAX's events may call a jitted function, as `_plain` writes them."""
+    name = name_event(function)
+    return frozenset(map(_plain, (name, f"jit({name})", f"jit_{name}")))
 
 
 @cache

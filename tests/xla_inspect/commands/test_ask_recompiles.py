@@ -84,6 +84,99 @@ def test_the_answer_fits_in_80_columns_and_is_no_where_more_is_compiled_than_is_
     assert max(map(len, out.splitlines())) <= 80
 
 
+HEAD = "import jax, jax.numpy as jnp\nfrom functools import partial\nx = jnp.ones(3)\n"
+TWO = """
+class first:
+    @jax.jit
+    def step(x): return jnp.sin(x)
+class second:
+    @jax.jit
+    def step(x): return jnp.tanh(x) * x
+"""
+CHARGED: Mapping[str, tuple[str, Mapping[str, int]]] = {
+    "at compile time": (
+        """
+@jax.jit
+def inner(x): return jnp.sin(x) * 2
+@jax.jit
+def outer(x):
+    with jax.ensure_compile_time_eval():
+        return x + inner(jnp.ones(3)) + jnp.linspace(0, 1, 3)
+outer(x); outer(jnp.ones((2, 3)))
+""",
+        {"inner:5": 1, "outer:7": 2},
+    ),
+    "made anew at compile time": (
+        """
+@jax.jit
+def outer(x):
+    with jax.ensure_compile_time_eval():
+        return x + jax.jit(lambda y: y * 3)(jnp.ones(3))
+outer(x); outer(jnp.ones((2, 3)))
+""",
+        {"<lambda>:8": 2, "outer:5": 2},
+    ),
+    "in a callback": (
+        """
+@jax.jit
+def helper(x): return jnp.cos(x) + 1
+@jax.jit
+def step(x): return jax.pure_callback(lambda y: helper(jnp.asarray(y)), x, x) * 2
+step(x).block_until_ready()
+""",
+        {"helper:5": 1, "step:7": 1},
+    ),
+    "inlined": (
+        """
+@partial(jax.jit, inline=True)
+def inner(x): return x - 1
+@jax.jit
+def outer(x): return inner(x) * 2
+outer(x); inner(x)
+""",
+        {"inner:5": 1, "outer:7": 1},
+    ),
+    "of one name, backward": (
+        TWO + "jax.grad(lambda x: second.step(first.step(x)).sum())(x)\nfirst.step(jnp.ones(4))\n",
+        {"first.step:6": 3, "second.step:9": 2},
+    ),
+    "of one name, ahead of time": (
+        TWO + "lowered = [each.step.lower(x) for each in (first, second)]\nlowered[0].compile()\n",
+        {"first.step:6": 1},
+    ),
+    "mapped": ("@jax.jit\ndef step(x): return x + 1\njax.vmap(step)(jnp.ones((2, 3))); step(x)\n", {"step:4": 2}),
+    "spread eagerly": (
+        """
+mesh = jax.make_mesh((1,), ("data",), devices=jax.devices()[:1])
+spec = jax.sharding.PartitionSpec()
+jax.shard_map(jnp.sin, mesh=mesh, in_specs=spec, out_specs=spec)(x)
+""",
+        {},
+    ),
+}
+"""Scripts, and how many times each function is compiled, by its name and the line that defines it."""
+
+
+@pytest.mark.parametrize("way", CHARGED)
+def test_a_compile_is_charged_to_the_function_that_jax_names(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    text, expected = CHARGED[way]
+    script = tmp_path / "script.py"
+    script.write_text(HEAD + text, encoding="utf-8")
+    with jax.log_compiles(), caplog.at_level("WARNING", "jax._src.dispatch"):
+        _, out, _ = ask(capsys, "recompiles", "--json", "run", str(script))
+    record = json.loads(out)
+    charged = {
+        f"{function['name']}:{function['defined'].rpartition(':')[2]}": count
+        for function in record["functions"]
+        if (count := sum(call["compiles"] for call in function["calls"]))
+    }
+    own = sum(sum(line["operations"].values()) for line in record["own"])
+    assert charged == expected
+    assert sum(charged.values()) + own == caplog.text.count("Finished XLA compilation of")
+
+
 def test_a_function_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = ask(capsys, "recompiles", f"{FOLDER / 'digits.py'}:train_step")
     assert (status, out) == (2, "")
