@@ -130,6 +130,8 @@ class CompileTimes(Answer):
         rows = [(name, _seconds(taken), _percent(taken, self.seconds)) for name, taken in self.phases.items()]
         rows = [row for row, taken in zip(rows, self.phases.values(), strict=True) if taken or self.where == HERE]
         yield Table(("phase", "time", "share"), tuple(rows), (1, 2), f"Where the time goes, {self.where}")
+        if self.where == HERE:
+            yield "The start of Python, JAX and the compiler is not included."
         yield from self._tell_passes()
 
     def _say(self) -> str:

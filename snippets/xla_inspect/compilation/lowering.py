@@ -7,7 +7,7 @@ import re
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -237,6 +237,7 @@ def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> 
 
 
 def _lower(traced: Traced, target: Target, devices: tuple[jax.Device, ...] = ()) -> Lowered:
+    start_lowering(target.kind)
     with targets.find_occasion()(object()):
         begun = perf_counter()
         stage = traced.stage.lower(lowering_platforms=(PLATFORMS[target.kind],))
@@ -244,10 +245,18 @@ def _lower(traced: Traced, target: Target, devices: tuple[jax.Device, ...] = ())
 
 
 def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
+    start_lowering("cpu")
     with targets.find_occasion()(object()):
         begun = perf_counter()
         stage = program.function.trace(*args, **kwargs)
         return Traced(stage, program.project, perf_counter() - begun)
+
+
+@cache
+def start_lowering(kind: str) -> jax.stages.Lowered:
+    """Return the smallest program lowered, so that the times of no other include whatever JAX loads for its first."""
+    lowered: jax.stages.Lowered = jax.jit(lambda x: x + 1).trace(0.0).lower(lowering_platforms=(PLATFORMS[kind],))
+    return lowered
 
 
 def run_fresh[T](work: Callable[[], T]) -> T:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -139,3 +142,17 @@ def test_the_answer_fits_80_columns_and_its_json_keeps_to_the_schema(trained: Ca
     assert max(map(len, out.getvalue().splitlines())) <= 80
     record = json.loads(write_json(explain(trained)))
     assert set(describe_json(CompileTimes)["required"]) <= set(record)
+
+
+def test_the_start_of_jax_and_of_the_compiler_is_no_part_of_a_first_compile() -> None:
+    """In a process of its own, where nothing has been traced yet: both compiles are of the same size."""
+    code = (
+        "import jax.numpy as jnp\n"
+        "from xla_inspect import capture\n"
+        "times = [capture(lambda x, n=n: jnp.sin(x) + n, jnp.ones(8), target='cpu').times for n in (1, 2)]\n"
+        "print(times[0].lowering, times[1].lowering)\n"
+    )
+    environment = {**os.environ, "XLA_INSPECT_CACHE": "off"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    first, second = map(float, done.stdout.split())
+    assert first < 10 * second + 0.1
