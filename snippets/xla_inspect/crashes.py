@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+REASONS: dict[int, str] = {
+    signal.SIGABRT: "XLA ends a process so when it meets what it cannot go on with",
+    signal.SIGSEGV: "what crashed is not Python: a library that the code calls, or recursion without end",
+    9: "the system ends a process so when memory runs out",
+}
+"""Why a signal ends a process that runs the reader's code, by the signal's number."""
+
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
@@ -21,4 +28,8 @@ def find_line(stacks: str, file: Path) -> int | None:
 
 def name_end(code: int) -> str:
     """Return how a process ended: by its exit status, or by a signal where the code is below zero."""
-    return f"exit status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+    if code >= 0:
+        return f"exit status {code}"
+    # Real-time signals but for two have numbers alone.
+    names: dict[int, str] = {number: number.name for number in signal.Signals}
+    return f"signal {names.get(-code, -code)}"

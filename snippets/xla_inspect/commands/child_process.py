@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from xla_inspect.commands import command_line, time_limit
-from xla_inspect.crashes import find_line, name_end
+from xla_inspect.crashes import REASONS, find_line, name_end
 from xla_inspect.terminal import describe_terminal, drop_logs
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`
 
 CRASHED = {
     0: "what runs there crashed, or what it calls: the part that is not Python, if any, or the compiler",
-    signal.SIGABRT: "XLA ends a process so when it meets what it cannot go on with; what it says of that stands above",
-    9: "the system ends a process so when memory runs out; take a smaller EXAMPLE, or a machine with more",
+    signal.SIGABRT: f"{REASONS[signal.SIGABRT]}; what it says of that stands above",
+    9: f"{REASONS[9]}; take a smaller EXAMPLE, or a machine with more",
 }
 """What there is to do about a process that a signal ended, by the signal's number."""
 

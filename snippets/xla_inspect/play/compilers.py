@@ -156,12 +156,4 @@ def explain_end(process: Offspring) -> dict[str, Any]:
         return make_failure("memory", "the compiler took more memory than it may", hint="raise it with --limit-memory")
     code = int(report.get("code", -signal.SIGKILL))
     said = "\n".join(line for line in process.printed.splitlines()[-8:])
-    return make_failure("crash", f"the compiler ended its process ({name_code(code)})\n{said}".strip())
-
-
-def name_code(code: int) -> str:
-    """Return how a process ended, whichever signal ended it."""
-    try:
-        return name_end(code)
-    except ValueError:
-        return f"signal {-code}"
+    return make_failure("crash", f"the compiler ended its process ({name_end(code)})\n{said}".strip())

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.crashes import find_line
-from xla_inspect.play.compilers import START, Job, name_code
+from xla_inspect.crashes import REASONS, find_line, name_end
+from xla_inspect.play.compilers import START, Job
 from xla_inspect.play.failures import make_failure
 from xla_inspect.play.offspring import STACKS
 from xla_inspect.targets import find
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20_000
 """Characters that are shown of what the code prints."""
-
-_CRASHES: dict[int, str] = {
-    signal.SIGABRT: "XLA ends a process so when it meets what it cannot go on with",
-    signal.SIGSEGV: "what crashed is not Python: a library that the code calls, or recursion without end",
-    signal.SIGKILL: "the system ends a process so when memory runs out",
-}
 
 
 @dataclass
@@ -225,8 +219,8 @@ class Edit:
         if reason == "processes":
             return make_failure("limit", "the code starts process after process", hint="take that out")
         line = process.stacks and find_line(process.stacks, process.folder / self.request["file"])
-        why = _CRASHES.get(-int(code)) if code < 0 else "take out what ends Python"
-        return make_failure("crash", f"the code ended its process ({name_code(int(code))})", line or None, hint=why)
+        why = REASONS.get(-int(code)) if code < 0 else "take out what ends Python"
+        return make_failure("crash", f"the code ended its process ({name_end(int(code))})", line or None, hint=why)
 
     def _find_stack(self, process: Offspring) -> int | None:
         try:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import queue
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from xla_inspect.crashes import find_line, name_end
+from xla_inspect.crashes import REASONS, find_line, name_end
 from xla_inspect.errors import InspectError
 from xla_inspect.practice.marking.exercises import name_file
 from xla_inspect.practice.marking.verdict import WRONG, ExerciseVerdict, bad, read_remark
@@ -27,11 +26,6 @@ START = 120.0
 
 GRACE = 10.0
 """Seconds after its limit in which a process that hangs has to say where it hangs."""
-
-_SIGNALS = {
-    signal.SIGABRT: "; XLA ends a process so when it meets what it cannot go on with",
-    9: "; the system ends one so when memory runs out",
-}
 
 
 class Sandbox:
@@ -153,7 +147,8 @@ class Sandbox:
                 WRONG, (bad(text, [exercise.text.splitlines()[line - 1].strip()] if line else (), "python"),)
             )
         code = process.returncode
-        text = f"{file}: it ended the process that ran it ({name_end(code)}{_SIGNALS.get(-code, '')})"
+        why = f"; {REASONS[-code]}" if -code in REASONS else ""
+        text = f"{file}: it ended the process that ran it ({name_end(code)}{why})"
         return ExerciseVerdict(WRONG, (bad(text, errors.splitlines()[-4:]),))
 
     def _read_errors(self) -> str:
