@@ -35,7 +35,6 @@ def test_each_private_name_is_there() -> None:
     names = [
         xla_bridge.backends_are_initialized,
         xla_bridge.backends,
-        config.trace_context,
         mlir._thread_local_context.set_local,  # noqa: SLF001 - the private name itself
         mlir.ModuleContext.get_backend,
         sharding_impls.GSPMDSharding,

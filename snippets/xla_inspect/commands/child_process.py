@@ -6,7 +6,9 @@ It may call `sys.exit` or `os._exit`, crash, or take a compiler down with it.
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,14 +20,16 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from xla_inspect.commands import command_line, time_limit
 from xla_inspect.crashes import REASONS, find_line, name_end
+from xla_inspect.targets import list_original, note_changes
 from xla_inspect.terminal import describe_terminal, drop_logs
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-STATUS, STACKS = "status", "stacks"
-"""The files by which the process says how the command ended, and where it was when it crashed."""
+STATUS, STACKS, ENVIRONMENT, ALIVE = "status", "stacks", "environment", "alive"
+"""The files by which the process says how the command ended, and where it was when it crashed; by which it learns of
+the reader's environment, and hears that this process ended, after which nobody writes to a named pipe any more."""
 
 ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
 """What to do about a file that ends the process."""
@@ -63,14 +67,16 @@ def run(
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, ending_by_exception():
         # Not the working folder but the file's is where the file imports from, as when it is run.
         command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()", name, *arguments]
+        original = list_original()
+        if paths:
+            original["PYTHONPATH"] = os.pathsep.join(filter(None, (*paths, original.get("PYTHONPATH", ""))))
+        (Path(name) / ENVIRONMENT).write_text(json.dumps(original), encoding="utf-8")
         environment = {
-            **os.environ,
+            **original,
             **describe_terminal(sys.stdout),
             **_simulate(options),
             "PYTHONIOENCODING": "utf-8",
         }
-        if paths:
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, (*paths, environment.get("PYTHONPATH", ""))))
         process = subprocess.Popen(  # noqa: S603 - our own module
             command,
             stdout=subprocess.PIPE,
@@ -81,8 +87,9 @@ def run(
             cwd=folder,
         )
         try:
-            closed = _pass_all_on(process)
-            process.wait()
+            with _staying_alive(Path(name) / ALIVE):
+                closed, failure = _pass_all_on(process)
+                process.wait()
         except KeyboardInterrupt:
             _ignore_interrupts()
             _say("xla-inspect: interrupted")
@@ -96,8 +103,11 @@ def run(
                 from xla_inspect.compilation import sweep_dumps
 
                 sweep_dumps()
+        if failure:
+            _say(f"xla-inspect: the answer cannot be written: {failure}")
+            return 2
         if not exit_status and not closed:
-            _say(_explain_end(process.returncode, file, Path(name) / STACKS))
+            _say(_explain_end(process.returncode, options, file, Path(name) / STACKS))
         return int(exit_status or 2)
 
 
@@ -105,6 +115,9 @@ def _simulate(options: argparse.Namespace) -> dict[str, str]:
     """Return what tells JAX to simulate as many CPU devices as the targets have: the reader's code may lay them out."""
     from xla_inspect.targets import count_devices
 
+    if options.subject[0] == "run":
+        # A script finds the environment that it finds without this package, and as many devices when JAX starts.
+        return {}
     asked = options.target if isinstance(options.target, list) else [options.target]
     most = max((count_devices(target) for target in asked if target), default=1)
     return {"JAX_NUM_CPU_DEVICES": str(most)} if most > int(os.environ.get("JAX_NUM_CPU_DEVICES", "1")) else {}
@@ -138,17 +151,40 @@ def ending_by_exception() -> Iterator[None]:
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-def _pass_all_on(process: subprocess.Popen[str]) -> bool:
-    """Pass on what a process prints until it closes its streams, and return whether nobody reads any more."""
+@contextmanager
+def _staying_alive(pipe: Path) -> Iterator[None]:
+    """Hold a pipe open that the process reads: the system closes it where this process is killed."""
+    if not hasattr(os, "mkfifo"):
+        yield
+        return
+    os.mkfifo(pipe)
+    # For reading too, so that opening it waits for nobody.
+    held_open = os.open(pipe, os.O_RDWR)
+    try:
+        yield
+    finally:
+        os.close(held_open)
+
+
+def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
+    """Pass on what a process prints until it closes its streams.
+
+    Returns:
+        Whether nobody reads the output any more, and why the output cannot be written, if it cannot.
+    """
     closed = threading.Event()
+    failures: list[str] = []
 
     def pass_on(source: Iterable[str] | None, sink: IO[str]) -> None:
         try:
             for line in source or ():
                 sink.write(line)
                 sink.flush()
-        except BrokenPipeError:
-            closed.set()
+        except (OSError, ValueError) as error:
+            if isinstance(error, BrokenPipeError):
+                closed.set()
+            else:
+                failures.append(str(error))
             process.kill()
             # Python flushes the stream once more when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sink.fileno())
@@ -159,14 +195,16 @@ def _pass_all_on(process: subprocess.Popen[str]) -> bool:
         thread.start()
     for thread in threads:
         thread.join()
-    return closed.is_set()
+    return closed.is_set(), next(iter(failures), "")
 
 
-def _explain_end(code: int, file: str, stacks: Path) -> str:
+def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path) -> str:
     """Return what is to be said of a process that ended before its command did."""
     text = stacks.read_text(encoding="utf-8", errors="replace") if stacks.is_file() else ""
     line = find_line(text, Path(file))
     where = f"{file}:{line}" if line else file
+    if text.rpartition("Fatal Python error")[2].startswith("Timeout ("):
+        return time_limit.explain(where, "loading or tracing it", options.load_limit)
     what_to_do = ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
     return f"xla-inspect: {where}: the process that ran it ended before it was done ({name_end(code)})\n{what_to_do}"
 
@@ -180,6 +218,8 @@ def _say(text: str) -> None:
 def main() -> None:
     """Run the command that the words after a folder's name give, and leave its status there."""
     folder, *arguments = sys.argv[1:]
+    note_changes(json.loads((Path(folder) / ENVIRONMENT).read_text(encoding="utf-8")))
+    threading.Thread(target=_end_with_parent, args=[Path(folder)], daemon=True).start()
     leave = os._exit
 
     def raise_instead(code: int) -> NoReturn:
@@ -203,5 +243,19 @@ def main() -> None:
             # The file may have started threads that never end, or asked for more at exit.
             leave(status)
 
-        time_limit.end_process = end
+        time_limit.end_process, time_limit.stacks = end, stacks
         end(command_line.run_here(arguments, out))
+
+
+def _end_with_parent(folder: Path) -> None:
+    """Wait until the parent process ends, and then end this one and remove its dumps."""
+    if not hasattr(os, "mkfifo"):
+        return
+    with (folder / ALIVE).open("rb") as pipe:
+        pipe.read()
+    if folder.is_dir():
+        shutil.rmtree(folder, ignore_errors=True)
+        # Another process does it, since this one holds them until it ends.
+        sweep = "import time; time.sleep(1); from xla_inspect.compilation import sweep_dumps; sweep_dumps()"
+        subprocess.Popen([sys.executable, "-P", "-c", sweep], start_new_session=True)  # noqa: S603 - our own module
+        os.kill(os.getpid(), signal.SIGKILL)

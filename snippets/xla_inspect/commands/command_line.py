@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import io
 import logging
 import os
 import re
@@ -79,12 +80,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     What runs the reader's code does so in a process of its own, see `child_process`.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # An answer names the reader's files, whatever the encoding of the stream lacks.
+            stream.reconfigure(errors="backslashreplace")
     try:
         words = complete(sys.argv[1:] if arguments is None else arguments)
     except InspectError as error:
         _say(f"xla-inspect: {error}")
         return BAD_INPUT
     options = parse(words)
+    if after := _list_own_options(options):
+        _say(f"xla-inspect: {', '.join(after)}: passed to the script; an option of xla-inspect stands before `run`")
     if not getattr(options, "subject", None) or options.command in APART or _is_dump(options.subject[0]):
         return run_here(words)
     from xla_inspect.commands import child_process
@@ -142,6 +149,15 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if at < len(words):
         options.subject = [*options.subject[:-1], *words[at:]]
     return options
+
+
+def _list_own_options(options: argparse.Namespace) -> list[str]:
+    """Return those of a script's own arguments that look like options of the command."""
+    words = getattr(options, "subject", None) or []
+    if words[:1] != ["run"]:
+        return []
+    names = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
+    return sorted(name for name in names if hasattr(options, name.removeprefix("--").replace("-", "_")))
 
 
 def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:

@@ -180,7 +180,9 @@ def read_subject(request: Request, limit: float) -> Subject:
             return read_saved(request)
         if is_dump(request.words[0]):
             return read_dump(request)
-        return read_function(request)
+        subject = read_function(request)
+    subject.around_tracing = lambda: time_limit.limited(f"tracing {subject.name}", request.file, limit)
+    return subject
 
 
 def _explain_second(words: Sequence[str]) -> str:
@@ -225,6 +227,8 @@ def find_answers(question: Question, options: argparse.Namespace) -> tuple[Subje
     """
     if take_names := getattr(question, "take_names", None):
         take_names(options)
+    for target in options.target or ():
+        find(target)
     subject = read_subject(read_request(options), options.load_limit)
     subject.is_timed = not options.no_times
     targets, missing = choose_targets(question.USUAL, subject, options.target)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import faulthandler
 import sys
 import threading
+import traceback
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,16 +16,22 @@ if TYPE_CHECKING:
 SLOW = 2.0
 """Seconds after which it is said what takes so long."""
 
+IN_C = 1.0
+"""Seconds after the limit at which a process is ended that lets no other thread run, such as one in a loop in C."""
+
 end_process: Callable[[int], None] | None = None
-"""What ends this process with a status, where it is one of a command's own; else there is no limit."""
+"""Function that ends this process with a status, where it is one of a command's own; else there is no limit."""
+
+stacks: TextIO | None = None
+"""File for the stack of code that lets no other thread run."""
 
 
 @contextmanager
 def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
-    """Say what is done where it takes long, and end the process where it takes longer than the limit.
+    """Report that something takes long, and end the process where it takes longer than the limit.
 
     Args:
-        doing: What is done, such as `loading model.py`.
+        doing: The activity, such as `loading model.py`.
         file: The reader's file, as it was named.
         seconds: The limit.
     """
@@ -32,23 +40,41 @@ def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
     def end() -> None:
         if end_process is None:
             return
-        frame, own = sys._current_frames().get(reader), str(Path(file).absolute())  # noqa: SLF001 - documented
-        while frame is not None and frame.f_code.co_filename != own:
-            frame = frame.f_back
-        place = f"{file}:{frame.f_lineno}" if frame else file
-        _say(f"xla-inspect: {place}: {doing} was not done after {seconds:g} s")
-        _say('put what takes long under `if __name__ == "__main__":`, or raise the limit, as in --load-limit 3600')
+        faulthandler.cancel_dump_traceback_later()
+        _say(explain(_find_place(reader, file), doing, seconds))
         end_process(2)
 
     timers = [threading.Timer(SLOW, _say, [f"{doing} ..."]), threading.Timer(seconds, end)]
     for timer in timers:
         timer.daemon = True
         timer.start()
+    if stacks:
+        faulthandler.dump_traceback_later(seconds + IN_C, exit=True, file=stacks)
     try:
         yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         for timer in timers:
             timer.cancel()
+
+
+def _find_place(thread: int, file: str) -> str:
+    """Return the innermost line of the file that a thread is in, else of other code of the reader's, else the file."""
+    from xla_inspect.commands import user_code
+
+    frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented
+    lines = [(inner.f_code.co_filename, line) for inner, line in traceback.walk_stack(frame)] if frame else []
+    own = str(Path(file).absolute())
+    return user_code.name_place(lines[::-1], own, file)
+
+
+def explain(place: str, doing: str, seconds: float) -> str:
+    """Return the message for code that ran out of its time."""
+    return (
+        f"xla-inspect: {place}: {doing} was not done after {seconds:g} s\n"
+        'end the loop or the wait there, put it under `if __name__ == "__main__":`, or raise the limit, as in '
+        "--load-limit 3600"
+    )
 
 
 def _say(text: str) -> None:

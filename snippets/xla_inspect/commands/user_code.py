@@ -7,9 +7,13 @@ import sysconfig
 import traceback
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xla_inspect.commands import child_process
 from xla_inspect.terminal import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _LONGEST = 400
 MEND = "mend that; with --debug you see how Python came there"
@@ -104,6 +108,17 @@ def find_place(error: BaseException, file: str) -> str:
     frames = [
         (frame.f_code.co_filename, line) for each in chain for frame, line in traceback.walk_tb(each.__traceback__)
     ]
+    return name_place(frames, own, file)
+
+
+def name_place(frames: Sequence[tuple[str, int]], own: str, file: str) -> str:
+    """Return the last line of the reader's code among files with lines, preferably of one file.
+
+    Args:
+        frames: The file and the line of each frame, the innermost last.
+        own: The preferred file.
+        file: The reader's name for that file.
+    """
     if lines := [line for name, line in frames if name == own]:
         return f"{file}:{lines[-1]}"
     readers = [(name, line) for name, line in frames if _is_readers(name)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from xla_inspect.notebook_cells import list_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from xla_inspect.captured import Capture
     from xla_inspect.targets import Target
@@ -45,6 +46,7 @@ class Program:
         mesh: Axis names to sizes of the mesh that the program runs under, or None.
         specs: How each positional example is sharded over the mesh, or None (see `meshes.shard`).
         known: What it was lowered to for each kind of target, None where a lowering rule asks for the target itself.
+        around_tracing: Entered while it is traced, in the thread that traces.
     """
 
     function: Any
@@ -55,6 +57,7 @@ class Program:
     mesh: Mapping[str, int] | None = None
     specs: tuple[Any, ...] | None = None
     known: dict[str, Lowered | None] = field(default_factory=dict, compare=False, repr=False)
+    around_tracing: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, compare=False, repr=False)
 
     @cached_property
     def traced(self) -> Traced:
@@ -198,8 +201,7 @@ def lower(program: Program, target: Target) -> Lowered:
     and one with a lowering rule that asks for its client, as those of host callbacks and of Pallas do.
 
     Raises:
-        InspectError: A `with` statement around the call sets JAX options, which do not reach another thread; or mesh,
-            specs, examples and target do not go together.
+        InspectError: Mesh, specs, examples and target do not go together.
     """
     if program.mesh:
         return _lower_under_mesh(program, meshes.make_mesh(program.mesh, target), target)
@@ -246,7 +248,7 @@ def _lower(traced: Traced, target: Target, devices: tuple[jax.Device, ...] = ())
 
 def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
     start_lowering("cpu")
-    with targets.find_occasion()(object()):
+    with targets.find_occasion()(object()), program.around_tracing():
         begun = perf_counter()
         stage = program.function.trace(*args, **kwargs)
         return Traced(stage, program.project, perf_counter() - begun)
@@ -263,24 +265,15 @@ def run_fresh[T](work: Callable[[], T]) -> T:
     """Return what `work` returns, done in a fresh thread, whose stack starts there.
 
     Otherwise the frames of whoever called would be part of the lowered program's locations. What the program raises is
-    raised here, unchanged.
-
-    Raises:
-        InspectError: A `with` statement around the call sets JAX options, which do not reach another thread.
+    raised here, unchanged. The thread has the options and the meshes that `with` statements or `jax.set_mesh` set here.
     """
-    settings = jax_private.thread_settings()
+    settings, meshes = jax_private.read_settings(), jax_private.read_meshes()
     done: list[T] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            if jax_private.thread_settings() != settings:
-                message = (
-                    "a `with` statement around capture() sets options of JAX, which the compile would not see; "
-                    "move it into the program, or use jax.config.update"
-                )
-                raise InspectError(message)  # noqa: TRY301 - it crosses threads with all others
-            with jax_private.lent_context():
+            with jax_private.entered_settings(settings, meshes), jax_private.lent_context():
                 done.append(work())
         except BaseException as error:  # noqa: BLE001 - the caller gets it, whatever it is
             failed.append(error)

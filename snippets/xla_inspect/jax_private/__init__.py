@@ -30,7 +30,6 @@ from xla_inspect.jax_private.settings import (
     read_settings,
     set_option,
     started_on_cpu,
-    thread_settings,
 )
 
 __all__ = [
@@ -60,7 +59,6 @@ __all__ = [
     "set_option",
     "start_profiler",
     "started_on_cpu",
-    "thread_settings",
     "traced_before",
     "walk_frames",
     "watch_jit",

@@ -6,7 +6,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
 
 def backends_started() -> bool:
@@ -31,29 +32,33 @@ def read_options() -> bytes:
 
 
 @contextmanager
-def started_on_cpu() -> Iterator[None]:
-    """Let JAX start the CPU alone if it starts meanwhile, whichever platform the program asks for."""
+def started_on_cpu(around: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    """Let JAX start the CPU alone if it starts meanwhile, whichever platform the program asks for.
+
+    Args:
+        around: Entered while JAX starts.
+    """
+    import jax
     from jax._src import xla_bridge
 
     start = xla_bridge.backends
 
     def backends() -> Any:  # noqa: ANN401 - as JAX has it
-        if not backends_started():
-            set_option("jax_platforms", "cpu")
-        return start()
+        if backends_started():
+            return start()
+        asked = jax.config.jax_platforms
+        set_option("jax_platforms", "cpu")
+        try:
+            with around():
+                return start()
+        finally:
+            set_option("jax_platforms", asked)
 
     xla_bridge.backends = backends
     try:
         yield
     finally:
         xla_bridge.backends = start
-
-
-def thread_settings() -> object:
-    """Return what the `with` statements of this thread set of JAX's options, to compare with another thread's."""
-    from jax._src import config
-
-    return config.trace_context()
 
 
 def read_settings() -> dict[str, Any]:

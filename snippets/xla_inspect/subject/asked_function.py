@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -156,7 +157,8 @@ def _make_arguments(named: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     import jax
 
     place, name = loading.split_name(named)
-    make = loading.find_named(loading.load_place(place), name, place)
+    # Imported once more, the file would have other objects than those that the function asked about reads.
+    make = loading.find_named(loading.find_loaded(place) or loading.load_place(place), name, place)
     try:
         made = jax.eval_shape(make)
     except TypeError as error:
@@ -172,6 +174,8 @@ def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
     found = _instantiate(asked.function, name) if isinstance(asked.function, type) else asked.function
     if call := modules.as_function(found, asked.args, asked.kwargs):
         return Call(*modules.hold_rest(*call), asked.kwargs)
+    if jitted := _open_jitted(found, asked):
+        return jitted
     if not callable(found):
         message = f"{place}: {name} is of the type {type(found).__name__}, and nothing that can be called"
         raise InspectError(message)
@@ -180,6 +184,25 @@ def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
     if isinstance(held, type) and inspect.isfunction(found) and not _takes(found, asked):
         found = getattr(_instantiate(held, owner), method)
     return Call(*modules.hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
+
+
+def _open_jitted(function: Any, asked: Call) -> Call | None:
+    """Return the call of `jax.jit` inside a function that a library jitted, such as `nnx.jit`, or None for others."""
+    import jax
+
+    if not hasattr(function, "lower") or isinstance(function, type(jax.jit(_open_jitted))):
+        return None
+    from xla_inspect.subject.watching import ANY, ReachedError, Watch
+
+    watch = Watch(ANY)
+    with watch.watching(), suppress(ReachedError):
+        try:
+            function.lower(*asked.args, **asked.kwargs)
+        except TypeError:
+            # To Equinox a shape is no array, but a tracer of one is.
+            call, arrays = modules.hold_rest(partial(function), asked.args)
+            jax.eval_shape(call, *arrays, **asked.kwargs)
+    return watch.reached.call if watch.reached else None
 
 
 def _instantiate(kind: type, name: str) -> Any:
@@ -216,9 +239,15 @@ def _apply(request: Request, call: Call) -> Call:
 
         def total(*given: Any, **kwargs: Any) -> Any:
             results = jax.tree.leaves(differentiated(*given, **kwargs))
-            floats = [leaf for leaf in results if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+            floats = [leaf for leaf in results if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
+            if not floats:
+                kinds = ", ".join(sorted({str(jnp.result_type(leaf)) for leaf in results})) or "nothing"
+                message = f"--grad: {request.words[0]} returns {kinds}; a gradient needs a result of floats"
+                raise InspectError(message)
             # A loss is a number; of anything else the sum is differentiated.
-            return floats[0] if len(results) == 1 and not floats[0].shape else sum(jnp.sum(leaf) for leaf in floats)
+            if len(results) == 1 and not jnp.shape(floats[0]):
+                return floats[0]
+            return sum(jnp.sum(leaf) for leaf in floats)
 
         function = _named_as(jax.grad(total, allow_int=True), differentiated)
     settings = {**call.settings, **({"mesh": dict(request.mesh)} if request.mesh else {})}

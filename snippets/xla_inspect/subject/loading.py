@@ -74,6 +74,12 @@ def _suggest_module(place: str) -> str:
     return "is it installed here, or beside the working folder?"
 
 
+def find_loaded(place: str) -> ModuleType | None:
+    """Return the module of a file that is imported already, under whichever name, or None."""
+    path = str(Path(place).absolute())
+    return next((module for module in [*sys.modules.values()] if getattr(module, "__file__", None) == path), None)
+
+
 def load_file(path: Path) -> ModuleType:
     """Return the module that a file defines, with what is beside it to be imported, as when it is run.
 

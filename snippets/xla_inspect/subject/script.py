@@ -35,10 +35,9 @@ def read_script(request: Request) -> Subject:
         InspectError: There is no such script, it ends with an error status, or nothing of it can be asked about.
     """
     name, words, code, module = _find_code(request)
-    targets.simulate_cpus(request.devices)
-    watch = Watch(request.only, signed=request.whole)
+    watch = Watch(request.only, signed=request.whole, devices=request.devices)
     begun = time.perf_counter()
-    with _watched(watch), _as_main(module, words):
+    with _watched(watch), _as_main(module, words), targets.original_environment():
         _run(code, module, name)
     seconds = time.perf_counter() - begun
     jax_private.leave_meshes()
@@ -76,6 +75,8 @@ def _find_code(request: Request) -> tuple[str, list[str], types.CodeType, types.
     put_on_path(path.absolute().parent)
     module.__file__ = str(path.absolute())
     module.__package__ = None
+    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", str(path.absolute()))
+    module.__dict__.update(__annotations__={}, __cached__=None)
     try:
         code = compile(path.read_bytes(), str(path.absolute()), "exec", dont_inherit=True)
     except ValueError as error:
@@ -163,12 +164,16 @@ _LISTED = 12
 @contextmanager
 def _as_main(module: types.ModuleType, words: list[str]) -> Iterator[None]:
     """Let a module be the one that runs, and these its words; others still find it so when it has run."""
-    before, argv = sys.modules["__main__"], sys.argv
+    before, argv, path = sys.modules["__main__"], sys.argv, list(sys.path)
     sys.modules["__main__"], sys.argv = module, words
+    # As Python has it, where `put_on_path` keeps files of the standard library's names out of this package's way.
+    folder = str(Path.cwd() if module.__spec__ else Path(str(module.__file__)).parent)
+    sys.path[:] = [folder, *(place for place in path if place != folder)]
     try:
         yield
     finally:
         sys.modules["__main__"], sys.argv = before, argv
+        sys.path[:] = [*path, *(place for place in sys.path if place not in path)]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from xla_inspect.analysis import ScriptRun
     from xla_inspect.captured import Capture
@@ -69,6 +71,7 @@ class Subject:
 
     Attributes:
         is_timed: Whether captures say how long they took to make.
+        around_tracing: Entered while the program is traced.
     """
 
     def __init__(  # noqa: PLR0913 - what any kind of subject is
@@ -86,6 +89,7 @@ class Subject:
     ) -> None:
         """Compile nothing yet."""
         self.is_timed = True
+        self.around_tracing: Callable[[], AbstractContextManager[None]] = nullcontext
         self.name = name
         self.call = call
         self.saved = dict(saved or {})
@@ -168,5 +172,7 @@ class Subject:
                 raise InspectError(message) from error
             is_own = program.file is None or program.file.is_relative_to(_PACKAGE)
             file = self.call.file if is_own and self.call.file else program.file
-            self._programs[key] = replace(program, name=self.name.rpartition(".")[2], file=file)
+            self._programs[key] = replace(
+                program, name=self.name.rpartition(".")[2], file=file, around_tracing=self.around_tracing
+            )
         return self._programs[key]

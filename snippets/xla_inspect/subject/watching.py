@@ -10,11 +10,11 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect import jax_private
+from xla_inspect import jax_private, targets
 from xla_inspect.analysis import Compilation
 from xla_inspect.subject.naming import (
     find_definition,
@@ -38,6 +38,10 @@ PHASES = {
     "/jax/core/compile/backend_compile_duration": "compiling",
 }
 """The events by which JAX says how long it took, and for what."""
+
+
+ANY = "*"
+"""Name for whichever function comes first."""
 
 
 class ReachedError(BaseException):
@@ -100,12 +104,13 @@ class Watch:
     """What one program lets JAX compile.
 
     Args:
-        only: The function at which to stop, or an empty string.
+        only: The function at which to stop, or an empty string; `ANY` is the first that is none of JAX's own.
         signed: Whether it is noted what each call was called with, so that two can be compared.
     """
 
-    def __init__(self, only: str = "", *, signed: bool = False) -> None:
+    def __init__(self, only: str = "", *, signed: bool = False, devices: int = 1) -> None:
         """Note nothing yet."""
+        self._starting = partial(jax_private.started_on_cpu, partial(targets.starting_environment, devices))
         self.only = only
         self.signed = signed
         self.noted: list[Noted] = []
@@ -122,7 +127,7 @@ class Watch:
         jax_private.hide_frames_of(str(Path(__file__).parent))
         _active.append(self)
         try:
-            with jax_private.started_on_cpu(), jax_private.watch_jit(self._trace, self._run, self._note_step):
+            with self._starting(), jax_private.watch_jit(self._trace, self._run, self._note_step):
                 yield
         finally:
             _active.remove(self)
@@ -187,7 +192,7 @@ class Watch:
             return traced
         if self.signed or is_own(function):
             return traced
-        wanted = bool(self.only) and matches(self.only, function)
+        wanted = bool(self.only) and (self.only == ANY or matches(self.only, function))
         if record or wanted:
             from xla_inspect.subject.noted import note
 
@@ -241,10 +246,13 @@ class Watch:
         if self.signed or is_own(function):
             return
         self.inner.add(name_function(function))
-        if self.only and not self.inside and matches(self.only, function):
+        if self.only and not self.inside and (self.only == ANY or matches(self.only, function)):
             from xla_inspect.subject.noted import note
 
             self.inside = note(function, info, args, kwargs, traced)
+            if self.only == ANY:
+                self.reached = self.inside
+                raise ReachedError(self.only)
 
 
 _KEPT = 64

@@ -9,9 +9,12 @@ from xla_inspect.targets.environment import (
     find_occasion,
     find_version,
     keep_devices,
+    list_original,
     name_isa,
+    note_changes,
+    original_environment,
     settle,
-    simulate_cpus,
+    starting_environment,
 )
 from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, find_entry, place, read_spec
 
@@ -32,9 +35,12 @@ __all__ = [
     "find_occasion",
     "find_version",
     "keep_devices",
+    "list_original",
     "name_isa",
+    "note_changes",
+    "original_environment",
     "place",
     "read_spec",
     "settle",
-    "simulate_cpus",
+    "starting_environment",
 ]

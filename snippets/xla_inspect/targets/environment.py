@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 from xla_inspect import folders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
 GPU_PACKAGES = ("jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cuda-nvcc", "nvidia-nvvm")
@@ -45,6 +46,9 @@ _SIMULATED = "XLA_INSPECT_CPU_DEVICES"
 
 _NONE = "none"
 """Its value where JAX is to show the CPU devices that it has without this package."""
+
+_changed: dict[str, tuple[str | None, str | None]] = {}
+"""The variables that this package changed, each with its value before, None where it was not set, and after."""
 
 # `xla_cpu_max_isa` as `DebugOptions` of xla.proto holds it, and the flag that sets it.
 _ISA_READ = re.compile(rb"\xea\x14.([A-Z0-9_]+)", re.DOTALL)
@@ -79,14 +83,78 @@ def prepare() -> None:
 
     The reader's own settings win, but for the CPU's instruction set: what a capture holds must not depend on it.
     """
+    before = dict(os.environ)
+    _set_compilers()
+    _simulate_cpus()
+    _hold_isa()
+    note_changes(before)
+    if sys.modules.get("jax"):
+        find_occasion()
+
+
+def _set_compilers() -> None:
     for name, value in COMPILERS_FIND.items():
         os.environ.setdefault(name, value)
     if "TPU_LOG_DIR" not in os.environ and find_version("libtpu"):
         os.environ["TPU_LOG_DIR"] = str(_make_log_folder())
-    _simulate_cpus()
+
+
+def note_changes(before: Mapping[str, str]) -> None:
+    """Note the variables that this package changed, by what they were before."""
+    for name in {*before, *os.environ}:
+        old, new = before.get(name), os.environ.get(name)
+        if old != new:
+            known = _changed.get(name)
+            _changed[name] = known[0] if known and known[1] == old else old, new
+
+
+def list_original() -> dict[str, str]:
+    """Return the environment without what this package changed in it."""
+    variables = dict(os.environ)
+    for name, (old, new) in _changed.items():
+        if variables.get(name) == new:
+            variables.pop(name, None)
+            variables.update({} if old is None else {name: old})
+    return variables
+
+
+@contextmanager
+def original_environment() -> Iterator[None]:
+    """Let code find the environment without what this package changed in it, and keep what the code sets."""
+    own, before = dict(os.environ), list_original()
+    _replace(before)
+    try:
+        yield
+    finally:
+        after = dict(os.environ)
+        theirs = {name: value for name, value in after.items() if before.get(name) != value}
+        _replace({name: value for name, value in (own | theirs).items() if name in after or name not in before})
+        prepare()
+
+
+@contextmanager
+def starting_environment(devices: int) -> Iterator[None]:
+    """Let JAX start its backends with what the compilers need, beside what a script set.
+
+    Args:
+        devices: How many CPU devices there are, unless the script or the reader says.
+    """
+    before = dict(os.environ)
+    _set_compilers()
+    flags, told = os.environ.get("XLA_FLAGS", ""), "xla_force_host_platform_device_count"
+    if devices > 1 and told not in flags and "JAX_NUM_CPU_DEVICES" not in os.environ:
+        os.environ["XLA_FLAGS"] = f"{flags} --{told}={devices}"
     _hold_isa()
-    if sys.modules.get("jax"):
-        find_occasion()
+    try:
+        yield
+    finally:
+        _replace(before)
+
+
+def _replace(variables: Mapping[str, str]) -> None:
+    for name in {*os.environ} - {*variables}:
+        del os.environ[name]
+    os.environ.update(variables)
 
 
 def _simulate_cpus() -> None:
@@ -119,22 +187,6 @@ def keep_devices() -> None:
 
             jax_private.set_option("jax_num_cpu_devices", -1)
             settle()
-
-
-def simulate_cpus(count: int) -> None:
-    """Let a script find as many CPU devices as a target has, unless it or the reader says how many there are.
-
-    JAX reads the environment when it is imported: afterwards nothing is changed.
-    """
-    if "jax" in sys.modules:
-        return
-    if "JAX_NUM_CPU_DEVICES" in os.environ and os.environ.get(_SIMULATED) != os.environ["JAX_NUM_CPU_DEVICES"]:
-        return
-    os.environ.pop("JAX_NUM_CPU_DEVICES", None)
-    os.environ.pop(_SIMULATED, None)
-    if count > 1:
-        # A flag of the script's own takes the place of this one.
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}"
 
 
 def _hold_isa() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ import jax
 import pytest
 
 from xla_inspect.commands import command_line
+from xla_inspect.targets import list_original
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -209,8 +212,7 @@ def test_a_script_starts_jax_as_it_says_and_else_with_the_devices_of_the_target(
     asked: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a process of its own, where JAX is not imported yet."""
-    for name in ("JAX_NUM_CPU_DEVICES", "XLA_INSPECT_CPU_DEVICES"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("JAX_NUM_CPU_DEVICES", raising=False)
     flags = [each for each in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in each]
     monkeypatch.setenv("XLA_FLAGS", " ".join(flags))
     script = tmp_path / "settles.py"
@@ -224,3 +226,31 @@ def test_a_script_starts_jax_as_it_says_and_else_with_the_devices_of_the_target(
 
 DEVICES = {"": 1, "--many": 2, "--target=tpu-v5e:2x2": 4}
 """How many devices a script finds."""
+
+
+SEES = """
+import json, os, sys
+names = {name for name in globals() if name.startswith("__")}
+seen = [dict(os.environ), sys.path, sys.argv, __name__, __file__, os.getcwd(), sorted(names)]
+print(json.dumps(seen))
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=6")
+import jax
+print(jax.config.jax_platforms, jax.config.jax_num_cpu_devices, len(jax.devices("cpu")), os.environ["XLA_FLAGS"])
+jax.jit(lambda x: x)(1.0)
+"""
+
+
+def test_a_script_sees_what_it_sees_when_python_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XLA_FLAGS", "JAX_NUM_CPU_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sees.py").write_text(SEES, encoding="utf-8")
+    clean = list_original()
+    plain = [sys.executable, "sees.py", "--json"]
+    expected = subprocess.run(plain, capture_output=True, text=True, check=True, env=clean).stdout.splitlines()
+    asked = [sys.executable, "-m", "xla_inspect", "recompiles", "run", "sees.py", "--json"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, env=clean)
+    lines = done.stderr.splitlines()
+    assert lines[0] == "xla-inspect: --json: passed to the script; an option of xla-inspect stands before `run`"
+    assert [json.loads(line) for line in lines if line.startswith("[")] == [json.loads(expected[0])]
+    assert expected[1] in lines

@@ -7,15 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from bad_inputs import ARGUMENTS, CODE, EXAMPLE
 
 from xla_inspect.commands import command_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = f"{EXAMPLE}def f(x): return x + 1\n"
 
@@ -58,12 +55,66 @@ def test_arguments_that_cannot_work_are_told(case: str, capsys: pytest.CaptureFi
     check(printed.err, expected)
 
 
-def test_what_hangs_as_it_is_loaded_is_ended_and_its_line_told(tmp_path: Path) -> None:
-    (tmp_path / "loop.py").write_text("import time\nwhile True:\n    time.sleep(0.1)\n", encoding="utf-8")
-    done = ask("memory", "loop.py:f", "--args", "f32[2]", "--load-limit", "3")
+@pytest.mark.parametrize(
+    ("text", "limit", "said"),
+    [
+        ("import time\nwhile True:\n    time.sleep(0.1)\n", 3, "loop.py:3: loading loop.py"),
+        ("import itertools\nsum(itertools.repeat(1))\n", 3, "loop.py:2: loading or tracing it"),
+        ("def f(x):\n    while True:\n        x = x + 1\n", 25, "loop.py:3: tracing f"),
+        ("import itertools\ndef f(x):\n    sum(itertools.repeat(1))\n", 25, "loop.py:3: loading or tracing it"),
+    ],
+)
+def test_what_hangs_as_it_is_loaded_or_traced_is_ended_and_its_line_told(
+    text: str, limit: int, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "loop.py").write_text(text, encoding="utf-8")
+    done = ask("memory", "loop.py:f", "--args", "f32[2]", "--target", "cpu", "--load-limit", str(limit))
     assert done.returncode == 2
-    assert "loop.py:3: loading loop.py was not done after 3 s" in done.stderr
+    assert f"{said} was not done after {limit} s" in done.stderr
     assert "--load-limit" in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_an_answer_is_written_whatever_the_encoding_lacks(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "\u03bb.py").write_text(GOOD, encoding="utf-8")
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    done = ask("memory", "\u03bb.py:f", "--target", "cpu")
+    assert done.returncode == 0
+    assert "f on CPU, per device" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_an_answer_that_cannot_be_written_is_no_success() -> None:
+    command = [sys.executable, "-m", "xla_inspect.commands", "memory", "m.py:f", "--target", "cpu"]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert "the answer cannot be written: " in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes as these")
+def test_the_process_ends_where_the_one_that_started_it_is_killed(tmp_path: Path) -> None:
+    text = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)\n"
+    (tmp_path / "wait.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "xla_inspect.commands", "memory", "wait.py:f"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text(encoding="utf-8"):
+            time.sleep(0.05)
+        process.kill()
+    child = int((tmp_path / "pid").read_text(encoding="utf-8"))
+    end = time.monotonic() + 30
+    while Path(f"/proc/{child}").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_a_target_that_is_none_is_told_before_the_file_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("print('loaded')\n", encoding="utf-8")
+    done = ask("memory", "m.py:f", "--target", "mi300")
+    assert (done.returncode, "loaded" in done.stderr) == (2, False)
+    assert "no target is named 'mi300'" in done.stderr
 
 
 def test_a_name_with_terminal_escapes_does_not_reach_the_terminal(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -195,3 +196,68 @@ def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> 
     given = read_function(Request(words=(f"{path}:double",), args="f32[5]"))
     assert given.call is not None
     assert [each.shape for each in given.call.args] == [(5,)]
+
+
+LIBRARY = """
+import jax, jax.numpy as jnp
+class Jitted:
+    '''A function jitted as libraries do: its arguments are split before, and its stages are the library's own.'''
+    def __init__(self, function):
+        self.jitted = jax.jit(lambda arrays, scale: function({"w": arrays, "scale": scale}), static_argnums=1)
+    def __call__(self, model): return self.jitted(model["w"], model["scale"])
+    def lower(self, model): return self.jitted.lower(model["w"], model["scale"])
+    def trace(self, model): return object()
+step = Jitted(lambda model: jnp.sin(model["w"]) * model["scale"])
+EXAMPLE = ({"w": jax.ShapeDtypeStruct((4, 8), jnp.float32), "scale": 3},)
+"""
+
+
+def test_a_function_that_a_library_jitted_is_compiled_as_the_library_calls_jax(tmp_path: Path) -> None:
+    path = tmp_path / "of_a_library.py"
+    path.write_text(LIBRARY, encoding="utf-8")
+    text = read(f"{path}:step").capture("cpu").jaxpr
+    assert "sin" in text
+    assert "3.0" in text
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "jax.set_mesh(mesh)",
+        "jax.set_mesh(mesh).__enter__()",
+        "mesh.__enter__()",
+        "jax.enable_x64(True).__enter__()",
+        "jax.default_matmul_precision('float32').__enter__()",
+    ],
+)
+def test_what_a_file_sets_for_what_follows_holds_as_its_function_is_traced(setting: str, tmp_path: Path) -> None:
+    path = tmp_path / f"sets{abs(hash(setting))}.py"
+    head = f"import jax, jax.numpy as jnp\nmesh = jax.make_mesh((2,), ('data',))\n{setting}\n"
+    text = (
+        "SPREAD = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec('data'))\n"
+        "EXAMPLE = (jax.ShapeDtypeStruct((4, 8), jnp.float32, sharding=SPREAD),)\ndef f(x): return jnp.sum(x * x)\n"
+    )
+    path.write_text(head + text, encoding="utf-8")
+    asked = [sys.executable, "-m", "xla_inspect", "collectives", f"{path}:f", "--target", "cpu"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout[:12]) == (0, "f on CPU x 2"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("jnp.argmax(x)", "int32"), ("None", "nothing"), ("x > 0, 3", "bool, int32")]
+)
+def test_the_gradient_of_what_returns_no_floats_is_refused_in_words(name: str, kinds: str, tmp_path: Path) -> None:
+    path = tmp_path / f"whole{len(name)}.py"
+    path.write_text(f"{TEXT}def whole(x): return {name}\n", encoding="utf-8")
+    with pytest.raises(InspectError, match=f"returns {kinds}; a gradient needs a result of floats"):
+        read(f"{path}:whole", grad=True).capture("cpu")
+
+
+def test_what_makes_the_arguments_is_of_the_same_module_as_the_function(tmp_path: Path) -> None:
+    path = tmp_path / "jax_once.py"
+    path.write_text(
+        "import jax.numpy as jnp\nMADE = {}\ndef make():\n    MADE['a'] = 2\n    return (jnp.ones(3),)\n"
+        "def f(x): return x * MADE['a']\n",
+        encoding="utf-8",
+    )
+    assert "f32[3]" in read(f"{path}:f", args_from=f"{path}:make").capture("cpu").jaxpr
