@@ -6,7 +6,7 @@ import re
 
 from xla_inspect.errors import HloSyntaxError
 
-_PRINTED = re.compile(r"\s*HloModule [^\n]*\bentry_computation_layout=")
+_PRINTED = re.compile(r"\s*HloModule [^\n]*\b(?:entry_computation|is_scheduled)")
 _ENTRY = re.compile(r"^[ \t]*ENTRY\b", re.MULTILINE)
 _START = re.compile(r"(?:ENTRY )?%?([\w.-]+) .*\{\s*")
 
@@ -39,10 +39,8 @@ def check_entry(text: str) -> None:
     Raises:
         HloSyntaxError: The text is cut off before that.
     """
-    if text.lstrip().startswith("HloModule") and not _ENTRY.search(text):
-        lines = text.rstrip().split("\n")
-        if _PRINTED.match(text) or not lines[-1].lstrip().startswith("}"):
-            _fail("before the ENTRY computation", lines)
+    if _PRINTED.match(text) and not _ENTRY.search(text):
+        _fail("before the ENTRY computation", text.rstrip().split("\n"))
 
 
 def _fail(where: str, lines: list[str]) -> None:

@@ -214,7 +214,7 @@ def test_brackets_may_nest_deeper_than_the_fast_pattern_reads() -> None:
         ("HloModule m, x", (1, 14, "expected an attribute")),
         ("HloModule m\n\nnonsense\n", (3, 1, "expected a computation")),
         ("HloModule m\n", (2, 1, "expected a computation")),
-        ("HloModule m\n\nENTRY %e (x: f32[]) -> f32[] {\n", (4, 1, "expected '}' at the end of computation 'e'")),
+        ("HloModule m\n\nENTRY %e (x: f32[]) -> f32[] {\n", (3, 31, "the text is cut off: it ends in the middle of")),
         (in_entry("ROOT %x = f32[] parametr(0)"), (4, 19, "unknown opcode 'parametr'")),
         (in_entry("ROOT %x = f33[] parameter(0)"), (4, 13, "unknown element type")),
         (in_entry("ROOT %x = f32[2]{1} parameter(0)"), (4, 20, "the layout {1}")),
