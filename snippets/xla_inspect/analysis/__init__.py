@@ -50,6 +50,7 @@ from xla_inspect.analysis.op_sources import (
 )
 from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
 from xla_inspect.analysis.peak import Held, list_held
+from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
 from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
 from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
@@ -67,6 +68,7 @@ from xla_inspect.analysis.value_origins import MOVING, Origins
 __all__ = [
     "ALLOCATION_KINDS",
     "COLLECTIVE_KINDS",
+    "HBM",
     "HEAVY",
     "HOST_CALL",
     "INPUT",
@@ -98,6 +100,7 @@ __all__ = [
     "PassState",
     "Place",
     "Placement",
+    "Refusal",
     "Role",
     "ScriptRun",
     "Signature",
@@ -122,6 +125,7 @@ __all__ = [
     "find_mesh",
     "find_nearest",
     "find_peak",
+    "find_refusal",
     "find_residuals",
     "find_role",
     "follow_passes",
@@ -144,6 +148,7 @@ __all__ = [
     "measure_distance",
     "measure_traffic",
     "name_alike",
+    "name_failure",
     "name_kind",
     "name_part",
     "parse_buffers",
@@ -156,8 +161,10 @@ __all__ = [
     "read_op_scope",
     "read_operations",
     "read_pairs",
+    "read_refusal",
     "read_scope",
     "read_stablehlo_lines",
     "summarize_code",
+    "tell_failure",
     "trace_flow",
 ]

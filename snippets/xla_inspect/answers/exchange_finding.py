@@ -8,7 +8,16 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Origins, find_frame, find_mesh, is_cut_anew, list_collectives, read_groups, read_pairs
+from xla_inspect.analysis import (
+    Origins,
+    find_frame,
+    find_mesh,
+    is_cut_anew,
+    list_collectives,
+    read_groups,
+    read_pairs,
+    tell_failure,
+)
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
 from xla_inspect.answers.exchange_reasons import MOVERS, Reasons
 from xla_inspect.answers.exchanges import Exchanges
@@ -53,7 +62,7 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     elif mesh is not None:
         devices = mesh.size
     found.sort(key=lambda each: -each.total_bytes)
-    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), capture.error)
+    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), tell_failure(capture))
 
 
 class _Finding:

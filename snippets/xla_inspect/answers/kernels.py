@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import tell_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
 from xla_inspect.answers.line_totals import LineTotal, sum_lines, tell_lines
@@ -27,7 +28,7 @@ USUAL_ROWS = 12
 NANOSECOND = 1e-9
 
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", NANOSECOND))
-_WHOLE = 100
+_WHOLE, _LONGEST = 100, 600
 
 _NAME = 26
 _COLUMNS = ("launch", "least", "by", "runs", "bytes", "flops", "where")
@@ -74,7 +75,7 @@ class Kernels(Answer):
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the launches or those that were asked for, and what to ask next."""
         if self.error:
-            yield f"{self.program} does not compile for {title(self.target)}: {shorten(self.error, 300)}"
+            yield f"{self.program} does not compile for {title(self.target)}: {shorten(self.error, _LONGEST)}"
             if not self.launches:
                 return
             yield "What the compiler left until it gave up:"
@@ -199,7 +200,7 @@ def rank_launches(
         unknown_runs=sum(row.runs is None for row in rows),
         model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
         registers_gap=registers if isinstance(registers, str) else "",
-        error=capture.error,
+        error=tell_failure(capture),
     )
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from xla_inspect.answers import WhyFinder, list_open_questions
 from xla_inspect.commands import question
 from xla_inspect.compilation import LEVELS, list_variables
-from xla_inspect.counterfactuals import read_kinds, try_changes
+from xla_inspect.counterfactuals import try_changes
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import EFFECTS
+from xla_inspect.subject import EFFECTS, read_kinds
 
 if TYPE_CHECKING:
     import argparse
