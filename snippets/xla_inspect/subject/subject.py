@@ -69,6 +69,7 @@ class Subject:
 
     Attributes:
         is_timed: Whether captures say how long they took to make.
+        failures: The errors that kept targets from being answered for, by target.
     """
 
     def __init__(  # noqa: PLR0913 - what any kind of subject is
@@ -86,6 +87,7 @@ class Subject:
     ) -> None:
         """Compile nothing yet."""
         self.is_timed = True
+        self.failures: dict[str, Exception] = {}
         self.name = name
         self.call = call
         self.saved = dict(saved or {})
