@@ -247,11 +247,14 @@ def _list_row(row: LaunchRow) -> tuple[str, ...]:
 
 
 def _show_size(row: LaunchRow) -> str:
+    if row.vmem_bytes is not None:
+        return f"{format_bytes(row.vmem_bytes)} of VMEM"
     if not row.grid or not row.threads:
         return ""
+    shared = f", {format_bytes(row.shared_bytes)} shared" if row.shared_bytes else ""
     registers = f", {row.registers} registers" if row.registers is not None else ""
     spilled = f", {format_bytes(row.spilled_bytes)} spilled" if row.spilled_bytes else ""
-    return f"{_show_grid(row.grid)} blocks of {_show_grid(row.threads)} threads{registers}{spilled}"
+    return f"{_show_grid(row.grid)} blocks of {_show_grid(row.threads)} threads{shared}{registers}{spilled}"
 
 
 def _show_grid(size: tuple[int, int, int]) -> str:
@@ -272,6 +275,8 @@ def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     yield "writes", format_bytes(row.written_bytes)
     if row.on_chip_bytes:
         yield "on the chip", format_bytes(row.on_chip_bytes)
+    if row.vmem_bytes is not None:
+        yield "VMEM", f"{format_bytes(row.vmem_bytes)} for its own buffers"
     flops = ", ".join(f"{format_amount(number)} {kind}" for kind, number in row.flops_by_type.items() if number)
     yield "flops", flops or ("unknown" if row.unknown_work else "none")
     if row.unknown_work:

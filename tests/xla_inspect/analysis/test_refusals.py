@@ -38,6 +38,10 @@ def call_blocks(x: jax.Array, rows: int, **options: Any) -> jax.Array:  # noqa: 
     return called(x)  # type: ignore[no-any-return]  # as above
 
 
+def small_blocks(x: jax.Array) -> jax.Array:
+    return call_blocks(x, 128)
+
+
 def large_blocks(x: jax.Array) -> jax.Array:
     return call_blocks(x, 1024)
 
@@ -58,17 +62,21 @@ def sort_rows(x: jax.Array) -> jax.Array:
     return jnp.sort(x, axis=-1)
 
 
-def multiply(x: jax.Array) -> jax.Array:
+def multiply(x: jax.Array, size: int = 256) -> jax.Array:
     def kernel(x_ref: Any, o_ref: Any) -> None:  # noqa: ANN401 - as above
         def add(step: jax.Array, total: jax.Array) -> jax.Array:
-            part = plgpu.load(x_ref.at[:, pl.ds(step * 256, 256)])
+            part = plgpu.load(x_ref.at[:, pl.ds(step * size, size)])
             return jnp.add(total, plgpu.dot(part, part.T))
 
-        o_ref[...] = jax.lax.fori_loop(0, 8, add, jnp.zeros((256, 256), jnp.float32))
+        o_ref[...] = jax.lax.fori_loop(0, 8, add, jnp.zeros((size, size), jnp.float32))
 
-    shape = jax.ShapeDtypeStruct((256, 256), jnp.float32)
+    shape = jax.ShapeDtypeStruct((size, size), jnp.float32)
     called = pl.pallas_call(kernel, shape, compiler_params=plgpu.CompilerParams(num_warps=8, num_stages=2))
-    return called(x[:256])  # type: ignore[no-any-return]  # as above
+    return called(x[:size])  # type: ignore[no-any-return]  # as above
+
+
+def multiply_less(x: jax.Array) -> jax.Array:
+    return multiply(x, 64)
 
 
 def compile_refused(function: Callable[..., jax.Array], target: str, **options: int) -> Capture:
@@ -91,7 +99,7 @@ CALLED, SORTED = "return called(x)  #", "return jnp.sort"
         (large_scratch, "tpu-v6e", {}, ("SMEM", 16 * MIB, MIB, CALLED)),
         (many_semaphores, "tpu-v5e", {}, ("semaphore memory", 400_000, 2048, CALLED)),
         (sort_rows, "tpu-v5e", {"xla_tpu_scoped_vmem_limit_kib": 256}, ("VMEM", 384 << 10, 256 << 10, SORTED)),
-        (multiply, "h100", {}, ("shared memory", None, 232_448, "return called(x[:256])")),
+        (multiply, "h100", {}, ("shared memory", None, 232_448, "return called(x[:size])")),
     ],
 )
 def test_a_memory_on_the_chip_is_told_with_its_size_limit_and_line(
@@ -169,3 +177,18 @@ def test_an_error_of_another_kind_is_no_refusal_and_is_told_by_its_first_line() 
     assert read_refusal("UNIMPLEMENTED: no such thing") is None
     compiled = capture(sort_rows, X, target="cpu", passes=False)
     assert (find_refusal(compiled), name_failure(compiled)) == (None, "")
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_the_vmem_of_a_kernel_that_fits_is_that_of_its_blocks_held_twice() -> None:
+    rows = rank_launches(capture(small_blocks, X, target="tpu-v5e", passes=False)).launches
+    # A block of 128 rows in, one out, each twice: in one the kernel works while the other is copied.
+    assert [row.vmem_bytes for row in rows] == [2 * 2 * 128 * 2048 * 4]
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_the_shared_memory_of_a_kernel_that_fits_is_in_its_row() -> None:
+    kernels = rank_launches(capture(multiply_less, X, target="h100", passes=False))
+    row = next(row for row in kernels.launches if row.kind == "custom-call")
+    assert row.shared_bytes
+    assert f"{row.shared_bytes >> 10} KiB shared" in " ".join(str(kernels).split())
