@@ -6,8 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from xla_inspect.analysis import HBM, Refusal, find_refusal, list_held, read_op_scope
+from xla_inspect.analysis import HBM, PeakCause, Refusal, find_peak_causes, find_refusal, list_held, read_op_scope
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.plural import plural
 from xla_inspect.report import find_hardware, title
 from xla_inspect.units import format_bytes, shorten
 
@@ -32,6 +33,14 @@ ROLES: Mapping[Role, str] = {
 
 ON_THE_WAY: Final = ("temporary", "saved", "gap")
 """The roles of values that are neither arguments nor results."""
+
+CAUSES = {
+    "schedule": "The order of instructions holds {bytes}: {values} computed before the peak and first read after it, "
+    "although the inputs are there until then.",
+    "padding": "Padding holds {bytes}: tiles that are filled up, in {values}.",
+    "constants": "Constants hold {bytes}: arrays that the program closes over, in {values}.",
+}
+"""How each cause of a high peak is told."""
 
 FEW = 10
 SHAPES, LINE = 2, 60
@@ -103,6 +112,7 @@ class MemoryUse(Answer):
         refusal: The memory that the compiler ran out of, main memory or another, or None.
         rows: What it is made of, the largest first.
         undonated_bytes: Arguments that have the shape and type of a result and that no result takes the place of.
+        causes: The causes of a high peak that the capture shows, the largest first, each with what helps.
         trials: What was tried.
         gap: Why the figures are of arguments and results alone, or an empty string.
     """
@@ -117,6 +127,7 @@ class MemoryUse(Answer):
     refusal: Refusal | None
     rows: tuple[MemoryRow, ...]
     undonated_bytes: int
+    causes: tuple[PeakCause, ...] = ()
     trials: tuple[MemoryTrial, ...] = ()
     gap: str = ""
 
@@ -154,6 +165,9 @@ class MemoryUse(Answer):
                 (0, 1),
                 "Padding: a tile is filled up where a dimension is short",
             )
+        for cause in self.causes:
+            yield CAUSES[cause.kind].format(bytes=format_bytes(cause.bytes), values=plural(cause.values, "value"))
+            yield Hint(f"What helps: {cause.remedy}.")
         if self.trials:
             yield Table(
                 ("needs", "fits", "tried"),
@@ -275,6 +289,7 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         refusal=refusal,
         rows=tuple(_group(capture, held, by)),
         undonated_bytes=_count_undonated(capture, held),
+        causes=find_peak_causes(capture, held),
         trials=tuple(trials),
         gap=gap,
     )

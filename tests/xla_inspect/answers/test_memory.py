@@ -95,7 +95,30 @@ def test_memory_summary_and_difference_give_one_peak_which_is_the_sum_that_jax_g
     given = [jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=placed) for each in shapes(1024)]
     own = jax.jit(step, donate_argnums=donated).lower(*given).compile().memory_analysis()
     used = own.argument_size_in_bytes + own.output_size_in_bytes - own.alias_size_in_bytes + own.temp_size_in_bytes
-    assert peak == pytest.approx(used, rel=0.02)
+    # A TPU's own sum leaves out 341 KiB that the plan sets aside.
+    assert peak == pytest.approx(used, rel=0.03)
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_why_the_peak_is_high_is_told_with_what_helps() -> None:
+    table = jnp.arange(1 << 20, dtype=jnp.float32).reshape(1024, 1024) * 1.5
+    square = jax.ShapeDtypeStruct((1024, 1024), jnp.float32)
+    narrow = jax.ShapeDtypeStruct((8, 1024, 1024), jnp.bfloat16)
+
+    def unrolled(x: jax.Array, weights: jax.Array) -> jax.Array:
+        for layer in range(8):
+            x = jnp.tanh(x @ weights[layer].astype(jnp.float32))
+        return x
+
+    closed = explain_memory(capture(lambda x: table @ x, square, target="h100", passes=False), "")
+    early = explain_memory(capture(unrolled, square, narrow, target="h100", passes=False), "")
+    plain = explain_memory(capture(lambda x: x @ x, square, target="h100", passes=False), "")
+    assert [(cause.kind, cause.bytes, cause.values) for cause in closed.causes] == [("constants", 4 << 20, 1)]
+    assert "pass them as arguments" in " ".join(str(closed).split())
+    # Of eight weights, widened at once, seven wait for their product.
+    assert [(cause.kind, cause.bytes, cause.values) for cause in early.causes] == [("schedule", 28 << 20, 7)]
+    assert "jax.lax.scan" in str(early)
+    assert plain.causes == ()
 
 
 @pytest.mark.parametrize("by", ["line", "buffer"])
@@ -145,6 +168,7 @@ def test_padding_is_told_of_what_is_padded() -> None:
     thin = jax.ShapeDtypeStruct((1 << 16, 8), jnp.float32)
     compiled = capture(lambda x: jnp.sin(x) @ x.T[:, :8], thin, target="tpu-v5e", passes=False)
     told = explain_memory(compiled, "")
+    assert [cause.kind for cause in told.causes] == ["padding"]
     padded = [row for row in told.rows if row.padding_bytes]
     assert all(row.padding_bytes < row.bytes for row in padded)
     sizes = {row.place: (row.bytes, row.padding_bytes) for row in told.rows if row.role == "argument"}
