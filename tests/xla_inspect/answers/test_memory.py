@@ -94,6 +94,7 @@ def test_memory_summary_and_difference_give_one_peak_which_is_the_sum_that_jax_g
     placed = jax.sharding.SingleDeviceSharding(find(target).devices()[0])
     given = [jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=placed) for each in shapes(1024)]
     own = jax.jit(step, donate_argnums=donated).lower(*given).compile().memory_analysis()
+    assert own is not None
     used = own.argument_size_in_bytes + own.output_size_in_bytes - own.alias_size_in_bytes + own.temp_size_in_bytes
     # A TPU's own sum leaves out 341 KiB that the plan sets aside.
     assert peak == pytest.approx(used, rel=0.03)
