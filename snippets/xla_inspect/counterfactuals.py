@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.answers import Effect, WhyFinder, WhyTrial, find_effect
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import EFFECTS, list_trials
+from xla_inspect.subject import list_trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,24 +17,6 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject, Trial
 
 log = logging.getLogger(__name__)
-
-
-def read_kinds(text: str | None, option: str = "--try") -> tuple[str, ...]:
-    """Return the kinds of changes that are to be tried.
-
-    Args:
-        text: Kinds with commas between them, or `all`; empty for none.
-        option: What they were given with.
-
-    Raises:
-        InspectError: There is no such kind.
-    """
-    kinds = tuple(filter(None, (each.strip() for each in (text or "").split(","))))
-    kinds = EFFECTS if kinds == ("all",) else kinds
-    if unknown := set(kinds) - {*EFFECTS}:
-        message = f"{option} {text}: there is no {min(unknown)!r} to try, only {', '.join(EFFECTS)}, and all"
-        raise InspectError(message)
-    return kinds
 
 
 def try_changes(subject: Subject, target: str, kinds: Sequence[str], finder: WhyFinder, answer: Why) -> Why:

@@ -27,9 +27,9 @@ from xla_inspect.answers import (
 )
 from xla_inspect.captured import Capture
 from xla_inspect.compilation import USUAL, begin, describe_program
-from xla_inspect.counterfactuals import read_kinds, try_changes
+from xla_inspect.counterfactuals import try_changes
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import Call, Subject
+from xla_inspect.subject import Call, Subject, read_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -51,6 +51,8 @@ from xla_inspect.analysis.op_sources import (
 )
 from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
 from xla_inspect.analysis.peak import Held, list_held
+from xla_inspect.analysis.peak_causes import PeakCause, find_peak_causes
+from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
 from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
 from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
@@ -69,6 +71,7 @@ __all__ = [
     "ALLOCATION_KINDS",
     "COLLECTIVE_KINDS",
     "FINAL",
+    "HBM",
     "HEAVY",
     "HOST_CALL",
     "INPUT",
@@ -99,8 +102,10 @@ __all__ = [
     "Origins",
     "PassDifference",
     "PassState",
+    "PeakCause",
     "Place",
     "Placement",
+    "Refusal",
     "Role",
     "ScriptRun",
     "Signature",
@@ -127,6 +132,8 @@ __all__ = [
     "find_mesh",
     "find_nearest",
     "find_peak",
+    "find_peak_causes",
+    "find_refusal",
     "find_residuals",
     "find_role",
     "find_stage",
@@ -150,6 +157,7 @@ __all__ = [
     "measure_distance",
     "measure_traffic",
     "name_alike",
+    "name_failure",
     "name_kind",
     "name_part",
     "parse_buffers",
@@ -162,9 +170,11 @@ __all__ = [
     "read_op_scope",
     "read_operations",
     "read_pairs",
+    "read_refusal",
     "read_scope",
     "read_stablehlo_lines",
     "read_stage",
     "summarize_code",
+    "tell_failure",
     "trace_flow",
 ]

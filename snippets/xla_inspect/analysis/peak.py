@@ -141,7 +141,8 @@ class _Peak:
         largest = max(allocation.values, key=lambda value: value.size, default=None)
         if largest is None:
             return Held(role, size, 0, None, "", None, None)
-        maker = self.makers.find(largest.instruction, largest.index)
+        # The pointers of a tuple are the compiler's own, of no line, whatever they point to.
+        maker = None if largest.shape.is_tuple else self.makers.find(largest.instruction, largest.index)
         line = self.lines.get(maker.instruction) if maker else None
         return Held(role, size, _pad(largest.shape, size), largest.shape, largest.instruction, maker, line)
 
@@ -168,7 +169,11 @@ class _Peak:
 
     def _describe(self, sharing: Sequence[Placement], size: int) -> Held:
         """Return what values that share a place are: what is known best of any of them is known of all."""
-        found = [(row, self.makers.find(row.instruction, row.index)) for row in sharing]
+        shapes = [self.shapes[row.instruction, row.index] for row in sharing]
+        found = [
+            (row, None if shape.is_tuple else self.makers.find(row.instruction, row.index))
+            for row, shape in zip(sharing, shapes, strict=True)
+        ]
 
         def tell(pair: tuple[Placement, Maker | None]) -> tuple[bool, bool]:
             maker = pair[1]

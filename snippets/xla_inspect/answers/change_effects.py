@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import KernelParts, find_lines, list_collectives
+from xla_inspect.analysis import KernelParts, find_lines, list_collectives, name_failure
 from xla_inspect.answers.moves import is_move
 from xla_inspect.answers.why import WhyTrial
 from xla_inspect.plural import plural
@@ -151,7 +151,7 @@ class Effect:
             trial: The change.
         """
         if after.error:
-            return WhyTrial(trial.kind, trial.change, "failed", "", after.error.partition("\n")[0])
+            return WhyTrial(trial.kind, trial.change, "failed", "", name_failure(after))
         # With other sizes, what is moved is of another shape.
         counted = replace(self, shape="") if trial.kind in _RESHAPING else self
         here, total = counted.count(before)

@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import compare_modules, find_stage
+from xla_inspect.analysis import compare_modules, find_stage, name_failure
 from xla_inspect.answers.difference import Amount, Difference, InstructionPair, Side, Version
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.instruction_pairs import UNSEEN, is_different, pair_instructions
+from xla_inspect.answers.memory import ON_THE_WAY, explain_memory
 from xla_inspect.answers.tally import compare_tallies, tally
 from xla_inspect.report import model_launches
 
@@ -125,7 +126,7 @@ def _describe(capture: Capture, name: str) -> Side:
         versions=dict(capture.versions),
         options=_spell(capture.options),
         compile_seconds=capture.times.compiling,
-        error=capture.error,
+        error=name_failure(capture),
         stage=find_stage(capture),
     )
 
@@ -148,7 +149,8 @@ def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], 
     moved = [sum(each.bytes * (each.launch.runs or 1) for each in of) for of in launches]
     exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (left, right)]
     sent = [sum(each.total_bytes for each in of) for of in exchanges]
-    memories = (left.memory, right.memory)
+    memories = [explain_memory(of, "") for of in (left, right)]
+    code = [of.memory.generated_code for of in (left, right)]
     return [
         Amount("kernels", "", counts[0]["kernel"], counts[1]["kernel"]),
         Amount("copies", "", counts[0]["copy"], counts[1]["copy"]),
@@ -156,9 +158,10 @@ def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], 
         Amount("bytes exchanged", "bytes", sent[0], sent[1]),
         Amount("flops", "flops", flops[0], flops[1]),
         Amount("bytes moved", "bytes", moved[0], moved[1]),
-        Amount("peak memory", "bytes", memories[0].peak, memories[1].peak),
-        Amount("  arguments", "bytes", memories[0].arguments, memories[1].arguments),
-        Amount("  temporaries", "bytes", memories[0].temporaries, memories[1].temporaries),
-        Amount("  results", "bytes", *(each.outputs - each.aliased for each in memories)),
-        Amount("generated code", "bytes", memories[0].generated_code, memories[1].generated_code),
+        Amount("peak memory", "bytes", *(each.needed_bytes for each in memories)),
+        Amount("  arguments", "bytes", *(each.sum_roles("argument") for each in memories)),
+        Amount("  temporaries", "bytes", *(each.sum_roles(*ON_THE_WAY) for each in memories)),
+        Amount("  results", "bytes", *(each.sum_roles("result") for each in memories)),
+        Amount("  constants", "bytes", *(each.sum_roles("constant") for each in memories)),
+        Amount("generated code", "bytes", *code),
     ]

@@ -17,6 +17,7 @@ from xla_inspect.analysis import (
     list_collectives,
     read_groups,
     read_pairs,
+    tell_failure,
 )
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
 from xla_inspect.answers.exchange_reasons import MOVERS, Reasons
@@ -62,7 +63,8 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     elif mesh is not None:
         devices = mesh.size
     found.sort(key=lambda each: -each.total_bytes)
-    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), capture.error, stage)
+    error = tell_failure(capture)
+    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), error, stage)
 
 
 class _Finding:

@@ -57,7 +57,7 @@ class Exchanges(Answer):
         """Yield the sentence, the exchanges, what for, and what overlaps."""
         said = f"{self.stage.join(self.program)} on {title(self.target)}"
         if self.error and not self.exchanges:
-            yield f"{said}: it does not compile, and nothing is known of its exchanges. {_first_line(self.error)}"
+            yield f"{said}: it does not compile, and nothing is known of its exchanges: {shorten(self.error, 600)}"
             return
         if not self.exchanges and not self.stage.is_final and self.devices > 1:
             yield f"{said}: no collectives yet. {self._tell_later()}"
@@ -68,7 +68,7 @@ class Exchanges(Answer):
             return
         yield f"{said}: {self._sum_up()}"
         if self.error:
-            yield f"It does not compile ({_first_line(self.error)}); this is what the compiler left until then."
+            yield f"It does not compile ({shorten(self.error, 600)}); this is what the compiler left until then."
         if not self.stage.is_final:
             yield self._tell_later()
         yield from self._tell_rows()
@@ -239,7 +239,3 @@ def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
 
 def _share(row: Sequence[Exchange], total: int) -> str:
     return f"{sum(each.total_bytes for each in row) / total:.0%}" if total else format_bytes(0)
-
-
-def _first_line(text: str) -> str:
-    return shorten(text.partition("\n")[0], 200)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import tell_failure
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -34,6 +36,8 @@ def list_gaps(evidence: Evidence, trouble: str = "", kinds: Sequence[str] = ()) 
         kinds: What is explained, on which the compiler may be silent.
     """
     capture = evidence.capture
+    if capture.error:
+        yield f"It does not compile: {tell_failure(capture)}. This is of what the compiler left until then."
     if not capture.is_stepped:
         yield "This capture holds no modules between passes, so which pass did what is not known."
     if not capture.log:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Stage, find_stage
+from xla_inspect.analysis import Stage, find_stage, tell_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
 from xla_inspect.answers.line_totals import LineTotal, sum_lines, tell_lines
@@ -28,7 +28,7 @@ USUAL_ROWS = 12
 NANOSECOND = 1e-9
 
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", NANOSECOND))
-_WHOLE = 100
+_WHOLE, _LONGEST = 100, 600
 
 _NAME = 26
 _COLUMNS = ("launch", "least", "by", "runs", "bytes", "flops", "where")
@@ -80,7 +80,7 @@ class Kernels(Answer):
             yield f"{self.stage.join(self.program)} on {title(self.target)}: no kernels yet. {self._explain_stage()}"
             return
         if self.error:
-            yield f"{self.program} does not compile for {title(self.target)}: {shorten(self.error, 300)}"
+            yield f"{self.program} does not compile for {title(self.target)}: {shorten(self.error, _LONGEST)}"
             if not self.launches:
                 return
             yield "What the compiler left until it gave up:"
@@ -212,7 +212,7 @@ def rank_launches(
         unknown_runs=sum(row.runs is None for row in rows),
         model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
         registers_gap=registers if isinstance(registers, str) else "",
-        error=capture.error,
+        error=tell_failure(capture),
         stage=find_stage(capture),
     )
 
@@ -260,11 +260,14 @@ def _list_row(row: LaunchRow) -> tuple[str, ...]:
 
 
 def _show_size(row: LaunchRow) -> str:
+    if row.vmem_bytes is not None:
+        return f"{format_bytes(row.vmem_bytes)} of VMEM"
     if not row.grid or not row.threads:
         return ""
+    shared = f", {format_bytes(row.shared_bytes)} shared" if row.shared_bytes else ""
     registers = f", {row.registers} registers" if row.registers is not None else ""
     spilled = f", {format_bytes(row.spilled_bytes)} spilled" if row.spilled_bytes else ""
-    return f"{_show_grid(row.grid)} blocks of {_show_grid(row.threads)} threads{registers}{spilled}"
+    return f"{_show_grid(row.grid)} blocks of {_show_grid(row.threads)} threads{shared}{registers}{spilled}"
 
 
 def _show_grid(size: tuple[int, int, int]) -> str:
@@ -285,6 +288,8 @@ def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     yield "writes", format_bytes(row.written_bytes)
     if row.on_chip_bytes:
         yield "on the chip", format_bytes(row.on_chip_bytes)
+    if row.vmem_bytes is not None:
+        yield "VMEM", f"{format_bytes(row.vmem_bytes)} for its own buffers"
     flops = ", ".join(f"{format_amount(number)} {kind}" for kind, number in row.flops_by_type.items() if number)
     yield "flops", flops or ("unknown" if row.unknown_work else "none")
     if row.unknown_work:

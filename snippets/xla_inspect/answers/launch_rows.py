@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HOST_CALL, SourceLine, calls_host, find_lines, is_fusion
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture, Thunk
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.report import Launched
+
+_SCOPED = re.compile(
+    r'^ *(?:ROOT )?%?(?P<name>[\w.$-]+) = .*"used_scoped_memory_configs":\[(?P<used>[^\]]*)\]', re.MULTILINE
+)
+_VMEM = re.compile(r'"memory_space":"1","offset":"\d+","size":"(\d+)"')
 
 # Parts of a name that JAX gives and that say nothing of where in the reader's program it is.
 _OUTER = re.compile(r"(?:^|/)(?:p?jit\([^()]*\)|while/(?:body|cond)|closed_call|core_call|eval_jaxpr)(?=/|$)")
@@ -63,6 +68,7 @@ class LaunchRow:
         read_bytes: Bytes of main memory that one run reads.
         written_bytes: Bytes of main memory that it writes.
         on_chip_bytes: Bytes of memory on the chip that it reads and writes, on a TPU.
+        vmem_bytes: Bytes of VMEM that it takes for its own buffers, on a TPU, or None where that is not known.
         least_seconds: The least time of one run by the published peaks, or None where there are none.
         limit: What needs that long: `memory`, or the name of a unit.
         grid: Blocks in x, y and z, on a GPU.
@@ -95,6 +101,7 @@ class LaunchRow:
     read_bytes: int
     written_bytes: int
     on_chip_bytes: int
+    vmem_bytes: int | None
     least_seconds: float | None
     limit: str
     grid: tuple[int, int, int] | None
@@ -142,7 +149,23 @@ def describe_launches(
     for piece in capture.code:
         # Triton's form is kept under the name of the instruction, the rest under that of the symbol.
         languages.setdefault(fit_symbol(piece.kernel), []).append(piece.language)
-    return tuple(_describe(capture, each, lines, registers or {}, languages) for each in model_launches(capture))
+    vmem = read_vmem(capture)
+    rows = (_describe(capture, each, lines, registers or {}, languages) for each in model_launches(capture))
+    return tuple(replace(row, vmem_bytes=vmem.get(row.name)) for row in rows)
+
+
+def read_vmem(capture: Capture) -> dict[str, int]:
+    """Return the bytes of VMEM that instructions take for their own buffers, by name, as a TPU's code generator has it.
+
+    A value that lies in VMEM between instructions is not among them.
+    """
+    texts = [piece.text for piece in capture.code if piece.language == "hlo"]
+    return {
+        match["name"]: sum(map(int, _VMEM.findall(match["used"])))
+        for text in texts
+        for match in _SCOPED.finditer(text)
+        if match["used"]
+    }
 
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:
@@ -214,6 +237,7 @@ def _describe(
         read_bytes=each.read,
         written_bytes=each.written,
         on_chip_bytes=each.on_chip,
+        vmem_bytes=None,
         least_seconds=each.bound.seconds if each.bound else None,
         limit=each.bound.limit if each.bound else "",
         grid=thunk.grid if thunk else None,

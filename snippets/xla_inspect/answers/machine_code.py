@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import tell_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.below_code import drop_empty, say_below, shorten_place, tell_below
 from xla_inspect.plural import plural
@@ -90,7 +91,7 @@ class MachineCode(Answer):
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the kernels, their instructions, and what is not known."""
         if self.error:
-            yield f"{self.program} does not compile for {title(self.target)}: {shorten(self.error, 300)}"
+            yield f"{self.program} does not compile for {title(self.target)}: {shorten(self.error, 500)}"
             return
         yield f"{self.program} on {title(self.target)}: {self._say()}"
         if self.below:
@@ -277,7 +278,7 @@ def explain_code(  # noqa: PLR0913 - what is asked, and how much of it is told
         shown=max(shown, len(kernels)) if full else shown,
         is_full=full,
         gap=gap,
-        error=capture.error,
+        error=tell_failure(capture),
     )
 
 

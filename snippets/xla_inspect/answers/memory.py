@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from xla_inspect.analysis import FINAL, Stage, find_stage, list_held, read_op_scope
+from xla_inspect.analysis import (
+    FINAL,
+    HBM,
+    PeakCause,
+    Refusal,
+    Stage,
+    find_peak_causes,
+    find_refusal,
+    find_stage,
+    list_held,
+    read_op_scope,
+)
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.plural import plural
 from xla_inspect.report import find_hardware, title
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from xla_inspect.analysis import Held
     from xla_inspect.answers.answer import Part
@@ -21,7 +32,7 @@ if TYPE_CHECKING:
 
 type Role = Literal["argument", "result", "constant", "saved", "temporary", "gap"]
 
-ROLES = {
+ROLES: Mapping[Role, str] = {
     "argument": "arguments",
     "result": "results",
     "constant": "constants",
@@ -30,6 +41,17 @@ ROLES = {
     "gap": "set aside, empty at the peak",
 }
 """How each role is told."""
+
+ON_THE_WAY: Final = ("temporary", "saved", "gap")
+"""The roles of values that are neither arguments nor results."""
+
+CAUSES = {
+    "schedule": "The order of instructions holds {bytes}: {values} computed before the peak and first read after it, "
+    "although the inputs are there until then.",
+    "padding": "Padding holds {bytes}: tiles that are filled up, in {values}.",
+    "constants": "Constants hold {bytes}: arrays that the program closes over, in {values}.",
+}
+"""How each cause of a high peak is told."""
 
 FEW = 10
 SHAPES, LINE = 2, 60
@@ -96,10 +118,12 @@ class MemoryUse(Answer):
         needed_bytes: The most at once, as the compiler plans it: arguments and results for the whole run, and all that
             is set aside for temporaries.
         available_bytes: What a device has for it, or None where nobody knows, as of a CPU.
-        fits: Whether it does, or None where nobody knows.
+        fits: Whether it does, or None where nobody knows; no too where a memory on the chip is too small.
         error: What the compiler said where it gave up, or an empty string.
+        refusal: The memory that the compiler ran out of, main memory or another, or None.
         rows: What it is made of, the largest first.
         undonated_bytes: Arguments that have the shape and type of a result and that no result takes the place of.
+        causes: The causes of a high peak that the capture shows, the largest first, each with what helps.
         trials: What was tried.
         gap: Why the figures are of arguments and results alone, or an empty string.
         stage: The stage of the module that they are of.
@@ -114,8 +138,10 @@ class MemoryUse(Answer):
     available_bytes: int | None
     fits: bool | None
     error: str
+    refusal: Refusal | None
     rows: tuple[MemoryRow, ...]
     undonated_bytes: int
+    causes: tuple[PeakCause, ...] = ()
     trials: tuple[MemoryTrial, ...] = ()
     gap: str = ""
     stage: Stage = FINAL
@@ -130,9 +156,9 @@ class MemoryUse(Answer):
     def tell(self) -> Iterator[Part]:
         """Yield whether it fits, what takes the memory, and what would help."""
         yield self._say()
+        if self.error and (self.refusal is None or self.refusal.space != HBM):
+            yield from self._tell_error()
         if not self.rows:
-            if self.error:
-                yield f"The compiler said: {self.error}"
             return
         shown, rest = self.rows[:FEW], self.rows[FEW:]
         small = [row for row in shown if row.bytes < SMALL * self.needed_bytes]
@@ -156,6 +182,9 @@ class MemoryUse(Answer):
                 (0, 1),
                 "Padding: a tile is filled up where a dimension is short",
             )
+        for cause in self.causes:
+            yield CAUSES[cause.kind].format(bytes=format_bytes(cause.bytes), values=plural(cause.values, "value"))
+            yield Hint(f"What helps: {cause.remedy}.")
         if self.trials:
             yield Table(
                 ("needs", "fits", "tried"),
@@ -165,7 +194,30 @@ class MemoryUse(Answer):
             )
         yield from self._advise()
 
+    def sum_roles(self, *roles: Role) -> int:
+        """Return the bytes at the peak that are there for some purposes, of `ROLES`."""
+        return sum(row.bytes for row in self.rows if row.role in roles)
+
+    def _tell_error(self) -> Iterator[Part]:
+        """Yield what the compiler said, and what helps, of an error that is not of main memory."""
+        if self.refusal is None:
+            yield f"The compiler said: {self.error}"
+            return
+        if self.refusal.text:
+            yield f"{self.refusal.place} `{shorten(self.refusal.text, LINE)}`"
+        if self.refusal.buffer:
+            yield f"Its largest buffer is the {self.refusal.buffer}"
+        if self.refusal.remedy:
+            yield Hint(f"What helps: {self.refusal.remedy}.")
+        if self.refusal.vmem_options and self.asked and not self.trials:
+            yield Hint("Compile with a higher limit, to see:", suggest("memory", self.asked, "--try", "vmem"))
+        if self.rows:
+            available = f" of {format_bytes(self.available_bytes)}" if self.available_bytes else ""
+            yield f"Main memory is another matter; the compiler planned {format_bytes(self.needed_bytes)}{available}:"
+
     def _say(self) -> str:
+        if self.refusal is not None and self.refusal.space != HBM:
+            return f"{self.program} does not compile for {title(self.target)}: {self.refusal.sentence}."
         where = f"{self.stage.join(self.program)} on {title(self.target)}, per device:"
         if self.stage.shapes != "of one device":
             return self._say_global()
@@ -201,15 +253,13 @@ class MemoryUse(Answer):
         return f"{share:.0f}" if share >= 1 or not number else "<1"
 
     def _tell_roles(self) -> Iterator[str]:
-        sums: dict[str, int] = defaultdict(int)
-        for row in self.rows:
-            sums[row.role] += row.bytes
+        sums = {role: self.sum_roles(role) for role in ROLES}
         donated = sum(row.bytes for row in self.rows if row.donated)
         said = [
             f"{ROLES[role]} {format_bytes(sums[role])}"
             + (f" (of them donated {format_bytes(donated)})" if role == "argument" and donated else "")
             for role in ROLES
-            if sums.get(role)
+            if sums[role]
         ]
         yield f"Together: {', '.join(said)}."
         if any(row.stacked for row in self.rows):
@@ -222,10 +272,9 @@ class MemoryUse(Answer):
             )
 
     def _advise(self) -> Iterator[Hint]:
-        if self.trials or not self.asked:
+        if self.trials or not self.asked or (self.error and (self.refusal is None or self.refusal.space != HBM)):
             return
-        saved = sum(row.bytes for row in self.rows if row.role == "saved")
-        if saved > self.needed_bytes / 4:
+        if self.sum_roles("saved") > self.needed_bytes / 4:
             yield Hint(
                 "What is saved for the backward pass could be computed again, with jax.checkpoint around the layer:",
                 suggest("memory", self.asked, "--try", "remat"),
@@ -255,11 +304,14 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
     needed = sum(each.size for each in held) or (
         memory.arguments + memory.outputs - memory.aliased + memory.temporaries
     )
-    available = find_available(capture.target)
+    refusal = find_refusal(capture)
+    is_main = refusal is not None and refusal.space == HBM
+    available = (refusal.limit_bytes if refusal and is_main else None) or find_available(capture.target)
+    needed = needed or (refusal.needed_bytes if refusal and is_main else None) or 0
     gap = "" if capture.buffers else capture.missing.get("buffers", "")
     fits = None if available is None or capture.error else needed <= available
     fits = None if gap and fits else fits
-    if capture.error and "RESOURCE_EXHAUSTED" in capture.error:
+    if refusal is not None:
         fits = False
     return MemoryUse(
         program=capture.program,
@@ -269,8 +321,10 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         available_bytes=available,
         fits=fits,
         error=capture.error,
+        refusal=refusal,
         rows=tuple(_group(capture, held, by)),
         undonated_bytes=_count_undonated(capture, held),
+        causes=find_peak_causes(capture, held),
         trials=tuple(trials),
         gap=gap,
         stage=stage,
@@ -322,7 +376,7 @@ def _describe(capture: Capture, pieces: Sequence[Held], by: str) -> MemoryRow:
 def _name_shape(held: Held) -> str:
     """Return the shape of what is held; of a stack how many of which: `32 x f32[2,4096]`."""
     if held.shape is None or not held.shape.is_array:
-        return ""
+        return "the pointers of a tuple" if held.shape is not None and held.shape.is_tuple else ""
     sizes = held.shape.dimensions[1:] if held.stacked else held.shape.dimensions
     cut = f" of {held.whole.plain}" if held.whole else ""
     return (f"{held.stacked} x " if held.stacked else "") + f"{held.shape.dtype}[{','.join(map(str, sizes))}]{cut}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import FINAL, Stage, find_stage
+from xla_inspect.analysis import FINAL, Stage, find_stage, name_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.program_parts import (
     LargeConstant,
@@ -149,7 +149,8 @@ class CompileTimes(Answer):
         where = ", ".join(f"{name} {_percent(taken, self.seconds)}" for name, taken in ranked[:4] if taken)
         verb = "gave up after" if self.error else "took"
         said = f"{self.program} for {title(self.target)}: the compile {verb} {_seconds(self.seconds)} {self.where}"
-        return f"{said}: {where}." if where else f"{said}."
+        said = f"{said}: {where}." if where else f"{said}."
+        return f"{said} It does not compile: {self.error}." if self.error else said
 
     def _cut(self, rows: Sequence[tuple[str, ...]], least: int = FEW) -> tuple[tuple[str, ...], ...]:
         return tuple(rows[: min(self.limit, least)] if self.limit else rows)
@@ -286,7 +287,7 @@ def explain_passes(  # noqa: PLR0913 - those of the question, and how much of it
         parts=count_parts(capture, depth),
         constants=list_constants(capture),
         repeats=list_repeats(capture),
-        error=capture.error,
+        error=name_failure(capture),
         limit=limit,
         where=ELSEWHERE if capture.is_dumped else HERE,
         stage=stage,

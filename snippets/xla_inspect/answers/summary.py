@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Stage, list_collectives
+from xla_inspect.analysis import Stage, list_collectives, name_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
-from xla_inspect.answers.memory import ROLES, explain_memory
+from xla_inspect.answers.memory import ON_THE_WAY, ROLES, explain_memory
 from xla_inspect.plural import plural
 from xla_inspect.report import model_launches, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
@@ -166,7 +166,7 @@ PLACE, NAME = 28, 18
 
 def _say(target: TargetSummary) -> str:
     if target.error:
-        return f"{title(target.target)} does not compile ({shorten(target.error.partition(':')[0], 40)})"
+        return f"does not compile for {title(target.target)}: {shorten(target.error, 200)}"
     where = f"on {title(target.target)}"
     if target.kernels is not None:
         known = "" if target.stage.is_final else f", {target.stage.title}"
@@ -212,9 +212,6 @@ def _summarize(capture: Capture) -> TargetSummary:
     kinds = Counter(each.launch.kind for each in kernels)
     collectives = list_collectives(capture.module) if capture.after else ()
     told = explain_memory(capture, "")
-    held: Counter[str] = Counter()
-    for row in told.rows:
-        held["temporary" if row.role in {"saved", "gap"} else row.role] += row.bytes
     counted = told.stage.has_launches
     return TargetSummary(
         target=capture.target,
@@ -225,12 +222,12 @@ def _summarize(capture: Capture) -> TargetSummary:
         flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched) if counted else None,
         moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launched) if counted else None,
         peak_bytes=told.needed_bytes,
-        argument_bytes=held["argument"],
-        temporary_bytes=None if told.gap else held["temporary"],
-        output_bytes=held["result"],
+        argument_bytes=told.sum_roles("argument"),
+        temporary_bytes=None if told.gap else told.sum_roles(*ON_THE_WAY),
+        output_bytes=told.sum_roles("result"),
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
         largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(collectives, launched)),
-        error=capture.error,
+        error=name_failure(capture),
         stage=told.stage,
         instructions=capture.module.instruction_count() if capture.after else 0,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 - of a default
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import HEAVY, find_stage, is_fusion
+from xla_inspect.analysis import HEAVY, find_stage, is_fusion, tell_failure
 from xla_inspect.answers.boundaries import MATMULS, explain_boundary
 from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
@@ -60,8 +60,8 @@ class WhyFinder:
             InspectError: The program did not compile, or the capture holds no passes.
         """
         if not capture.after:
-            said = capture.error.partition("\n")[0]
-            message = f"{capture.program} does not compile for {title(capture.target)}, so nothing came of it: {said}"
+            where = f"{capture.program} does not compile for {title(capture.target)}"
+            message = f"{where}, so nothing came of it: {tell_failure(capture)}"
             raise InspectError(message)
         stage = find_stage(capture)
         if stage.name == "before the optimizations":

@@ -206,7 +206,9 @@ class CompiledProgram(ProgramNumbers):
         if not told.holds:
             causes = Causes(self.subject, capture)
             said = str(next(iter(told.tell())))
-            if capture.error and not told.needed_bytes:
+            if told.refusal:
+                said = f"{said} What helps: {told.refusal.remedy}"
+            elif capture.error and not told.needed_bytes:
                 said = f"{said} {shorten(capture.error, 200)}"
             self._break(said, [*causes.tell_memory(())], "memory" if not target else "")
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from xla_inspect.analysis import HBM, find_refusal, tell_failure
 from xla_inspect.answers import explain_recompiles, tally
 from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
 from xla_inspect.budgets.bound import read_bound, show_amount
@@ -19,7 +20,6 @@ from xla_inspect.report import title
 from xla_inspect.spelling import suggest_name
 from xla_inspect.subject import watch_calls
 from xla_inspect.terminal import printable
-from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,8 +108,9 @@ class ProgramNumbers:
         Raises:
             BrokenError: It does not compile.
         """
-        if self.capture.error and not (memory and self.capture.buffers):
-            said = shorten(self.capture.error.partition("\n")[0], 300)
+        refusal = find_refusal(self.capture)
+        if self.capture.error and not (memory and self.capture.buffers and refusal and refusal.space == HBM):
+            said = tell_failure(self.capture)
             self._break(f"{self.name} does not compile: {said}", [*self._causes.tell_memory(())], "memory")
 
     @property

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import HBM
 from xla_inspect.answers import MemoryTrial, MemoryUse, explain_memory
 from xla_inspect.commands import question
-from xla_inspect.errors import InspectError
-from xla_inspect.subject import KINDS, list_trials
+from xla_inspect.subject import KINDS, list_trials, read_kinds
 
 if TYPE_CHECKING:
     import argparse
@@ -38,11 +38,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     Raises:
         InspectError: There is no such change to try.
     """
-    kinds = tuple(options.tried.split(",")) if options.tried else ()
-    kinds = KINDS if kinds == ("all",) else kinds
-    if unknown := set(kinds) - {*KINDS}:
-        message = f"--try {options.tried}: there is no {min(unknown)!r} to try, only {', '.join(KINDS)}, and all"
-        raise InspectError(message)
+    kinds = read_kinds(options.tried, known=KINDS)
 
     def answer(target: str) -> Answer:
         capture = subject.capture(target)
@@ -62,4 +58,5 @@ def _try(subject: Subject, target: str, kinds: Sequence[str], capture: Capture) 
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
             yield MemoryTrial(trial.change, None, None, text)
         else:
-            yield MemoryTrial(trial.change, told.needed_bytes or None, told.fits)
+            left = told.refusal.sentence if told.refusal and told.refusal.space != HBM else ""
+            yield MemoryTrial(trial.change, told.needed_bytes or None, told.fits, left)

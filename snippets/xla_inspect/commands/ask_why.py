@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from xla_inspect.answers import WhyFinder, list_open_questions
 from xla_inspect.commands import question
 from xla_inspect.compilation import LEVELS, list_variables
-from xla_inspect.counterfactuals import read_kinds, try_changes
+from xla_inspect.counterfactuals import try_changes
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import EFFECTS
+from xla_inspect.subject import EFFECTS, read_kinds
 
 if TYPE_CHECKING:
     import argparse
@@ -87,10 +87,14 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
         except InspectError as error:
             # Compilers name their instructions each in its own way: one of them may know the name.
             refused.append(InspectError(f"{named}: {error}") if len(targets) > 1 else error)
+        except Exception as error:
+            if len(targets) == 1:
+                raise
+            subject.failures[target] = error
         else:
             answered = True
-    if refused and not answered:
-        raise refused[0]
+    if (refused or subject.failures) and not answered:
+        raise (*refused, *subject.failures.values())[0]
     for refusal in refused:
         question.say(str(refusal))
 

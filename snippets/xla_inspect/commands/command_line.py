@@ -197,7 +197,7 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
             traceback.print_exception(error)
         # Whatever the file does, the reader is told.
         _say(f"xla-inspect: {user_code.explain(error, file or options.command)}")
-        return BAD_INPUT
+        return user_code.find_status(error)
 
 
 def name_file(options: argparse.Namespace) -> str:

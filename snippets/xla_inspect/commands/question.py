@@ -214,6 +214,13 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
     tell(answers, subject.name, options, out, others=subject.others, missing=absences)
     for reason in missing:
         say(reason)
+    if subject.failures:
+        from xla_inspect.commands import user_code
+
+        file = read_request(options).file
+        for target, error in subject.failures.items():
+            say(f"{target}: {user_code.explain(error, file)}")
+        return min(map(user_code.find_status, subject.failures.values()))
     if missing:
         return MISSING
     return 0 if all(answer.holds for answer in answers) else NO
@@ -293,15 +300,26 @@ def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] 
 
 
 def answer_each[T](subject: Subject, targets: Sequence[str], ask: Callable[[str], T]) -> Iterator[T]:
-    """Yield the answer for each target, as it is known.
+    """Yield the answer for each target, as it is known; an error of one is kept in `subject.failures`.
 
     Args:
         subject: What is asked about.
         targets: The targets.
         ask: What answers for one.
     """
+    answered = False
     for target in targets:
-        yield ask(target if subject.call is None else subject.name_target(target))
+        try:
+            answer = ask(target if subject.call is None else subject.name_target(target))
+        except Exception as error:
+            if len(targets) == 1:
+                raise
+            subject.failures[target] = error
+        else:
+            answered = True
+            yield answer
+    if subject.failures and not answered:
+        raise next(iter(subject.failures.values()))
 
 
 def name_others(others: Sequence[str]) -> str:

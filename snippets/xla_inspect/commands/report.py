@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from xla_inspect.analysis import tell_failure
 from xla_inspect.captured import Captures
 from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import USUAL, explain_no_assembly
@@ -110,7 +111,7 @@ def capture_all(
             missing[named] = str(error).partition("\n")[0]
             continue
         if captured.error:
-            missing[named] = captured.error.partition("\n")[0]
+            missing[named] = tell_failure(captured)
         else:
             captures[named] = captured
     return Captures(captures, missing, (*captures, *missing)), lacking

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect.analysis import HOST_CALL, calls_host, list_launches
+from xla_inspect.analysis import HOST_CALL, calls_host, list_launches, tell_failure
 from xla_inspect.answers import explain_code, write_json
 from xla_inspect.commands import command_line, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if marks := [mark for mark in LEFT_OUT if mark in text]:
         question.say(f"large literals are left out: {' or '.join(marks)} stands in their place")
     if compiled.error:
-        question.say(f"the compiler for {compiled.target} gives up, and what it left is above: {compiled.error}")
+        question.say(f"the compiler for {compiled.target} gives up; what it left is above: {tell_failure(compiled)}")
         return command_line.NO
     for reason in filter(None, (gap, _find_stand_in(compiled, options.stage))):
         question.say(reason)

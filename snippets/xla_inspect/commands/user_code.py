@@ -9,7 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import read_refusal
 from xla_inspect.commands import child_process
+from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
@@ -36,6 +38,36 @@ _ADVICE = {
 }
 """What to do about errors that have an answer, by the name of their type."""
 
+_HINTS = {
+    r"translation rule for primitive \S+ not found": "JAX has no implementation of it there: ask about another target, "
+    "or take another function",
+    r"Unable to initialize backend|No jellyfish device|Unknown backend": "JAX is told to run on a platform that is not "
+    "here: take jax_platforms out of the file; --target alone says what is compiled for, and needs no device",
+}
+"""What to do about errors that say something, by a pattern of what they say."""
+
+_ABSENT = re.compile(
+    r"operation \w*(?:cu|gpu|hip|roc|miopen)\w*\(.*\) failed"
+    r"|(?:cu[A-Z]\w+|MIOpen|NCCL|(?:roc|hip)[A-Z]\w+) (?:could not be|not) (?:found|loaded)"
+    r"|Unable to load (?:cu|hip|roc|MIOpen|NCCL)"
+)
+_LIBRARY = re.compile(r"(?:cu|roc|hip)(?:solver|dnn|blas|sparse|fft|rand)|MIOpen|NCCL", re.IGNORECASE)
+
+
+def find_status(error: BaseException) -> int:
+    """Return the exit status of an error: whether something is missing here, or wrong with what was asked."""
+    from xla_inspect.commands.command_line import BAD_INPUT, MISSING
+
+    is_missing = isinstance(error, TargetUnavailableError) or _ABSENT.search(_print(error))
+    return MISSING if is_missing else BAD_INPUT
+
+
+def _explain_absence(place: str, text: str) -> str:
+    """Return that a library of a GPU's is not on this machine, which is no fault of the line that needs it."""
+    library = (_LIBRARY.findall(text) or ["a library of the GPU's"])[-1]
+    said = f"{place}: needs {library}, which is not on this machine, to be compiled for a GPU: {printable(text)}"
+    return f"{said}\nask about another target, such as --target cpu; or install the library with its GPU"
+
 
 def explain(error: BaseException, file: str) -> str:
     """Return what the reader's code raised, where, and in a second line what to do.
@@ -45,15 +77,22 @@ def explain(error: BaseException, file: str) -> str:
         file: The file or module, as the reader named it.
     """
     place = find_place(error, file)
-    if isinstance(error, SystemExit):
-        return f"{place}: sys.exit({error.code!r}) ends Python before the command is done\n{child_process.ENDED}"
-    if isinstance(error, child_process.LeftError):
-        return f"{place}: os._exit({error.args[0]!r}) ends Python before the command is done\n{child_process.ENDED}"
-    if _is_own(error):
-        return f"{type(error).__name__}: {printable(_print(error)).strip()[:_LONGEST]}, asking about {file}\n{OWN}"
+    if isinstance(error, (SystemExit, child_process.LeftError)):
+        call = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"os._exit({error.args[0]!r})"
+        return f"{place}: {call} ends Python before the command is done\n{child_process.ENDED}"
+    if isinstance(error, InspectError):
+        return str(error)
     name = type(error).__name__
     lines = (error.msg if isinstance(error, SyntaxError) else _print(error)).strip().splitlines()
     text = lines[0] if lines else ""
+    if _ABSENT.search(text):
+        return _explain_absence(place, text)
+    refusal = read_refusal(text)
+    hints = [hint for pattern, hint in _HINTS.items() if re.search(pattern, text)]
+    if hints or (refusal and refusal.remedy):
+        return f"{place}: {name}: {printable(text)}\n{hints[0] if hints else refusal.remedy if refusal else ''}"
+    if _is_own(error):
+        return f"{type(error).__name__}: {printable(_print(error)).strip()[:_LONGEST]}, asking about {file}\n{OWN}"
     return f"{place}: {name}: {printable(text)}\n{_advise(error, text, has_line=place != file)}"
 
 

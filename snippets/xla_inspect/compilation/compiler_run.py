@@ -182,6 +182,10 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
                 seconds = perf_counter() - started
         check_devices(program, jax_private.find_devices(compiled), target)
     except RuntimeError as error:
+        if reason := dump_compile.explain_no_room():
+            folder.cleanup()
+            message = f"target {target.name!r}: the compiler needs temporary files, and {reason}"
+            raise InspectError(message) from error
         with suppress(InspectError):
             failed = collect(None, str(error))
             error.capture = failed.retold(**program.describe_sources(failed))  # type: ignore[attr-defined]  # added

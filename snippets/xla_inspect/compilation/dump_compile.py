@@ -46,7 +46,7 @@ PREFIX, LOCK = "xla_inspect_dumps_", "lock"
 MEMORY = Path("/dev/shm")  # noqa: S108 - `tempfile` makes a private folder inside
 """The system's folder in memory, where dumps go if there is room for them."""
 
-ROOM = 2 << 30
+ROOM, ROOM_OF_FILES = 2 << 30, 1 << 20
 
 _READ = (".txt", ".ll", ".ptx", ".o", "metadata.textproto")
 
@@ -86,6 +86,17 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
 
 _UNKNOWN: set[str] = set()
 """Options of dumping that the compilers of this process do not know."""
+
+
+def explain_no_room() -> str:
+    """Return why compilers cannot write their temporary files, and what to do, or an empty string where they can."""
+    folder = os.environ.get("TMPDIR") or tempfile.gettempdir()
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM_OF_FILES))
+    except OSError as error:
+        return f"none can be written to {folder} ({error.strerror}); make room, or set TMPDIR to another folder"
+    return ""
 
 
 def list_options(kind: str, folder: Path, *, passes: bool = True, code: bool = True) -> dict[str, Any]:

@@ -233,6 +233,13 @@ def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> 
     def work() -> Lowered:
         # The device is no default: what a rule computes by the way is computed here.
         with jax_private.lent_client(device.client if device else None):
+            try:
+                return _lower(traced, target)
+            except (RuntimeError, ValueError) as error:
+                if device is None or " device" not in str(error):
+                    raise
+        # Pallas reads from JAX's default device which processor a kernel is for.
+        with jax_private.lent_client(device.client), jax.default_device(device):
             return _lower(traced, target)
 
     return run_fresh(work)

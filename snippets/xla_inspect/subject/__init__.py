@@ -10,7 +10,7 @@ from xla_inspect.subject.script import read_script
 from xla_inspect.subject.shapes import read_shapes
 from xla_inspect.subject.subject import Call, Subject
 from xla_inspect.subject.trace_count import watch_calls
-from xla_inspect.subject.trials import EFFECTS, KINDS, Trial, list_trials
+from xla_inspect.subject.trials import EFFECTS, KINDS, Trial, list_trials, read_kinds
 
 __all__ = [
     "EFFECTS",
@@ -34,6 +34,7 @@ __all__ = [
     "read_dump",
     "read_flags",
     "read_function",
+    "read_kinds",
     "read_member",
     "read_mesh",
     "read_module",

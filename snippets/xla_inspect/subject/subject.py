@@ -72,6 +72,7 @@ class Subject:
     Attributes:
         is_timed: Whether captures say how long they took to make.
         around_tracing: Entered while the program is traced.
+        failures: The errors that kept targets from being answered for, by target.
     """
 
     def __init__(  # noqa: PLR0913 - what any kind of subject is
@@ -90,6 +91,7 @@ class Subject:
         """Compile nothing yet."""
         self.is_timed = True
         self.around_tracing: Callable[[], AbstractContextManager[None]] = nullcontext
+        self.failures: dict[str, Exception] = {}
         self.name = name
         self.call = call
         self.saved = dict(saved or {})

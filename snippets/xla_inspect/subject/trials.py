@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.analysis import find_refusal
 from xla_inspect.analysis.reasons import read_reasons
 from xla_inspect.compilation import PINNED
+from xla_inspect.errors import InspectError
 from xla_inspect.subject import argument_changes, traced_changes
 from xla_inspect.subject.probing import probe
+from xla_inspect.subject.request import split_list
 from xla_inspect.subject.subject import Subject
 from xla_inspect.targets import available, find
 
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Frame
     from xla_inspect.subject.subject import Call
 
-KINDS = ("donate", "remat", "batch")
-"""The kinds of changes that may save memory."""
+KINDS = ("donate", "remat", "batch", "vmem")
+"""The kinds of changes that may save memory, or let a program have more of it."""
 
 EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")
 """The kinds of changes that may change what the compiler does to a part of a program."""
@@ -93,6 +96,25 @@ class Trial:
             return self.subject.capture(self.target or target, **settings)
 
 
+def read_kinds(text: str | None, option: str = "--try", known: tuple[str, ...] = EFFECTS) -> tuple[str, ...]:
+    """Return the kinds of changes that are to be tried.
+
+    Args:
+        text: Kinds with commas between them, or `all`; empty for none.
+        option: The option that they were given with.
+        known: The kinds that there are.
+
+    Raises:
+        InspectError: There is no such kind.
+    """
+    kinds = split_list([text or ""])
+    kinds = known if kinds == ("all",) else kinds
+    if unknown := set(kinds) - {*known}:
+        message = f"{option} {text}: there is no {min(unknown)!r} to try, only {', '.join(known)}, and all"
+        raise InspectError(message)
+    return kinds
+
+
 def list_trials(
     subject: Subject, kinds: Iterable[str], capture: Capture, *, passes: Iterable[str] = (), asked: bool = False
 ) -> Iterator[Trial]:
@@ -112,6 +134,7 @@ def list_trials(
         "donate": lambda: _list_donations(subject, call, undone=asked),
         "remat": lambda: _list_remats(subject, capture),
         "batch": lambda: _list_batches(subject, call, asked=asked),
+        "vmem": lambda: _list_limits(subject, capture),
         "pass": lambda: _list_passes(subject, capture, passes),
         "barrier": lambda: _list_barriers(subject, capture),
         "layout": lambda: _change(subject, "layout", argument_changes.list_layouts(call, _find_wanted(call, capture))),
@@ -162,6 +185,14 @@ def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
         if name not in capture.options:
             options = {name: {"true": True, "false": False}.get(value, value)}
             yield Trial(f"--xla {option}", subject, traced_changes.nothing, "option", options)
+
+
+def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
+    """Yield a higher limit of a TPU's VMEM, where the program needs more than there is."""
+    refusal = find_refusal(capture)
+    for name, kib in (refusal.vmem_options if refusal else {}).items():
+        change = f"a limit of {kib >> 10} MiB of VMEM (--xla {name}={kib})"
+        yield Trial(change, subject, traced_changes.nothing, "vmem", {name: kib})
 
 
 def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> Iterator[Trial]:

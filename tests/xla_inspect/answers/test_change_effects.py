@@ -56,6 +56,6 @@ def test_the_same_program_keeps_them() -> None:
 
 
 def test_a_compile_that_gave_up_is_no_effect() -> None:
-    failed = made().retold(error="RESOURCE_EXHAUSTED: no room\nmore")
+    failed = made().retold(error="INTERNAL: no room\nmore")
     told = effect().compare(made(), failed, trial())
-    assert (told.outcome, told.note) == ("failed", "RESOURCE_EXHAUSTED: no room")
+    assert (told.outcome, told.note) == ("failed", "INTERNAL: no room")

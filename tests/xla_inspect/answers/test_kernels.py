@@ -91,10 +91,10 @@ def test_registers_are_told_of_one_kernel_where_they_are_known_and_why_where_not
 
 
 def test_a_compile_that_failed_says_so_and_is_no() -> None:
-    made = capture(scanned, *EXAMPLE, target="cpu").retold(error="RESOURCE_EXHAUSTED: out of memory", after="")
+    made = capture(scanned, *EXAMPLE, target="cpu").retold(error="UNIMPLEMENTED: no such thing", after="")
     answer = rank_launches(made)
     assert not answer.holds
-    assert tell(answer) == "scanned does not compile for CPU: RESOURCE_EXHAUSTED: out of memory\n\n"
+    assert tell(answer) == "scanned does not compile for CPU: UNIMPLEMENTED: no such thing\n\n"
 
 
 def test_the_json_has_what_its_schema_asks_for() -> None:

@@ -126,9 +126,9 @@ def test_the_cpus_summary_tells_vectors_loops_and_llvms_words(on_cpu: Capture) -
 
 
 def test_a_compile_that_failed_says_so_and_is_no(on_gpu: Capture) -> None:
-    answer = explain_code(on_gpu.retold(error="RESOURCE_EXHAUSTED: out of memory", after=""))
+    answer = explain_code(on_gpu.retold(error="INTERNAL: no such thing", after=""))
     assert not answer.holds
-    assert str(answer) == "scanned does not compile for NVIDIA H100: RESOURCE_EXHAUSTED: out of memory"
+    assert str(answer) == "scanned does not compile for NVIDIA H100: INTERNAL: no such thing"
 
 
 def test_the_json_keeps_to_its_schema(on_gpu: Capture, on_cpu: Capture) -> None:

@@ -245,7 +245,7 @@ def test_a_compile_that_runs_out_of_memory_shows_the_stage_and_what_the_compiler
     assert command_line.run_here(["show", f"{file}:large", "--target", "tpu-v5e", "--stage", stage]) == 1
     printed = capsys.readouterr()
     assert printed.out.startswith(start)
-    said = "xla-inspect: the compiler for tpu-v5e gives up, and what it left is above: RESOURCE_EXHAUSTED: "
+    said = "xla-inspect: the compiler for tpu-v5e gives up; what it left is above: out of HBM ("
     assert said in printed.err
 
 
@@ -256,7 +256,7 @@ def test_a_report_has_the_other_targets_where_one_gives_up(tmp_path: Path, capsy
     given = ["--target", "tpu-v5e", "--target", "cpu", "-o", str(page)]
     assert command_line.run_here(["report", f"{file}:large", *given]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("tpu-v5e is left out: RESOURCE_EXHAUSTED")
+    assert first.startswith("tpu-v5e is left out: out of HBM (")
     assert second.startswith(f"{page}: ")
 
 

@@ -73,7 +73,7 @@ def test_the_command_tells_what_each_change_comes_to(file: Path, capsys: pytest.
 
 def test_there_is_nothing_else_to_try(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["memory", f"{file}:step", "--target", "cpu", "--try", "magic"]) == 2
-    assert "there is no 'magic' to try, only donate, remat, batch, and all" in capsys.readouterr().err
+    assert "there is no 'magic' to try, only donate, remat, batch, vmem, and all" in capsys.readouterr().err
 
 
 LAID = """

@@ -1,0 +1,125 @@
+"""The causes of a high peak that a capture shows: values computed early, padding, and constants; and what helps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
+from xla_inspect.analysis.traffic import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from xla_inspect.analysis.allocation import LiveRanges, Placement
+    from xla_inspect.analysis.peak import Held
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+type CauseKind = Literal["schedule", "padding", "constants"]
+
+LEAST = 0.05
+"""The share of the peak below which a cause is none to speak of."""
+
+_EARLY_VALUES = 2
+_HANDED_ON = frozenset({"bitcast", "get-tuple-element"})
+
+REMEDIES: dict[CauseKind, str] = {
+    "schedule": "let each wait for the one before: run them in jax.lax.scan or jax.lax.map in place of a Python loop, "
+    "or tie one's input to the other's result with jax.lax.optimization_barrier",
+    "padding": "put a long dimension last, or merge the short ones into one: a TPU fills the last two up to a tile",
+    "constants": "pass them as arguments: an array that the function closes over is a part of the program, and of the "
+    "memory of each device",
+}
+"""What helps against each cause."""
+
+
+@dataclass(frozen=True)
+class PeakCause:
+    """One cause of a high peak.
+
+    Attributes:
+        kind: `schedule` for values that are computed before the peak and first read after it although what they are
+            computed from is there then too, `padding` for what fills up tiles, `constants` for arrays that the
+            program closes over.
+        bytes: The bytes at the peak that it accounts for.
+        values: The number of values that they are in.
+        remedy: What helps.
+    """
+
+    kind: CauseKind
+    bytes: int
+    values: int
+    remedy: str
+
+
+def find_peak_causes(capture: Capture, held: Sequence[Held]) -> tuple[PeakCause, ...]:
+    """Return the causes of a peak that account for a share of it worth a change, the largest first.
+
+    Args:
+        capture: The capture.
+        held: The main memory at its peak, see `list_held`.
+    """
+    sizes: dict[CauseKind, list[int]] = {
+        "schedule": [row.size for row in _find_early(capture)] if capture.buffers and capture.live_ranges else [],
+        "padding": [each.padding for each in held if each.padding],
+        "constants": [each.size for each in held if each.role == "constant"],
+    }
+    least = LEAST * sum(each.size for each in held)
+    causes = [PeakCause(kind, sum(of), len(of), REMEDIES[kind]) for kind, of in sizes.items() if sum(of) > least]
+    return tuple(sorted(causes, key=lambda cause: -cause.bytes))
+
+
+def _find_early(capture: Capture) -> Sequence[Placement]:
+    """Return the temporaries at the peak that could be computed after it, where there are several."""
+    ranges = parse_live_ranges(capture.live_ranges)
+    placed = [row for row in place_buffers(parse_buffers(capture.buffers), ranges) if row.color == MAIN]
+    rows = [row for row in placed if row.kind == "temporary" and row.start is not None]
+    if not rows:
+        return ()
+    peak, _ = find_peak(rows)
+    order = _Order(capture, ranges)
+    early = [row for row in rows if (row.start or 0) < peak <= (row.end or 0) and order.is_early(row, peak)]
+    return early if len(early) >= _EARLY_VALUES else ()
+
+
+class _Order:
+    """The order of instructions of a capture, and until when their values live."""
+
+    def __init__(self, capture: Capture, ranges: LiveRanges) -> None:
+        self.module = capture.module
+        self.ranges = ranges
+        self.positions = {name: at for at, name in enumerate(ranges.sequence)}
+        self.entry = self.module.entry.by_name
+
+    def is_early(self, row: Placement, peak: int) -> bool:
+        """Return whether a value is first read after the peak, when what it is computed from lives still."""
+        instruction = self.entry.get(row.instruction)
+        if instruction is None:
+            return False
+        reads = [self.positions[name] for name in self._list_readers(instruction, row.index) if name in self.positions]
+        return bool(reads) and min(reads) > peak and self._lives(instruction, min(reads))
+
+    def _list_readers(self, instruction: Instruction, index: tuple[int, ...] = ()) -> Iterator[str]:
+        for user in self.module.users(instruction):
+            if index and user.opcode == "get-tuple-element":
+                if int(user.attributes["index"]) == index[0]:
+                    yield from self._list_readers(user, index[1:])
+            elif user.opcode == "bitcast":
+                yield from self._list_readers(user, index)
+            else:
+                yield user.name
+
+    def _lives(self, instruction: Instruction, until: int) -> bool:
+        """Return whether all that an instruction reads lives until a position."""
+        for operand in self.module.operands(instruction):
+            if operand.opcode in {"parameter", "constant"}:
+                continue
+            if operand.opcode in _HANDED_ON:
+                if not self._lives(operand, until):
+                    return False
+                continue
+            live = self.ranges.by_value.get((operand.name, ()))
+            if live is None or live.end < until:
+                return False
+        return True

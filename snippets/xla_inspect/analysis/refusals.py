@@ -1,0 +1,221 @@
+"""The memory that a compiler ran out of: its name, its size, its limit, the place in the program, and the remedy."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.tracking import find_lines
+from xla_inspect.units import format_bytes, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+HBM, VMEM, SHARED = "HBM", "VMEM", "shared memory"
+
+SPACES: Mapping[str, str] = {
+    "hbm": HBM,
+    "vmem": VMEM,
+    "smem": "SMEM",
+    "sflag": "semaphore memory",
+    "cmem": "CMEM",
+    "shared": SHARED,
+    "shared data": SHARED,
+    "local data": "local memory",
+    "constant data": "constant memory",
+    "here": "the memory of this machine",
+}
+"""The usual names of memories, by the words of the compilers."""
+
+_SHARES = "take smaller blocks, or fewer stages (num_stages, max_concurrent_steps): each stage holds its own blocks"
+REMEDIES: Mapping[str, str] = {
+    HBM: "donate arguments, recompute with jax.checkpoint, take a smaller batch, or spread the program over devices",
+    VMEM: "take smaller blocks, or hold each once, with pl.BlockSpec(..., pipeline_mode=pl.Buffered(1)): in a grid "
+    "Pallas holds each twice",
+    "SMEM": "leave only scalars there: give arrays to the kernel in pltpu.VMEM or pl.ANY, or prefetch fewer scalars",
+    "semaphore memory": "take fewer semaphores, and use each again once it was waited for",
+    SHARED: _SHARES,
+    "local memory": "take smaller blocks or more warps (num_warps): what a thread has no registers for lies there",
+    SPACES["here"]: "give the shape in place of the array, as in jax.ShapeDtypeStruct: only shapes are compiled",
+}
+"""What to do about each, by its name."""
+
+_OPTION = "xla_tpu_scoped_vmem_limit_kib"
+_RAISE = "{remedy}; or raise the limit, with compiler_params=pltpu.CompilerParams(vmem_limit_bytes={bytes})"
+_RAISE_OWN = "raise the limit of the compiler's own kernels: --xla {option}={kib}"
+_PALLAS = "tpu_custom_call"
+
+_SIZE = r"([0-9.]+ ?[KMGT]?)i?B?"
+_FORMS = tuple(
+    re.compile(form, re.DOTALL)
+    for form in (
+        rf"in memory space (?P<space>\w+).{{0,4000}}?Scoped allocation with size {_SIZE} and limit {_SIZE}",
+        rf"in memory space (?P<space>\w+).{{0,4000}}?Used {_SIZE} of {_SIZE}",
+        rf"Ran out of memory on (?P<space>\w+).{{0,400}}?\({_SIZE}\) exceeds available \w+ \({_SIZE}\)",
+        r"Allocation \(size=(\d+)\) would exceed memory \(size=(\d+)\) :: .*?space=(?P<space>\w+)",
+        r"(?P<space>[Ss]hared) memory size limit exceeded: requested (\d+), available: (\d+)",
+        r"exceeds available (?P<space>shared) memory: smem_bytes=(\d+) > max_smem_bytes=(\d+)",
+        r"(\d+) bytes of (?P<space>shared) memory, which exceeds the device limit of (\d+)",
+        r"uses too much (?P<space>\w+ data) \((?:bank \d+, )?(0x\w+) bytes(?: \+ 0x\w+ bytes system)?, (0x\w+) max\)",
+        r"in memory space (?P<space>\w+)()()",
+    )
+)
+_HERE = re.compile(r"Out of memory (?:allocating|while trying to allocate) (\d+) bytes")
+_SPENT = re.compile(r"RESOURCE_EXHAUSTED|[Oo]ut of memory|[Rr]an out of \w* ?memory")
+_NAMES = (
+    r"on stack for %?([\w.$-]+) =",
+    r"XLA label: %?([\w.$-]+) =",
+    r"\] :: %?([\w.$-]+)",
+    r"Entry function '([^']+)'",
+)
+_TAG = re.compile(r"(?:tag = '|Tag: )([^'\n]+)")
+_SCALES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_TRITON = re.compile(r"triton", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A compile that ended because a memory is too small.
+
+    Attributes:
+        space: The memory, such as HBM, VMEM, SMEM or shared memory; empty where the compiler does not name it.
+        needed_bytes: The bytes that the compiler asked for, or None where it does not say.
+        limit_bytes: The bytes that there are, or None where it does not say.
+        is_capacity: Whether that is all that there is, and no limit that the kernel can raise.
+        instruction: The instruction or kernel that needs them, or an empty string.
+        place: Its line of Python as `file:line`, or an empty string.
+        text: The text of that line, or an empty string.
+        buffer: The compiler's name of the largest buffer, or an empty string.
+        quote: The compiler's own sentence.
+        remedy: What to do, or an empty string.
+    """
+
+    space: str
+    needed_bytes: int | None
+    limit_bytes: int | None
+    is_capacity: bool
+    instruction: str
+    place: str
+    text: str
+    buffer: str
+    quote: str
+    remedy: str
+
+    @property
+    def sentence(self) -> str:
+        """The memory, its sizes and the place, to follow the words "does not compile"."""
+        if not self.space:
+            return f"over a limit of the compiler: {shorten(self.quote, 300)}"
+        said = f"out of {self.space}"
+        if self.needed_bytes is None:
+            said += f" ({shorten(self.quote, 300)})"
+        elif self.limit_bytes is None:
+            said += f" ({format_bytes(self.needed_bytes)} needed)"
+        else:
+            there = format_bytes(self.limit_bytes)
+            said += f" ({format_bytes(self.needed_bytes)} needed, "
+            said += f"{there} available)" if self.is_capacity else f"the limit is {there})"
+        return f"{said}{self.instruction and f' in {self.instruction}'}{self.place and f' at {self.place}'}"
+
+    @property
+    def vmem_options(self) -> dict[str, int]:
+        """The option of XLA with which the TPU's limit is as high as this needs, empty of another memory."""
+        needed = self.needed_bytes if self.space == VMEM and not self.is_capacity else None
+        return {_OPTION: 4096 * -(-needed // (4 << 20))} if needed else {}
+
+
+def read_refusal(error: str) -> Refusal | None:
+    """Return what a compiler's error says of a memory that is too small, or None where it is of something else."""
+    if here := _HERE.search(error):
+        return _describe("here", here[1], "", error)
+    for form in _FORMS:
+        if match := form.search(error):
+            start, end = match.span("space")
+            needed, limit = (match[at] for at in range(1, 4) if match.span(at) != (start, end))
+            return _describe(error[start:end], needed, limit, error)
+    return _describe("", "", "", error) if _SPENT.search(error) else None
+
+
+def _describe(space: str, needed: str, limit: str, error: str) -> Refusal:
+    named = next((match[1] for form in _NAMES if (match := re.search(form, error))), "")
+    tag = _TAG.search(error)
+    name = SPACES.get(space.lower(), f"the memory space {space!r}" if space else "")
+    return Refusal(
+        space=name,
+        needed_bytes=_read_size(needed),
+        limit_bytes=_read_size(limit),
+        is_capacity="Scoped allocation" not in error,
+        instruction=named,
+        place="",
+        text="",
+        buffer=tag[1].partition(" The u8 ")[0] if tag else "",
+        quote=_quote(error),
+        remedy=REMEDIES.get(name, ""),
+    )
+
+
+def _read_size(text: str) -> int | None:
+    """Return the bytes that a size is, as compilers write it: `48.00M`, `0xc000`, `33554432`."""
+    if text.startswith("0x"):
+        return int(text, 16)
+    number = text.strip().rstrip("KMGT ")
+    return round(float(number) * _SCALES.get(text.strip()[-1], 1)) if number else None
+
+
+def _quote(error: str) -> str:
+    """Return the first line of an error that says more than its code."""
+    lines = [line for line in map(str.strip, error.split("\n")) if line]
+    return next((line for line in lines if not line.endswith("Oom:")), lines[0] if lines else "")
+
+
+def find_refusal(capture: Capture) -> Refusal | None:
+    """Return the memory that the compile of a capture ran out of, with its line of Python, or None."""
+    refusal = read_refusal(capture.error) if capture.error else None
+    if refusal is None or not capture.after or refusal.space == HBM:
+        return refusal
+    instruction = _find_instruction(capture, refusal)
+    if instruction is None:
+        return refusal
+    line = find_lines(capture, capture.module).get(instruction)
+    texts = capture.sources.get(line.file, "").splitlines() if line else []
+    refusal = replace(
+        refusal,
+        instruction=instruction.name,
+        place=f"{line.file.rpartition('/')[2]}:{line.number}" if line else "",
+        text=" ".join(texts[line.number - 1].split()) if line and line.number <= len(texts) else "",
+    )
+    for option, kib in refusal.vmem_options.items():
+        form = _RAISE if instruction.custom_call_target == _PALLAS else _RAISE_OWN
+        remedy = form.format(remedy=refusal.remedy, option=option, kib=kib, bytes=kib << 10)
+        refusal = replace(refusal, remedy=remedy)
+    return refusal
+
+
+def _find_instruction(capture: Capture, refusal: Refusal) -> Instruction | None:
+    """Return the instruction that an error names, or the only one that it can be about."""
+    walked = list(capture.module.walk())
+    if refusal.instruction:
+        named = (refusal.instruction, refusal.instruction.replace("_", "."))
+        return next((each for each in walked if each.name in named), None)
+    if refusal.space != SHARED:
+        return None
+    kernels = [each for each in walked if _TRITON.search(f"{each.custom_call_target} {each.backend_config}")]
+    return kernels[0] if len(kernels) == 1 else None
+
+
+def name_failure(capture: Capture) -> str:
+    """Return why a program did not compile, or an empty string where it did."""
+    refusal = find_refusal(capture)
+    return refusal.sentence if refusal else capture.error.partition("\n")[0]
+
+
+def tell_failure(capture: Capture) -> str:
+    """Return why a program did not compile and what helps, or an empty string where it did."""
+    refusal = find_refusal(capture)
+    if refusal is None or not refusal.remedy:
+        return name_failure(capture)
+    return f"{refusal.sentence}. What helps: {refusal.remedy}"

@@ -1,0 +1,119 @@
+"""An error of one target leaves the answers of the others, and is blamed on the machine where that is at fault."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from xla_inspect.commands import command_line, user_code
+from xla_inspect.compilation import dump_compile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """\
+import jax
+import jax.numpy as jnp
+
+EXAMPLE = (jax.ShapeDtypeStruct((16, 16), jnp.float32),)
+
+
+def eig(x):
+    return jnp.linalg.eig(x)
+
+
+def schur(x):
+    return jax.scipy.linalg.schur(x)
+
+
+def product(x):
+    return x @ x
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    file = tmp_path / "decompose.py"
+    file.write_text(PROGRAM, encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("order", [("cpu", "h100"), ("h100", "cpu")])
+@pytest.mark.parametrize(
+    ("question", "function", "status", "said"),
+    [
+        (["summary"], "eig", 3, "needs cuSolver, which is not on this machine"),
+        (["memory"], "eig", 3, "needs cuSolver, which is not on this machine"),
+        (["kernels"], "schur", 2, "JAX has no implementation of it there"),
+    ],
+)
+def test_the_other_target_is_answered_for(  # noqa: PLR0913, PLR0917 - what is asked, and what comes of it
+    question: list[str],
+    function: str,
+    status: int,
+    said: str,
+    order: tuple[str, str],
+    program: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    targets = [word for target in order for word in ("--target", target)]
+    assert command_line.run_here([*question, f"{program}:{function}", *targets]) == status
+    captured = capsys.readouterr()
+    assert f"{function}" in captured.out.partition("\n")[0]
+    assert "on CPU" in captured.out
+    assert "xla-inspect: h100: " in captured.err
+    assert said in captured.err
+    assert "mend that" not in captured.err
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "advice"),
+    [
+        (
+            "INTERNAL: jaxlib/gpu/rnn_kernels.cc:57: operation gpudnnCreate(&handle) failed: cuDNN not found.",
+            3,
+            "cuDNN",
+        ),
+        ("cuDNN not found.", 3, "ask about another target"),
+        ("Unable to load hipSOLVER: no such file", 3, "hipSOLVER"),
+        ("Unable to initialize backend 'tpu': No jellyfish device found.", 2, "take jax_platforms out of the file"),
+        ("MLIR translation rule for primitive 'schur' not found for platform cuda", 2, "ask about another target"),
+        ("exceeds available shared memory: smem_bytes=1048576 > max_smem_bytes=232448", 2, "take smaller blocks"),
+        ("no such luck", 2, "mend that"),
+    ],
+)
+def test_an_error_says_what_to_do_and_whether_something_is_missing_here(message: str, status: int, advice: str) -> None:
+    error = RuntimeError(message)
+    assert user_code.find_status(error) == status
+    assert advice in user_code.explain(error, "model.py")
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_temporary_folder_that_takes_no_files_is_told_as_one(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    assert dump_compile.explain_no_room().startswith("none can be written to /nowhere (No such file or directory)")
+
+    def fail(*_: object, **__: object) -> None:
+        message = "INTERNAL: Failed to get configs for: 2"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(dump_compile, "compile_with_dumps", fail)
+    assert command_line.run_here(["memory", f"{program}:product", "--target", "h100"]) == 2
+    assert "set TMPDIR to another folder" in capsys.readouterr().err
+    monkeypatch.delenv("TMPDIR")
+    assert dump_compile.explain_no_room() == ""
+
+
+@pytest.mark.parametrize("question", [["memory"], ["why", "--what", "dot"]])
+def test_changes_to_try_may_have_blanks_between_them(
+    question: list[str], program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = [f"{program}:product", "--target", "cpu", "--try"]
+    assert command_line.run_here([*question, *named, "donate, batch"]) == 0
+    assert command_line.run_here([*question, *named, "donate, luck"]) == 2
+    assert "there is no 'luck' to try, only donate" in capsys.readouterr().err
