@@ -12,6 +12,7 @@ from xla_inspect.analysis import Origins, find_frame, find_mesh, is_cut_anew, li
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
 from xla_inspect.answers.exchange_reasons import MOVERS, Reasons
 from xla_inspect.answers.exchanges import Exchanges
+from xla_inspect.answers.replication import find_replication
 from xla_inspect.answers.written_program import name_primitive
 from xla_inspect.report import model_launches
 
@@ -53,7 +54,15 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     elif mesh is not None:
         devices = mesh.size
     found.sort(key=lambda each: -each.total_bytes)
-    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), capture.error)
+    return Exchanges(
+        program,
+        capture.target,
+        devices,
+        mesh.axes if mesh else (),
+        tuple(found),
+        capture.error,
+        find_replication(capture, mesh),
+    )
 
 
 class _Finding:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer, Hint, Table
 from xla_inspect.answers.exchange import Exchange  # noqa: TC001 - the schema is read off the annotations
+from xla_inspect.answers.replication import Replication  # noqa: TC001 - likewise
 from xla_inspect.plural import plural
 from xla_inspect.report import title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
@@ -35,6 +36,7 @@ class Exchanges(Answer):
         mesh: Axes and their sizes; empty where the program names none.
         exchanges: The collectives, those that carry most first.
         error: What the compiler said where it gave up, or an empty string.
+        replication: The arguments, results and work that the devices repeat, or None where that is not known.
     """
 
     program: str
@@ -43,6 +45,7 @@ class Exchanges(Answer):
     mesh: tuple[tuple[str, int], ...]
     exchanges: tuple[Exchange, ...]
     error: str
+    replication: Replication | None = None
 
     @property
     def holds(self) -> bool:
@@ -56,13 +59,14 @@ class Exchanges(Answer):
             yield f"{said}: it does not compile, and nothing is known of its exchanges. {_first_line(self.error)}"
             return
         if not self.exchanges:
-            spread = "runs on one device" if self.devices == 1 else f"is spread over {self.devices} devices"
-            yield f"{said}: no collectives; it {spread}, and nothing is exchanged."
+            yield f"{said}: no collectives; {self._say_alone()}."
             return
         yield f"{said}: {self._sum_up()}"
         if self.error:
             yield f"It does not compile ({_first_line(self.error)}); this is what the compiler left until then."
         yield from self._tell_rows()
+        if self.replication and (sentence := self.replication.sentence):
+            yield f"Replicated: {sentence}."
         yield from self._tell_overlap()
         yield from self._tell_rematerialized()
         unknown = sum(each.runs is None for each in self.exchanges)
@@ -71,6 +75,18 @@ class Exchanges(Answer):
                 f"How often {plural(unknown, 'of them runs', 'of them run')} is not known, since the compiler knows no "
                 "trips of a loop, or which branch is taken: each counts once."
             )
+
+    def _say_alone(self) -> str:
+        """Return how a program is spread that exchanges nothing."""
+        if self.devices == 1:
+            return "it runs on one device, and nothing is exchanged"
+        if self.replication is None:
+            return f"it is spread over {self.devices} devices, and nothing is exchanged"
+        if self.replication.is_total:
+            return f"nothing is spread: {self.replication.sentence}"
+        sentence = self.replication.sentence
+        spread = f"it is spread over {self.devices} devices, and nothing is exchanged"
+        return f"{spread}. Replicated: {sentence}" if sentence else f"{spread}: no argument or result is held twice"
 
     def _sum_up(self) -> str:
         total = sum(each.total_bytes for each in self.exchanges)

@@ -101,7 +101,7 @@ class Selector:
             or self._select_function(what, word)
             or self._select_opcode(what, word)
             or self._select_former(what, word)
-            or self._select_fragment(what, word)
+            or (None if self._list_variables().get(word) else self._select_fragment(what, word))
             or self._refuse(what, word)
         )
 
@@ -112,8 +112,7 @@ class Selector:
         places = {(line.file, line.number) for line in self.lines.values()}
         variables = {
             name
-            for file, text in self.capture.sources.items()
-            for name, statements in _list_assigned(file, text).items()
+            for name, statements in self._list_variables().items()
             if any(place in places for each in statements for place in each.lines)
         }
         return tuple(sorted(scopes)) + tuple(sorted((functions | variables) - scopes - {"", "<lambda>", "<module>"}))
@@ -186,13 +185,17 @@ class Selector:
         users = self.histories.states[0].module.users
         return next((each for each in reversed(whole) if not {*users(each)} & {*whole}), None)
 
+    def _list_variables(self) -> dict[str, list[_Statement]]:
+        """Return the statements that assign each variable of the program's files."""
+        variables: dict[str, list[_Statement]] = {}
+        for file, text in self.capture.sources.items():
+            for name, statements in _list_assigned(file, text).items():
+                variables.setdefault(name, []).extend(statements)
+        return variables
+
     def _select_variable(self, what: str, word: str) -> Selection | None:
         """Return what the lines came to that assign a variable, or None where none does."""
-        statements = tuple(
-            statement
-            for file, text in self.capture.sources.items()
-            for statement in _list_assigned(file, text).get(word, ())
-        )
+        statements = tuple(self._list_variables().get(word, ()))
         if not statements:
             return None
         lines = self._select_places(what, {place for each in statements for place in each.lines})
@@ -266,9 +269,7 @@ class Selector:
 
     def _refuse(self, what: str, word: str) -> Selection:
         names = {each.name: each for each in self.capture.module.walk()}
-        assigned = {
-            name: own for file, text in self.capture.sources.items() for name, own in _list_assigned(file, text).items()
-        }
+        assigned = self._list_variables()
         if word in assigned:
             statement = assigned[word][0]
             place = show_place(SourceLine(statement.file, statement.start[0], ""))

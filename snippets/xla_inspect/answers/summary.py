@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import list_collectives
+from xla_inspect.analysis import find_mesh, list_collectives
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.memory import ROLES, explain_memory
+from xla_inspect.answers.replication import Replication, find_replication
 from xla_inspect.report import model_launches, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
@@ -60,6 +61,7 @@ class TargetSummary:
         compile_seconds: What the compiler took, on the machine that compiled it; none where that is not to be told.
         largest: The three largest of each sort.
         error: What the compiler said where it gave up, or an empty string.
+        replication: The arguments, results and work that several devices repeat, or None.
     """
 
     target: str
@@ -76,6 +78,7 @@ class TargetSummary:
     compile_seconds: float
     largest: tuple[Largest, ...]
     error: str
+    replication: Replication | None
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,9 @@ class Summary(Answer):
             rows.append(("compiled here in", [f"{target.compile_seconds:.1f} s" for target in self.targets]))
         header = ("on one device", *(target.target for target in self.targets))
         yield Table(header, tuple((name, *cells) for name, cells in rows), tuple(range(1, len(header))))
+        for target in self.targets:
+            if target.replication and (sentence := target.replication.sentence):
+                yield f"Replicated on {title(target.target)}: {sentence}."
         for sort, told in SORTS.items():
             listed = [(target.target, each) for target in self.targets for each in target.largest if each.sort == sort]
             if listed:
@@ -203,6 +209,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
         largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(collectives, launched)),
         error=capture.error,
+        replication=find_replication(capture, find_mesh(capture, ())),
     )
 
 

@@ -245,3 +245,43 @@ def test_a_window_over_the_edge_of_a_part_takes_of_the_next_device(target: str) 
     assert [(each.kind, each.reason) for each in answer.exchanges] == [
         ("collective-permute", "conv_general_dilated takes elements of other devices' parts, over x")
     ] * 2
+
+
+def product(x: jax.Array, w: jax.Array) -> jax.Array:
+    made: jax.Array = jnp.tanh(x) @ w
+    return made
+
+
+X, W = shape(BATCH, WIDTH), shape(WIDTH, WIDTH)
+
+
+@pytest.mark.parametrize("target", EIGHT)
+@pytest.mark.parametrize(
+    ("mesh", "specs", "copies", "whole"),
+    [
+        ({"x": 8}, (P(), P()), 8, ("x", "w")),
+        ({"x": 4, "y": 2}, (P("x"), P()), 2, ("w",)),
+        ({"x": 8}, (P("x"), P()), 1, ("w",)),
+        ({"x": 4, "y": 2}, (P("x"), P(None, "y")), 1, ()),
+    ],
+)
+def test_what_every_device_holds_and_does_is_counted_where_nothing_is_exchanged(
+    target: str, mesh: dict[str, int], specs: tuple[Any, ...], copies: int, whole: tuple[str, ...]
+) -> None:
+    answer = ask(product, (X, W), target, mesh, specs)
+    assert not answer.exchanges
+    assert answer.replication is not None
+    assert (answer.replication.copies, answer.replication.whole) == (copies, whole)
+    assert answer.replication.whole_bytes == sum({"x": BATCH, "w": WIDTH}[name] * WIDTH * 4 for name in whole)
+
+
+def test_a_program_that_every_device_computes_alone_is_not_called_spread() -> None:
+    said = " ".join(str(ask(product, (X, W), "cpu:8", {"x": 8}, (P(), P()))).split())
+    assert "nothing is spread: each of 8 devices does all of the work" in said
+    assert "all 2 arguments (320 KiB) and the result (64 KiB) are whole on each" in said
+
+
+def test_parameters_beside_a_sharded_batch_are_told_as_whole() -> None:
+    assert "Replicated: each device holds params['down'], params['up'] whole (8 MiB of" in " ".join(
+        str(ask_step("data", "cpu:8")).split()
+    )
