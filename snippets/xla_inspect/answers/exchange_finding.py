@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Origins, find_frame, find_mesh, is_cut_anew, list_collectives, read_groups, read_pairs
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
-from xla_inspect.answers.exchange_reasons import MOVERS, Reasons
+from xla_inspect.answers.exchange_reasons import MOVERS, Reasons, list_carried
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.replication import find_replication
 from xla_inspect.answers.written_program import name_primitive
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _STEPS = 200
 _BOOKKEEPING = 64
 """Bytes and operations of a launch below which it hides no exchange."""
-_MOST_PLACES = 4
 _WRAPPED = re.compile(r"^(?P<name>[\w.]+)\((?P<inner>.*)\)$")
 _SCOPE = re.compile(r"[\w.\[\] '-]+")
 _FRAMEWORK = frozenset(
@@ -137,7 +136,7 @@ class _Finding:
             taking = self._collect(self._locate(use) for use in uses)
             if taking:
                 return taking, "" if own else "what takes it"
-        operands = self.capture.module.operands(collective.instruction)
+        operands = list_carried(self.capture.module, collective.instruction)
         if (len(operands) > 1 and collective.kind != "all-to-all") or not own:
             above = self._collect(self._search(operand, upwards=True) for operand in operands)
             if above and (not own or len(above) > 1):
@@ -180,7 +179,7 @@ class _Finding:
         return Place(frame.file, frame.line, text)
 
     def _collect(self, places: Iterable[Place | None]) -> tuple[Place, ...]:
-        return tuple(dict.fromkeys(place for place in places if place))[:_MOST_PLACES]
+        return tuple(dict.fromkeys(place for place in places if place))
 
     def _find_meanwhile(self, collective: Collective) -> Meanwhile | None:
         """Return what the schedule has between start and done, or None where the exchange is not asynchronous."""

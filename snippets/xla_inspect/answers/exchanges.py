@@ -10,7 +10,7 @@ from xla_inspect.answers.answer import Answer, Hint, Table
 from xla_inspect.answers.exchange import Exchange  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers.replication import Replication  # noqa: TC001 - likewise
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.report import close_brackets, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
@@ -185,18 +185,22 @@ def _describe(same: Sequence[Exchange]) -> str:
         f"{f'{count} x ' if count > 1 else ''}{shape}" for shape, count in list(counts.items())[:_SHOWN]
     )
     carried += ", ..." if len(counts) > _SHOWN else ""
-    told = {True: "asked for: ", False: "partitioner: ", None: "asked for or not, the module does not say"}[
-        one.is_asked
-    ]
+    told = {True: "asked for: ", False: "partitioner: ", None: ""}[one.is_asked]
     names = list(dict.fromkeys(name for each in same for name in each.arguments))
     arguments = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
     reasons = list(dict.fromkeys(each.reason for each in same))
     because = "; ".join(reasons[:_SHOWN]) + ("; ..." if len(reasons) > _SHOWN else "")
-    lines = "; ".join(f"{place.line}: `{shorten(place.text, _LONGEST_LINE)}`" for place in one.places if place.text)
+    lines = "; ".join(
+        f"{place.line}: `{shorten(close_brackets(place.text), _LONGEST_LINE)}`" for place in one.places if place.text
+    )
     scope = f" [{one.scope}]" if one.scope else ""
     inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
     first = one.name if len(same) == 1 else f"{one.name}, ..."
     said = f"{told}{f'{arguments}, ' if arguments else ''}{because}"
+    if one.is_asked is None:
+        said = (
+            f"the module does not say whether the program asks for it{f'; it carries {arguments}' if arguments else ''}"
+        )
     return f"{first} {carried}{scope}{f', line {lines}' if lines else ''}{inferred}. {said[0].upper()}{said[1:]}."
 
 

@@ -165,7 +165,7 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     asked = {
         True: f"the program asks for it ({exchange.reason})",
         False: f"{brought}: {what}{exchange.reason}",
-        None: "the module does not say who asked for it",
+        None: "",
     }[exchange.is_asked]
     place = exchange.places[0] if exchange.places else None
     where = exchange.where.partition(" +")[0] if place else ""
@@ -176,12 +176,12 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     )
     if exchange.is_rematerialized:
         notes.append("It makes a value whole on each device only to have it sharded again.")
+    article = "an" if exchange.kind[0] == "a" else "a"
     return Finding(
         "collective",
         (exchange.name,),
-        f"{exchange.name}{f' ({where})' if where else ''} is an {exchange.kind} because {asked}.".replace(
-            f"is an {exchange.kind}", f"is {'an' if exchange.kind[0] == 'a' else 'a'} {exchange.kind}"
-        ),
+        f"{exchange.name}{f' ({where})' if where else ''} is {article} {exchange.kind}"
+        f"{f' because {asked}' if asked else ', and the module does not say who asked for it'}.",
         formed.pipeline,
         formed.name or IMPORT,
         LineOf(where, place.text) if place else evidence.show_line(launch.instruction),

@@ -12,7 +12,7 @@ from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
 from xla_inspect.answers.line_totals import LineTotal, sum_lines, tell_lines
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
-from xla_inspect.report import STATEMENT, explain_absence, find_hardware, title
+from xla_inspect.report import STATEMENT, close_brackets, explain_absence, find_hardware, title
 from xla_inspect.units import format_amount, format_bytes, shorten
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Kernels(Answer):
             (
                 each.where or "no line kept",
                 ", ".join(f"{name} {number}" if number > 1 else name for name, number in each.opcodes.items()),
-                each.text,
+                close_brackets(each.text),
             )
             for each in row.fused
         )
@@ -233,7 +233,8 @@ def _show_bytes(number: float) -> str:
 
 def _list_row(row: LaunchRow) -> tuple[str, ...]:
     size = _show_size(row)
-    about = [f"{row.where} {row.text}".strip(), f"[{row.scope}]" if row.scope else "", row.callback, size]
+    line = f"{row.where} {close_brackets(row.text)}".strip()
+    about = [line, f"[{row.scope}]" if row.scope else "", row.library, row.callback, size]
     return (
         shorten(row.name, _NAME),
         show_seconds(row.weight[0]),
@@ -263,8 +264,10 @@ def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     around = f" (in {', '.join(row.within)})" if row.within else ""
     yield "runs", runs + around
     yield "kind", ", ".join(part for part in (row.role, row.kind, row.callback) if part)
+    if row.library:
+        yield "computed by", row.library
     if row.where:
-        yield "line", f"{row.where}  {row.text}".strip()
+        yield "line", f"{row.where}  {close_brackets(row.text)}".strip()
     if row.scope:
         yield "scope", row.scope
     yield "reads", format_bytes(row.read_bytes)

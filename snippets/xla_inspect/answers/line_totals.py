@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Table
 from xla_inspect.plural import plural
+from xla_inspect.report import close_brackets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -60,7 +61,7 @@ def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[[float], st
             show(line.amount),
             f"{line.amount / whole:.0%}",
             f"{line.launches:,}",
-            f"{line.where} {line.text}".strip() or "no line kept",
+            f"{line.where} {close_brackets(line.text)}".strip() or "no line kept",
         )
         for line in lines[:FEW_LINES]
     )

@@ -6,18 +6,18 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import find_mesh, list_collectives
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.memory import ROLES, explain_memory
-from xla_inspect.answers.replication import Replication, find_replication
+from xla_inspect.answers.replication import Replication  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.report import model_launches, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from xla_inspect.analysis import Collective
     from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.exchange import Exchange
     from xla_inspect.answers.memory import MemoryUse
     from xla_inspect.captured import Capture
     from xla_inspect.report import Launched
@@ -189,7 +189,7 @@ def _summarize(capture: Capture) -> TargetSummary:
     launched = model_launches(capture) if capture.after else ()
     kernels = [each for each in launched if each.launch.role == "kernel"]
     kinds = Counter(each.launch.kind for each in kernels)
-    collectives = list_collectives(capture.module) if capture.after else ()
+    exchanges = find_exchanges(capture.program, capture, {})
     told = explain_memory(capture, "")
     held: Counter[str] = Counter()
     for row in told.rows:
@@ -199,7 +199,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         kernels=len(kernels),
         kinds=dict(kinds.most_common()),
         copies=sum(each.launch.role == "copy" for each in launched),
-        collectives=len(collectives),
+        collectives=len(exchanges.exchanges) if capture.after else 0,
         flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched),
         moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launched),
         peak_bytes=told.needed_bytes,
@@ -207,9 +207,9 @@ def _summarize(capture: Capture) -> TargetSummary:
         temporary_bytes=held["temporary"],
         output_bytes=held["result"],
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
-        largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(collectives, launched)),
+        largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(exchanges.exchanges)),
         error=capture.error,
-        replication=find_replication(capture, find_mesh(capture, ())),
+        replication=exchanges.replication,
     )
 
 
@@ -232,9 +232,6 @@ def _find_memory(told: MemoryUse) -> Iterator[Largest]:
         yield Largest("memory", ROLES[row.role], row.place, row.bytes, None)
 
 
-def _find_collectives(collectives: Sequence[Collective], launched: Sequence[Launched]) -> Iterator[Largest]:
-    lines = {each.launch.scheduled: each.lines for each in launched if each.lines}
-    for each in sorted(collectives, key=lambda each: -each.sent_bytes)[:LARGEST]:
-        line = next(iter(lines.get(each.scheduled, ())), None)
-        place = f"{line.file.rpartition('/')[2]}:{line.number}" if line else ""
-        yield Largest("collective", each.kind, place, each.sent_bytes, None)
+def _find_collectives(exchanges: Sequence[Exchange]) -> Iterator[Largest]:
+    for each in sorted(exchanges, key=lambda each: -each.sent_bytes)[:LARGEST]:
+        yield Largest("collective", each.kind, each.where if each.places else "", each.sent_bytes, None)

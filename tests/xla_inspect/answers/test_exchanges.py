@@ -12,7 +12,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 from xla_inspect import capture
-from xla_inspect.answers import Exchanges, describe_json, find_exchanges, write_json
+from xla_inspect.answers import Exchanges, describe_json, find_exchanges, rank_launches, summarize, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -285,3 +285,28 @@ def test_parameters_beside_a_sharded_batch_are_told_as_whole() -> None:
     assert "Replicated: each device holds params['down'], params['up'] whole (8 MiB of" in " ".join(
         str(ask_step("data", "cpu:8")).split()
     )
+
+
+def six(params: dict[str, jax.Array], x: jax.Array) -> dict[str, jax.Array]:
+    def loss(params: dict[str, jax.Array]) -> jax.Array:
+        y = jnp.tanh(x @ params["a"])  # first
+        y = jnp.tanh(y @ params["b"])  # second
+        y = jnp.tanh(y @ params["c"])  # third
+        y = jnp.tanh(y @ params["d"])  # fourth
+        return jnp.sum((y @ params["e"]) ** 2)  # fifth
+
+    slopes: dict[str, jax.Array] = jax.grad(loss)(params)
+    return slopes
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_combined_gradient_belongs_to_the_lines_of_all_that_it_carries(target: str) -> None:
+    params = dict.fromkeys("abcde", W)
+    found = capture(six, params, X, target=target, mesh={"data": 8}, specs=(P(), P("data")), passes=False)
+    [summed] = find_exchanges("six", found, {}).exchanges
+    lines = {line_of(f"# {name}") for name in ("first", "second", "third", "fourth", "fifth")}
+    assert {place.line for place in summed.places} == lines
+    assert summed.where == f"test_exchanges.py:{summed.places[0].line} +4"
+    [row] = [row for row in rank_launches(found).launches if row.role == "collective"]
+    [largest] = [each for each in summarize("six", [found], "").targets[0].largest if each.sort == "collective"]
+    assert (row.where, largest.place) == (summed.where, summed.where)
