@@ -6,6 +6,7 @@ import ast
 import difflib
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import SourceLine, find_frame, fused_computations, read_jaxpr_lines, read_op_scope
@@ -101,7 +102,7 @@ class Selector:
             or self._select_function(what, word)
             or self._select_opcode(what, word)
             or self._select_former(what, word)
-            or (None if self._list_variables().get(word) else self._select_fragment(what, word))
+            or (None if self._variables.get(word) else self._select_fragment(what, word))
             or self._refuse(what, word)
         )
 
@@ -112,7 +113,7 @@ class Selector:
         places = {(line.file, line.number) for line in self.lines.values()}
         variables = {
             name
-            for name, statements in self._list_variables().items()
+            for name, statements in self._variables.items()
             if any(place in places for each in statements for place in each.lines)
         }
         return tuple(sorted(scopes)) + tuple(sorted((functions | variables) - scopes - {"", "<lambda>", "<module>"}))
@@ -185,7 +186,8 @@ class Selector:
         users = self.histories.states[0].module.users
         return next((each for each in reversed(whole) if not {*users(each)} & {*whole}), None)
 
-    def _list_variables(self) -> dict[str, list[_Statement]]:
+    @cached_property
+    def _variables(self) -> dict[str, list[_Statement]]:
         """Return the statements that assign each variable of the program's files."""
         variables: dict[str, list[_Statement]] = {}
         for file, text in self.capture.sources.items():
@@ -193,9 +195,16 @@ class Selector:
                 variables.setdefault(name, []).extend(statements)
         return variables
 
+    def find_variable(self, instruction: Instruction) -> str:
+        """Return the variable whose assignment computes an instruction, or an empty string where there is none."""
+        if find_frame(self.capture, instruction) is None:
+            return ""
+        names = (name for name, own in self._variables.items() if self._is_in(instruction, own))
+        return next(names, "")
+
     def _select_variable(self, what: str, word: str) -> Selection | None:
         """Return what the lines came to that assign a variable, or None where none does."""
-        statements = tuple(self._list_variables().get(word, ()))
+        statements = tuple(self._variables.get(word, ()))
         if not statements:
             return None
         lines = self._select_places(what, {place for each in statements for place in each.lines})
@@ -269,7 +278,7 @@ class Selector:
 
     def _refuse(self, what: str, word: str) -> Selection:
         names = {each.name: each for each in self.capture.module.walk()}
-        assigned = self._list_variables()
+        assigned = self._variables
         if word in assigned:
             statement = assigned[word][0]
             place = show_place(SourceLine(statement.file, statement.start[0], ""))

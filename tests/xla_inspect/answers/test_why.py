@@ -145,7 +145,14 @@ def test_without_a_part_the_program_s_questions_are_listed_with_commands_that_as
     questions = list_open_questions(finder("weighted"), "model.py:weighted").questions
     assert [each.bytes for each in questions] == sorted((each.bytes for each in questions), reverse=True)
     assert all(each.command.startswith("xla-inspect why ") for each in questions)
-    assert any("two kernels?" in each.question for each in questions)
+    asked = {each.question for each in questions}
+    assert any(re.fullmatch(r"Why are `\w+` \(test_why.py:\d+\) and .* two kernels\?", each) for each in asked)
+
+
+def test_without_a_part_the_first_question_is_answered() -> None:
+    told = list_open_questions(finder("weighted"), "model.py:weighted")
+    assert told.answer
+    assert f"the most. {told.answer}" in " ".join(str(told).split())
 
 
 def test_a_capture_without_reasons_or_passes_says_what_is_missing() -> None:
