@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from xla_inspect.plural import plural
+from xla_inspect.report import close_brackets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +39,7 @@ def measure(text: str) -> int:
 def tell_lines(finding: Finding) -> str:
     """Return the lines of Python that a finding is about, as they are written."""
     lines = dict.fromkeys(line for line in finding.lines or (finding.line,) if line.text)
-    return "; ".join(f"`{line.where}`: `{line.text}`" for line in lines)
+    return "; ".join(f"`{line.where}`: `{close_brackets(line.text)}`" for line in lines)
 
 
 def tell_words(finding: Finding) -> str:

@@ -20,8 +20,9 @@ from xla_inspect.analysis import (
     tell_failure,
 )
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
-from xla_inspect.answers.exchange_reasons import MOVERS, Reasons
+from xla_inspect.answers.exchange_reasons import MOVERS, Reasons, list_carried
 from xla_inspect.answers.exchanges import Exchanges
+from xla_inspect.answers.replication import find_replication
 from xla_inspect.answers.written_program import name_primitive
 from xla_inspect.report import model_launches
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 _STEPS = 200
 _BOOKKEEPING = 64
 """Bytes and operations of a launch below which it hides no exchange."""
-_MOST_PLACES = 4
 _WRAPPED = re.compile(r"^(?P<name>[\w.]+)\((?P<inner>.*)\)$")
 _SCOPE = re.compile(r"[\w.\[\] '-]+")
 _FRAMEWORK = frozenset(
@@ -64,7 +64,9 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
         devices = mesh.size
     found.sort(key=lambda each: -each.total_bytes)
     error = tell_failure(capture)
-    return Exchanges(program, capture.target, devices, mesh.axes if mesh else (), tuple(found), error, stage)
+    replication = find_replication(capture, mesh) if stage.is_final else None
+    mesh_axes = mesh.axes if mesh else ()
+    return Exchanges(program, capture.target, devices, mesh_axes, tuple(found), error, stage, replication)
 
 
 class _Finding:
@@ -141,7 +143,7 @@ class _Finding:
             taking = self._collect(self._locate(use) for use in uses)
             if taking:
                 return taking, "" if own else "what takes it"
-        operands = self.capture.module.operands(collective.instruction)
+        operands = list_carried(self.capture.module, collective.instruction)
         if (len(operands) > 1 and collective.kind != "all-to-all") or not own:
             above = self._collect(self._search(operand, upwards=True) for operand in operands)
             if above and (not own or len(above) > 1):
@@ -184,7 +186,7 @@ class _Finding:
         return Place(frame.file, frame.line, text)
 
     def _collect(self, places: Iterable[Place | None]) -> tuple[Place, ...]:
-        return tuple(dict.fromkeys(place for place in places if place))[:_MOST_PLACES]
+        return tuple(dict.fromkeys(place for place in places if place))
 
     def _find_meanwhile(self, collective: Collective) -> Meanwhile | None:
         """Return what the schedule has between start and done, or None where the exchange is not asynchronous."""

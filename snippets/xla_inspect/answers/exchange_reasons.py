@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING, Origins, find_stage, name_kind
+from xla_inspect.analysis import MOVING, Origins, find_stage, is_fusion, name_kind
 from xla_inspect.answers.shardings import find_sharding
 from xla_inspect.answers.written_program import NEIGHBOURS, PRODUCTS, WrittenProgram, name_argument, name_primitive
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis import Collective, Mesh
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Instruction
+    from xla_inspect.hlo import Instruction, Module
 
 WRITTEN = frozenset(
     {
@@ -135,7 +135,7 @@ class Reasons:
         return [(given, operand) for given, operand in (*own, *apart) if given is not None][:1]
 
     def _list_operands(self, collective: Collective) -> tuple[Instruction, ...]:
-        return self.origins.module.operands(collective.instruction)
+        return list_carried(self.origins.module, collective.instruction)
 
     def _explain_sum(self, collective: Collective, along: str) -> str:
         kept = "" if collective.kind == "all-reduce" else "; each device keeps its part"
@@ -222,6 +222,32 @@ class Reasons:
         if wanted:
             return f"{what} is resharded {f'from {held} ' if held else ''}to {wanted}{where}"
         return f"{what} is sharded over {along}, and {wants}"
+
+
+def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, ...]:
+    """Return the values that a collective carries, which a GPU's compiler concatenates where it combines several."""
+    operands = tuple(_peel(module, each) for each in module.operands(collective))
+    if len(operands) > 1:
+        return module.operands(collective)
+    for value in operands:
+        inner = module.called(value)[0].root if is_fusion(value) else value
+        if inner.opcode == "concatenate" and name_primitive(inner) != "concatenate":
+            parts = [_peel(module, each) for each in module.operands(inner)]
+            given = module.operands(value)
+            return tuple(
+                _peel(module, given[each.parameter_number or 0])
+                if is_fusion(value) and each.opcode == "parameter"
+                else each
+                for each in parts
+            )
+    return module.operands(collective)
+
+
+def _peel(module: Module, value: Instruction) -> Instruction:
+    """Return the value that bitcasts and reshapes only give another shape."""
+    while value.opcode in {"bitcast", "reshape"}:
+        [value] = module.operands(value)
+    return value
 
 
 def name_axes(axes: Sequence[str], group: int) -> str:

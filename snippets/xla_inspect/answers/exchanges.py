@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers.answer import Answer, Hint, Table
 from xla_inspect.answers.exchange import Exchange  # noqa: TC001 - the schema is read off the annotations
+from xla_inspect.answers.replication import Replication  # noqa: TC001 - likewise
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.report import close_brackets, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Exchanges(Answer):
         exchanges: The collectives, those that carry most first.
         error: What the compiler said where it gave up, or an empty string.
         stage: The stage of the module that has them.
+        replication: The arguments, results and work that the devices repeat, or None where that is not known.
     """
 
     program: str
@@ -47,6 +49,7 @@ class Exchanges(Answer):
     exchanges: tuple[Exchange, ...]
     error: str
     stage: Stage
+    replication: Replication | None = None
 
     @property
     def holds(self) -> bool:
@@ -63,8 +66,7 @@ class Exchanges(Answer):
             yield f"{said}: no collectives yet. {self._tell_later()}"
             return
         if not self.exchanges:
-            spread = "runs on one device" if self.devices == 1 else f"is spread over {self.devices} devices"
-            yield f"{said}: no collectives; it {spread}, and nothing is exchanged."
+            yield f"{said}: no collectives; {self._say_alone()}."
             return
         yield f"{said}: {self._sum_up()}"
         if self.error:
@@ -72,6 +74,8 @@ class Exchanges(Answer):
         if not self.stage.is_final:
             yield self._tell_later()
         yield from self._tell_rows()
+        if self.replication and (sentence := self.replication.sentence):
+            yield f"Replicated: {sentence}."
         if self.stage.has_launches:
             yield from self._tell_overlap()
         yield from self._tell_rematerialized()
@@ -92,6 +96,18 @@ class Exchanges(Answer):
         if self.stage.shapes == "unknown":
             return f"{self.stage.explain()} If the partitioner has not run yet, it adds collectives."
         return f"{self.stage.explain()} Later passes may combine, split, move or remove collectives."
+
+    def _say_alone(self) -> str:
+        """Return how a program is spread that exchanges nothing."""
+        if self.devices == 1:
+            return "it runs on one device, and nothing is exchanged"
+        if self.replication is None:
+            return f"it is spread over {self.devices} devices, and nothing is exchanged"
+        if self.replication.is_total:
+            return f"nothing is spread: {self.replication.sentence}"
+        sentence = self.replication.sentence
+        spread = f"it is spread over {self.devices} devices, and nothing is exchanged"
+        return f"{spread}. Replicated: {sentence}" if sentence else f"{spread}: no argument or result is held twice"
 
     def _sum_up(self) -> str:
         total = sum(each.total_bytes for each in self.exchanges)
@@ -200,7 +216,9 @@ def _describe(same: Sequence[Exchange]) -> str:
     arguments = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
     reasons = list(dict.fromkeys(each.reason for each in same))
     because = "; ".join(reasons[:_SHOWN]) + ("; ..." if len(reasons) > _SHOWN else "")
-    lines = "; ".join(f"{place.line}: `{shorten(place.text, _LONGEST_LINE)}`" for place in one.places if place.text)
+    lines = "; ".join(
+        f"{place.line}: `{shorten(close_brackets(place.text), _LONGEST_LINE)}`" for place in one.places if place.text
+    )
     scope = f" [{one.scope}]" if one.scope else ""
     inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
     first = one.name if len(same) == 1 else f"{one.name}, ..."

@@ -4,40 +4,83 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING, REDUCE_SCATTER
+from xla_inspect.analysis import MOVING, REDUCE_SCATTER, SourceLine, is_fusion
 from xla_inspect.answers.evidence import IMPORT, tell_maker
 from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.hlo import IDLE
 from xla_inspect.plural import plural
+from xla_inspect.report import read_line, show_place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xla_inspect.analysis import Launch
     from xla_inspect.answers.evidence import Evidence
     from xla_inspect.answers.exchange import Exchange
+    from xla_inspect.answers.selection import Selection
     from xla_inspect.hlo import Instruction
 
 _EXCHANGES = ("all-", "collective-", "ragged-all-", "reduce-scatter")
 CONTROL = frozenset({"call", "conditional", "while"})
 """Opcodes that run other computations."""
+_MOST = 3
 
 
-def explain_inside(evidence: Evidence, instruction: Instruction, launch: Launch) -> Finding:
+def explain_inside(evidence: Evidence, instruction: Instruction) -> Finding:
     """Return which pass put an instruction where it is."""
     steps = evidence.steps(instruction)
     step = next((each for each in reversed(steps) if each.deed == "fused"), steps[0])
     said = evidence.read_decisions(evidence.attempts.about([instruction]))
-    fused = step.deed == "fused"
-    by = f"the pass {step.name} fused it" if fused else f"the pass {step.name or IMPORT} made it"
     return Finding(
         "kernel",
         (instruction.name,),
-        f"{evidence.name_value(instruction)} is computed inside {evidence.name(launch)}: {by}.",
+        f"{evidence.name_value(instruction)} is {place_value(evidence, instruction)}.",
         step.pipeline,
         step.name or IMPORT,
         evidence.show_line(instruction),
         (),
         said,
     )
+
+
+def place_value(evidence: Evidence, instruction: Instruction) -> str:
+    """Return where an instruction of the optimized module is computed, as the end of a sentence."""
+    launch = evidence.kernels.holder(instruction)
+    if launch is None:
+        return "a value without a launch of its own"
+    loop = f", in the loop {launch.within[-1]}" if launch.within else ""
+    if instruction in {launch.instruction, launch.scheduled}:
+        return f"the {launch.kind} kernel {launch.name}{loop}"
+    step = next((each for each in reversed(evidence.steps(instruction)) if each.deed == "fused"), None)
+    by = f"; the pass {step.name} fused it" if step and step.name else ""
+    results = list(_list_results(evidence, launch))
+    if instruction in results:
+        return f"{'the' if len(results) == 1 else 'a'} result of {launch.name}{loop}{by}"
+    others = " and ".join(map(evidence.name_kind, results[:_MOST]))
+    return f"computed inside {launch.name}{loop}, whose result is {others}{by}"
+
+
+def _list_results(evidence: Evidence, launch: Launch) -> Iterator[Instruction]:
+    """Yield the instructions whose values a fusion returns."""
+    waiting = [launch.instruction]
+    while waiting:
+        each = waiting.pop(0)
+        if is_fusion(each):
+            waiting += [called.root for called in evidence.module.called(each)]
+        elif each.opcode in IDLE:
+            waiting += evidence.module.operands(each)
+        else:
+            yield each
+
+
+def explain_untraced(evidence: Evidence, selection: Selection) -> Finding:
+    """Return that JAX dropped what a line computes before XLA got the program."""
+    file, number = selection.lines[-1]
+    line = SourceLine(file, number, "")
+    where = show_place(line)
+    name = f"`{selection.what}` ({where})" if selection.statements else where
+    verdict = f"{name} is not in the program that XLA gets: JAX dropped it after tracing, for no result depends on it."
+    return Finding("removed", (), verdict, "", IMPORT, LineOf(where, read_line(evidence.capture, line)))
 
 
 def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
@@ -134,12 +177,11 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     )
     if exchange.is_rematerialized:
         notes.append("It makes a value whole on each device only to have it sharded again.")
+    article = "an" if exchange.kind[0] == "a" else "a"
     return Finding(
         "collective",
         (exchange.name,),
-        f"{exchange.name}{f' ({where})' if where else ''} is an {exchange.kind}{cause}.".replace(
-            f"is an {exchange.kind}", f"is {'an' if exchange.kind[0] == 'a' else 'a'} {exchange.kind}"
-        ),
+        f"{exchange.name}{f' ({where})' if where else ''} is {article} {exchange.kind}{cause}.",
         formed.pipeline,
         formed.name or IMPORT,
         LineOf(where, place.text) if place else evidence.show_line(launch.instruction),

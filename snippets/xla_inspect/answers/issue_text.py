@@ -31,7 +31,8 @@ def write_issue(history: ReleaseHistory, source: str, command: str) -> str:
 def _write(history: ReleaseHistory, source: str, command: str) -> Iterator[str]:
     where = title(history.target)
     if not history.changes:
-        yield f"# {history.program} on {where}: no difference between JAX {history.first} and {history.last}\n"
+        span = f"{history.first} and {history.last}"
+        yield f"# {history.program} on {where}: no difference that counts between JAX {span}\n"
     else:
         first = history.changes[0]
         what = f"{first.question} {first.old} -> {first.new}"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import Stage, find_stage, tell_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
-from xla_inspect.answers.line_totals import LineTotal, sum_lines, tell_lines
+from xla_inspect.answers.line_totals import LineTotal, sum_lines, sum_scopes, tell_lines, tell_scopes
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
-from xla_inspect.report import STATEMENT, explain_absence, find_hardware, title
+from xla_inspect.report import STATEMENT, close_brackets, explain_absence, find_hardware, title
 from xla_inspect.spelling import list_nearest
 from xla_inspect.units import format_amount, format_bytes, shorten
 
@@ -44,6 +44,8 @@ class Kernels(Answer):
         target: The target's short name, with its grid.
         launches: All launches, by the least time of all their runs, where there is none by the bytes they move.
         lines: The same by line of Python: seconds at least of all runs, bytes where there is no least time.
+        scopes: The same by scope, of the one line that most comes from, as that of a call of a library's model; each
+            `text` is a scope. Empty where no line has most, or its launches have one scope.
         shown: How many launches are told, from the first.
         named: The launches that were asked for by name, which are told in detail.
         least_seconds: The least time of all together, one after the other, each as often as it is known to run; None
@@ -60,6 +62,7 @@ class Kernels(Answer):
     target: str
     launches: tuple[LaunchRow, ...]
     lines: tuple[LineTotal, ...]
+    scopes: tuple[LineTotal, ...]
     shown: int
     named: tuple[str, ...]
     least_seconds: float | None
@@ -149,9 +152,11 @@ class Kernels(Answer):
                 f"{plural(self.unknown_runs, 'launch', 'launches')} in loops or branches of which the compiler does "
                 "not know how often they run (? above) count once."
             )
+        unit = ("bytes", _show_bytes) if self.least_seconds is None else ("least", show_seconds)
         if len(self.launches) > len(self.lines) > 1:
-            timed = self.least_seconds is not None
-            yield tell_lines(self.lines, *(("least", show_seconds) if timed else ("bytes", _show_bytes)))
+            yield tell_lines(self.lines, *unit)
+        if self.scopes:
+            yield tell_scopes(self.scopes, *unit)
         if shown:
             yield Hint(
                 "One of them in detail:",
@@ -164,7 +169,7 @@ class Kernels(Answer):
             (
                 each.where or "no line kept",
                 ", ".join(f"{name} {number}" if number > 1 else name for name, number in each.opcodes.items()),
-                each.text,
+                close_brackets(each.text),
             )
             for each in row.fused
         )
@@ -205,7 +210,8 @@ def rank_launches(
         asked=asked,
         target=capture.target,
         launches=tuple(sorted(rows, key=lambda row: row.weight, reverse=True)),
-        lines=sum_lines((row.where, row.text, row.weight[0] if hardware else row.weight[1]) for row in rows),
+        lines=sum_lines((row.where, row.text, row.weight[not hardware]) for row in rows),
+        scopes=sum_scopes([(row.where, row.text, row.scope, row.weight[not hardware]) for row in rows]),
         shown=shown,
         named=found,
         least_seconds=sum(row.weight[0] for row in rows) if hardware else None,
@@ -247,7 +253,8 @@ def _show_bytes(number: float) -> str:
 
 def _list_row(row: LaunchRow) -> tuple[str, ...]:
     size = _show_size(row)
-    about = [f"{row.where} {row.text}".strip(), f"[{row.scope}]" if row.scope else "", row.callback, size]
+    line = f"{row.where} {close_brackets(row.text)}".strip()
+    about = [line, f"[{row.scope}]" if row.scope else "", row.library, row.callback, size]
     return (
         shorten(row.name, _NAME),
         show_seconds(row.weight[0]),
@@ -280,8 +287,10 @@ def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     around = f" (in {', '.join(row.within)})" if row.within else ""
     yield "runs", runs + around
     yield "kind", ", ".join(part for part in (row.role, row.kind, row.callback) if part)
+    if row.library:
+        yield "computed by", row.library
     if row.where:
-        yield "line", f"{row.where}  {row.text}".strip()
+        yield "line", f"{row.where}  {close_brackets(row.text)}".strip()
     if row.scope:
         yield "scope", row.scope
     yield "reads", format_bytes(row.read_bytes)

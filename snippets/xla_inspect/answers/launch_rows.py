@@ -9,8 +9,9 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import HOST_CALL, SourceLine, calls_host, find_lines, is_fusion
+from xla_inspect.analysis import HOST_CALL, SourceLine, calls_host, custom_fusion_kind, find_lines, is_fusion
 from xla_inspect.analysis.machine import find_occupancy, read_limits
+from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.hlo import IDLE
 from xla_inspect.report import MEMORY, fit_symbol, model_launches, read_line, show_place
 from xla_inspect.targets import find_entry, read_spec
@@ -55,6 +56,8 @@ class LaunchRow:
         name: The instruction that it runs, which is what XLA's profiler calls it.
         role: `kernel`, `copy` or `collective`.
         kind: The kind of a fusion, such as `kLoop`, else the opcode.
+        library: The target of a custom call, such as `__cublas$lt$matmul$f8`, or the library or generator that computes
+            a custom fusion, such as `__ynn_fusion`; an empty string for all others.
         where: The line of Python that it comes from, as in `model.py:12`, or an empty string where nobody knows.
         text: The line as it is written.
         scope: Where in the program that is, by the names of its scopes and modules: `block/attention/dot_general`.
@@ -88,6 +91,7 @@ class LaunchRow:
     name: str
     role: str
     kind: str
+    library: str
     where: str
     text: str
     scope: str
@@ -149,9 +153,22 @@ def describe_launches(
     for piece in capture.code:
         # Triton's form is kept under the name of the instruction, the rest under that of the symbol.
         languages.setdefault(fit_symbol(piece.kernel), []).append(piece.language)
+    launched = model_launches(capture)
     vmem = read_vmem(capture)
-    rows = (_describe(capture, each, lines, registers or {}, languages) for each in model_launches(capture))
-    return tuple(replace(row, vmem_bytes=vmem.get(row.name)) for row in rows)
+    rows = [
+        replace(row, vmem_bytes=vmem.get(row.name))
+        for row in (_describe(capture, each, lines, registers or {}, languages) for each in launched)
+    ]
+    if not any(each.launch.role == "collective" for each in launched):
+        return tuple(rows)
+    # One that the compiler combined of several belongs to the lines of all.
+    exchanges = {each.name: each for each in find_exchanges(capture.program, capture, {}).exchanges if each.places}
+    return tuple(
+        replace(row, where=exchange.where, text=exchange.places[0].text)
+        if (exchange := exchanges.get(row.name) or exchanges.get(each.launch.scheduled.name))
+        else row
+        for row, each in zip(rows, launched, strict=True)
+    )
 
 
 def read_vmem(capture: Capture) -> dict[str, int]:
@@ -166,6 +183,13 @@ def read_vmem(capture: Capture) -> dict[str, int]:
         for match in _SCOPED.finditer(text)
         if match["used"]
     }
+
+
+def find_library(module: Module, instruction: Instruction) -> str:
+    """Return the target of a custom call, or of a call inside a fusion or a small computation, or an empty string."""
+    own = instruction.custom_call_target or custom_fusion_kind(instruction)
+    inner = (each.custom_call_target for each in _walk(module, instruction) if each.custom_call_target)
+    return own or next(inner, "")
 
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:
@@ -221,6 +245,7 @@ def _describe(
         name=launch.name,
         role=launch.role or "",
         kind=launch.kind,
+        library=find_library(capture.module, launch.instruction),
         where=show_place(line) if line else "",
         text=read_line(capture, line) if line else "",
         scope=find_scope(capture, launch.instruction),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Table
 from xla_inspect.plural import plural
+from xla_inspect.report import close_brackets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+MOST = 0.5
+"""From which share of all on one line says too little, and its scopes are shown too."""
 FEW_LINES = 6
 """How many lines are shown."""
 
@@ -46,6 +49,33 @@ def sum_lines(rows: Iterable[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
     return tuple(sorted(made, key=lambda line: -line.amount))
 
 
+def sum_scopes(rows: Sequence[tuple[str, str, str, float]]) -> tuple[LineTotal, ...]:
+    """Return the totals of the scopes of the one line that most comes from, or nothing where no line has most.
+
+    Args:
+        rows: Of each launch its line, the text of that, its scope, and its amount.
+    """
+    lines = sum_lines((where, text, amount) for where, text, _, amount in rows)
+    whole = sum(line.amount for line in lines)
+    if not whole or not lines[0].where or lines[0].amount < MOST * whole:
+        return ()
+    largest = lines[0].where
+    named = sum_lines((largest, _cut(scope), amount) for where, _, scope, amount in rows if where == largest)
+    return named if len(named) > 1 else ()
+
+
+def _cut(scope: str) -> str:
+    """Return a scope without the operation at its end."""
+    return scope.rpartition("/")[0]
+
+
+def tell_scopes(scopes: Sequence[LineTotal], what: str, show: Callable[[float], str]) -> Table:
+    """Return the table of the largest scopes of one line, as `tell_lines` does of lines."""
+    table = tell_lines([replace(each, where="", text=each.text or "no scope") for each in scopes], what, show)
+    rest = f", the largest {FEW_LINES} of {len(scopes)}" if len(scopes) > FEW_LINES else ""
+    return replace(table, columns=(*table.columns[:-1], "scope"), title=f"By scope in {scopes[0].where}{rest}")
+
+
 def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[[float], str]) -> Table:
     """Return the table of the largest lines.
 
@@ -60,7 +90,7 @@ def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[[float], st
             show(line.amount),
             f"{line.amount / whole:.0%}",
             f"{line.launches:,}",
-            f"{line.where} {line.text}".strip() or "no line kept",
+            f"{line.where} {close_brackets(line.text)}".strip() or "no line kept",
         )
         for line in lines[:FEW_LINES]
     )

@@ -20,7 +20,7 @@ from xla_inspect.analysis import (
 )
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.plural import plural
-from xla_inspect.report import find_hardware, title
+from xla_inspect.report import close_brackets, find_hardware, title
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
@@ -401,7 +401,9 @@ def _tell_row(row: MemoryRow) -> str:
     few, more = row.shapes[:SHAPES], len(row.shapes) - SHAPES
     shapes = ", ".join((*few, f"{more} more") if more > 0 else few)
     donated = "donated, " if row.donated else ""
-    return " ".join(filter(None, (f"`{shorten(row.code, LINE)}`" if row.code else "", donated + shapes)))
+    return " ".join(
+        filter(None, (f"`{shorten(close_brackets(row.code), LINE)}`" if row.code else "", donated + shapes))
+    )
 
 
 def _tell_trial(trial: MemoryTrial) -> tuple[str, str, str]:

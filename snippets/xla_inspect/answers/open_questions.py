@@ -13,11 +13,12 @@ from xla_inspect.report import title
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from xla_inspect.analysis import Launch
     from xla_inspect.answers.answer import Part
     from xla_inspect.answers.why_finding import WhyFinder
+    from xla_inspect.hlo import Instruction
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class OpenQuestions(Answer):
         target: The target's short name, with its grid.
         asked: What was asked about, as on the command line.
         questions: The questions.
+        answer: The answer to the first of them, or an empty string.
         shown: How many of them are told.
         missing: What could not be known, and what to do about it.
         stage: The stage of the module that raises them.
@@ -55,6 +57,7 @@ class OpenQuestions(Answer):
     target: str
     asked: str
     questions: tuple[OpenQuestion, ...]
+    answer: str
     shown: int
     missing: tuple[str, ...] = ()
     stage: Stage = FINAL
@@ -70,22 +73,24 @@ class OpenQuestions(Answer):
             yield f"{where} one kernel and no copies or collectives: there is nothing to ask why of."
             return
         first = self.questions[0]
-        yield f"{where} {first.question[0].lower()}{first.question[1:]} It moves {format_bytes(first.bytes)}, the most."
+        moved = f"That moves {format_bytes(first.bytes)}, the most."
+        yield f"{where} {first.question[0].lower()}{first.question[1:]} {moved} {self.answer}"
         for each in self.questions[: self.shown]:
-            place = f" ({each.where})" if each.where else ""
-            yield Hint(f"{format_bytes(each.bytes)}: {each.question}{place}", each.command)
+            yield Hint(f"{format_bytes(each.bytes)}: {each.question}", each.command)
         if left := len(self.questions) - self.shown:
             yield f"{left} more with --full."
         for missing in self.missing:
             yield Hint(missing)
 
 
+_PREFETCH = "a copy-start of"
+"""The question about a copy into memory on the chip, which runs beside kernels and that a program seldom can avoid."""
 FEW = 6
 """So many questions are told unless all are asked for."""
 
 
 def list_open_questions(finder: WhyFinder, asked: str, *, full: bool = False) -> OpenQuestions:
-    """Return the questions that a program raises, those about what moves most bytes first.
+    """Return the questions that a program raises, those about what moves most bytes first, prefetches last.
 
     Args:
         finder: What answers them.
@@ -93,47 +98,63 @@ def list_open_questions(finder: WhyFinder, asked: str, *, full: bool = False) ->
         full: Whether all are told.
     """
     capture = finder.evidence.capture
-    found = sorted(_list_questions(finder, asked), key=lambda each: -each.bytes)
-    shown = len(found) if full else min(len(found), FEW)
-    return OpenQuestions(capture.program, capture.target, asked, tuple(found), shown, finder.missing(), finder.stage)
+    pairs = sorted(_list_questions(finder, asked), key=lambda pair: (_PREFETCH in pair[0].question, -pair[0].bytes))
+    questions = tuple(question for question, _ in pairs)
+    shown = len(questions) if full else min(len(questions), FEW)
+    answer = _answer(finder, pairs[0][1]) if pairs else ""
+    missing, stage = finder.missing(), finder.stage
+    return OpenQuestions(capture.program, capture.target, asked, questions, answer, shown, missing, stage)
 
 
-def _list_questions(finder: WhyFinder, asked: str) -> Iterator[OpenQuestion]:
+def _answer(finder: WhyFinder, names: Sequence[str]) -> str:
+    """Return the answer about one instruction, or about two that are apart."""
+    findings, _ = finder.explain(names[0]) if len(names) == 1 else finder.explain_apart(names[0], names[1])
+    return findings[0].verdict
+
+
+def _label(finder: WhyFinder, instruction: Instruction, name: str) -> str:
+    """Return a value by its variable and line, as in "`scores` (model.py:12)", or by its line, or else by a name."""
+    where = finder.evidence.show_line(instruction).where
+    variable = finder.selector.find_variable(instruction)
+    return f"`{variable}` ({where})" if variable else where or name
+
+
+def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestion, tuple[str, ...]]]:
+    """Yield questions, each with the names of the instructions that it is about."""
     evidence = finder.evidence
     exchanges = {each.name: each for each in finder.exchanges}
     for launch in evidence.kernels.launches:
-        runs = launch.runs or 1
-        size = launch.instruction.shape.bytes
-        where = evidence.show_line(evidence.kernels.hero(launch)).where
+        size = 2 * launch.instruction.shape.bytes * (launch.runs or 1)
         exchange = exchanges.get(launch.scheduled.name) or exchanges.get(launch.name)
         if exchange is not None:
-            yield OpenQuestion(
-                f"Why is {launch.name} here, {_name_kind(exchange.kind)}?",
-                exchange.where,
-                exchange.total_bytes,
-                suggest_why(asked, launch.scheduled.name),
-            )
+            question = f"Why is {_name_kind(exchange.kind)} of {exchange.where} here?"
+            name = launch.scheduled.name
+            command = suggest_why(asked, name)
+            yield OpenQuestion(question, exchange.where, exchange.total_bytes, command), (name,)
         elif is_move(evidence.kernels, launch):
             moved = find_moved(evidence, launch)
-            yield OpenQuestion(
-                f"Why is {launch.name} here, a {moved.opcode}?",
-                evidence.show_line(moved).where,
-                2 * size * runs,
-                suggest_why(asked, launch.name),
-            )
+            question = f"Why is {_name_kind(moved.opcode)} of {_label(finder, moved, launch.name)} here?"
+            where = evidence.show_line(moved).where
+            yield OpenQuestion(question, where, size, suggest_why(asked, launch.name)), (launch.name,)
         elif launch.role == "kernel" and finder.stage.has_launches:
             for reader in evidence.kernels.readers(launch):
                 if reader.role == "kernel" and not is_move(evidence.kernels, reader):
-                    yield _ask_boundary(asked, launch, reader, where, 2 * size * runs)
+                    yield _ask_boundary(finder, asked, (launch, reader), size)
 
 
-def _ask_boundary(asked: str, launch: Launch, reader: Launch, where: str, moved: int) -> OpenQuestion:
-    return OpenQuestion(
-        f"Why are {launch.name} and {reader.name} two kernels?",
-        where,
-        moved,
-        suggest_why(asked, f"{launch.name},{reader.name}", is_pair=True),
-    )
+def _ask_boundary(
+    finder: WhyFinder, asked: str, pair: tuple[Launch, Launch], size: int
+) -> tuple[OpenQuestion, tuple[str, ...]]:
+    lined = finder.evidence.lines
+    heroes = [each.instruction if each.instruction in lined else finder.evidence.kernels.hero(each) for each in pair]
+    names = tuple(each.name for each in pair)
+    labels = [_label(finder, *each) for each in zip(heroes, names, strict=True)]
+    question = f"Why are {labels[0]} and {labels[1]} two kernels?"
+    short, long = sorted(labels, key=len)
+    if short in long:
+        question = f"Why is {long} computed by two kernels?"
+    where = finder.evidence.show_line(heroes[0]).where
+    return OpenQuestion(question, where, size, suggest_why(asked, ",".join(names), is_pair=True)), names
 
 
 def _name_kind(kind: str) -> str:

@@ -220,7 +220,7 @@ class ReleaseHistory(Answer):
         if not any(not row.failed for row in self.rows):
             return f"{where} it could be measured under no release."
         if not self.changes:
-            return f"{where} no difference in {_join(self.questions)}."
+            return f"{where} {self._say_unchanged()}"
         first = self.changes[0]
         told = ", ".join(
             f"{change.question} ({change.old} -> {change.new}, {change.cause})"
@@ -230,6 +230,21 @@ class ReleaseHistory(Answer):
         more = plural(sum(change.after != first.after for change in self.changes), "later change")
         later = f"; {more}" if any(change.after != first.after for change in self.changes) else ""
         return f"{where} {first.after} is the {_FIRST}: {told}{later}."
+
+    def _say_unchanged(self) -> str:
+        """Return that no question found a difference, with the columns that differ by less than counts as one."""
+        measured = [row for row in self.rows if not row.failed]
+        titles = {"loops": "code", "temporaries": "memory", "copies in loops": "copies"}
+        varied = {
+            titles.get(title, title)
+            for title, show in (*_COLUMNS, _COLLECTIVES)
+            if len({show(row) for row in measured} - {""}) > 1
+        }
+        small = [name for name in self.questions if name in varied and name in LEAST]
+        same = tuple(name for name in self.questions if name not in small)
+        parts = [f"no difference in {_join(same)}"] if same else []
+        parts += [f"the {name} differs by less than {LEAST[name]}, which does not count" for name in small]
+        return f"{'; '.join(parts)}."
 
     def _tabulate(self) -> Table:
         changed: dict[str, list[str]] = {}
@@ -253,6 +268,10 @@ class ReleaseHistory(Answer):
         )
         heads = ("release", *(head for head, _ in columns), "")
         return Table(heads, rows, tuple(range(1, len(heads) - 1)))
+
+
+LEAST: Mapping[str, str] = {"code": "50% of its operations", "memory": "1% of its bytes"}
+"""From which difference on a question counts two releases as different, of those that do not count each difference."""
 
 
 def _mark(questions: Sequence[str]) -> str:

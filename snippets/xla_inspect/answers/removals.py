@@ -9,6 +9,7 @@ from xla_inspect.answers.evidence import IMPORT
 from xla_inspect.answers.why import Finding
 
 if TYPE_CHECKING:
+    from xla_inspect.analysis import Histories, PassState
     from xla_inspect.analysis.reasons import AppliedRule, Decision
     from xla_inspect.answers.evidence import Evidence
     from xla_inspect.hlo import Instruction, Module
@@ -53,6 +54,8 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
         why = f": {done.meaning.rstrip('.')}" if done else ""
         put = f"; of the same operation it made {instead}" if instead and not done else ""
         how = f"removed {before}{put}{why}"
+        if not (instead or done):
+            how += _say_reason(evidence, last, place)
     return Finding(
         "removed",
         (instruction.name,),
@@ -64,6 +67,49 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
         said,
         rule=next((each.rule for each in applied if each.rule), ""),
     )
+
+
+def _say_reason(evidence: Evidence, instruction: Instruction, place: int) -> str:
+    """Return why an instruction could go, as far as the modules before and after show it."""
+    module = evidence.histories.states[place].module
+    if not (module.users(instruction) or instruction.is_root):
+        return ", which nothing used"
+    replacement = find_replacement(evidence.histories, instruction)
+    if replacement is None:
+        return ""
+    same = replacement.opcode == instruction.opcode and replacement.shape == instruction.shape
+    name = evidence.name_kind(replacement)
+    return f", for {name} computes the same" if same else f", and {name} is there instead"
+
+
+def find_replacement(histories: Histories, instruction: Instruction) -> Instruction | None:
+    """Return the instruction of the optimized module that stands for one that was removed, or None where none does.
+
+    It is what the readers of the removed one read after the pass, followed through the later passes.
+    """
+    for _ in histories.states:
+        number, place = histories.locate(instruction)
+        if (final := histories.finally_is(number)) is not None:
+            return final
+        before, after = histories.states[place], histories.states[place + 1]
+        old = next(each for each, own in before.numbers.items() if own == number)
+        successor = _find_successor(before, after, old)
+        if successor is None or histories.locate(successor)[0] == number:
+            return None
+        instruction = successor
+    return None
+
+
+def _find_successor(before: PassState, after: PassState, old: Instruction) -> Instruction | None:
+    """Return what stands for an instruction right after the pass that removed it."""
+    now = {number: each for each, number in after.numbers.items()}
+    for user in before.module.users(old):
+        new = now.get(before.numbers[user])
+        if new is not None and len(new.operands) == len(user.operands):
+            return after.module.operands(new)[user.operands.index(old.name)]
+    if not old.is_root or old.computation != before.module.entry.name:
+        return None
+    return after.module.entry.root
 
 
 def _find_applied(evidence: Evidence, decisions: list[Decision], place: int) -> list[AppliedRule]:

@@ -5,24 +5,39 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import fused_computations, read_op_scope
+from xla_inspect.analysis import SourceLine, find_frame, fused_computations, read_jaxpr_lines, read_op_scope
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import read_line, show_place
 from xla_inspect.spelling import list_nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from xla_inspect.analysis import Histories, SourceLine
+    from xla_inspect.analysis import Histories
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Frame, Instruction
 
 _LINE = re.compile(r"(?:(?P<file>[^:]*):|:)?(?P<number>\d+)(?::\d+)?")
 _NEAREST = 4
 _FAR = 3
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A statement of a file, from one place up to another, each a line and a column."""
+
+    file: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+    @property
+    def lines(self) -> Iterator[tuple[str, int]]:
+        """The lines of the statement, each with the file."""
+        return ((self.file, number) for number in range(self.start[0], self.end[0] + 1))
 
 
 @dataclass(frozen=True)
@@ -35,6 +50,7 @@ class Selection:
         removed: Instructions of earlier states that passes removed, where nothing else of it is left, or of a line.
         is_one: Whether it names one instruction, and no line with all that came of it.
         lines: The lines of Python that it names, each a file and a number.
+        statements: The statements that assign the variable that it names, which may share a line with others.
     """
 
     what: str
@@ -42,6 +58,7 @@ class Selection:
     removed: tuple[Instruction, ...]
     is_one: bool = False
     lines: tuple[tuple[str, int], ...] = ()
+    statements: tuple[_Statement, ...] = ()
 
 
 class Selector:
@@ -85,7 +102,7 @@ class Selector:
             or self._select_function(what, word)
             or self._select_opcode(what, word)
             or self._select_former(what, word)
-            or self._select_fragment(what, word)
+            or (None if self._variables.get(word) else self._select_fragment(what, word))
             or self._refuse(what, word)
         )
 
@@ -96,9 +113,8 @@ class Selector:
         places = {(line.file, line.number) for line in self.lines.values()}
         variables = {
             name
-            for file, text in self.capture.sources.items()
-            for name, numbers in _list_assigned(text).items()
-            if any((file, number) in places for number in numbers)
+            for name, statements in self._variables.items()
+            if any(place in places for each in statements for place in each.lines)
         }
         return tuple(sorted(scopes)) + tuple(sorted((functions | variables) - scopes - {"", "<lambda>", "<module>"}))
 
@@ -110,7 +126,7 @@ class Selector:
         files = self._find_files(what, file)
         places = {(each, number) for each in files}
         found = self._select_places(what, places)
-        if found.instructions or found.removed:
+        if found.instructions or found.removed or self.is_traced(places):
             return found
         return self._refuse_line(what, files[0] if len(files) == 1 else "", number)
 
@@ -158,17 +174,59 @@ class Selector:
                 found.append(instruction)
         return tuple(found)
 
+    def find_value(self, selection: Selection, passing: Collection[str]) -> Instruction | None:
+        """Return the instruction of the unoptimized module whose result lines or statements come to, or None.
+
+        Args:
+            selection: The lines or statements.
+            passing: Opcodes that only gather values or call what computes them.
+        """
+        imported = self.list_imported(selection.lines)
+        whole = [each for each in imported if each.opcode not in passing and self._is_in(each, selection.statements)]
+        users = self.histories.states[0].module.users
+        return next((each for each in reversed(whole) if not {*users(each)} & {*whole}), None)
+
+    @cached_property
+    def _variables(self) -> dict[str, list[_Statement]]:
+        """Return the statements that assign each variable of the program's files."""
+        variables: dict[str, list[_Statement]] = {}
+        for file, text in self.capture.sources.items():
+            for name, statements in _list_assigned(file, text).items():
+                variables.setdefault(name, []).extend(statements)
+        return variables
+
+    def find_variable(self, instruction: Instruction) -> str:
+        """Return the variable whose assignment computes an instruction, or an empty string where there is none."""
+        if find_frame(self.capture, instruction) is None:
+            return ""
+        names = (name for name, own in self._variables.items() if self._is_in(instruction, own))
+        return next(names, "")
+
     def _select_variable(self, what: str, word: str) -> Selection | None:
         """Return what the lines came to that assign a variable, or None where none does."""
-        places = {
-            (file, number)
-            for file, text in self.capture.sources.items()
-            for number in _list_assigned(text).get(word, ())
-        }
-        if not places:
+        statements = tuple(self._variables.get(word, ()))
+        if not statements:
             return None
-        found = self._select_places(what, places)
-        return found if found.instructions or found.removed else None
+        lines = self._select_places(what, {place for each in statements for place in each.lines})
+        chosen, removed = (
+            tuple(each for each in group if self._is_in(each, statements))
+            for group in (lines.instructions, lines.removed)
+        )
+        if not (chosen or removed or self.is_traced(lines.lines)):
+            return None
+        return Selection(what, chosen, removed, lines=lines.lines, statements=statements)
+
+    def _is_in(self, instruction: Instruction, statements: Collection[_Statement]) -> bool:
+        """Return whether an instruction of lines comes from one of the statements there, if any are given."""
+        frame = find_frame(self.capture, instruction)
+        if not statements or frame is None or frame.column < 1:
+            return True
+        at = frame.line, frame.column - 1
+        return any(each.file == frame.file and each.start <= at < each.end for each in statements)
+
+    def is_traced(self, places: Collection[tuple[str, int]]) -> bool:
+        """Return whether the jaxpr has an equation of one of the lines."""
+        return any(place in places for _, place in read_jaxpr_lines(self.capture.jaxpr_locations))
 
     def _select_operation(self, what: str, word: str) -> Selection | None:
         """Return the instructions whose name by JAX is a word or has it for a step, an argument among them."""
@@ -220,8 +278,16 @@ class Selector:
 
     def _refuse(self, what: str, word: str) -> Selection:
         names = {each.name: each for each in self.capture.module.walk()}
-        variables = {name for text in self.capture.sources.values() for name in _list_assigned(text)}
-        near = list_nearest(word, [*names, *variables.union(self.list_names())], _NEAREST, 0.5)
+        assigned = self._variables
+        if word in assigned:
+            statement = assigned[word][0]
+            place = show_place(SourceLine(statement.file, statement.start[0], ""))
+            message = (
+                f"no operation of {self.capture.program} comes from {place}, where {what!r} is assigned: it is "
+                "a Python value, or another name of a value that another line computes"
+            )
+            raise InspectError(message)
+        near = list_nearest(word, [*names, *assigned, *self.list_names()], _NEAREST, 0.5)
         stem = word.rpartition(".")[0] or word
         near += [name for name in names if name.rpartition(".")[0] == stem or name == stem][:_NEAREST]
         near = list(dict.fromkeys(near))[:_NEAREST] or [each.name for each in self.capture.module.entry][-_NEAREST:]
@@ -245,8 +311,6 @@ class Selector:
     def _refuse_line(self, what: str, file: str, number: int) -> Selection:
         known = sorted({(line.file, line.number) for line in self.lines.values() if not file or line.file == file})
         near = sorted(known, key=lambda place: abs(place[1] - number))[:_FAR]
-        from xla_inspect.analysis import SourceLine
-
         lines = [SourceLine(*place, "") for place in sorted(near)]
         told = "\n".join(f"  {show_place(line)}  {read_line(self.capture, line)}" for line in lines)
         message = f"no instruction of {self.capture.program} comes from {what}{self._say_line(file, number)}"
@@ -254,23 +318,21 @@ class Selector:
         raise InspectError(message)
 
 
-def _list_assigned(text: str) -> dict[str, list[int]]:
-    """Return the lines of each variable that a file assigns, all of a statement that takes several."""
+def _list_assigned(file: str, text: str) -> dict[str, list[_Statement]]:
+    """Return the statements that assign each variable of a file."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
         return {}
-    found: dict[str, list[int]] = {}
+    assigned: dict[str, list[_Statement]] = {}
     for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
             targets = [node.target]
-        for name in _list_names(targets):
-            first = int(getattr(node, "lineno", 0))
-            last = int(getattr(node, "end_lineno", first))
-            found.setdefault(name, []).extend(range(first, last + 1))
-    return found
-
-
-def _list_names(targets: Iterable[ast.expr]) -> list[str]:
-    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+        else:
+            continue
+        start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        for name in (each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)):
+            assigned.setdefault(name, []).append(_Statement(file, start, end))
+    return assigned

@@ -6,9 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Stage, list_collectives, name_failure
+from xla_inspect.analysis import Stage, name_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.memory import ON_THE_WAY, ROLES, explain_memory
+from xla_inspect.answers.replication import Replication  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.plural import plural
 from xla_inspect.report import model_launches, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
@@ -16,8 +18,8 @@ from xla_inspect.units import format_amount, format_bytes, format_duration, shor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from xla_inspect.analysis import Collective
     from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.exchange import Exchange
     from xla_inspect.answers.memory import MemoryUse
     from xla_inspect.captured import Capture
     from xla_inspect.report import Launched
@@ -63,6 +65,7 @@ class TargetSummary:
         error: What the compiler said where it gave up, or an empty string.
         stage: The stage of the module that is counted; where kernels are not decided, what is counted of them is None.
         instructions: The instructions of the module.
+        replication: The arguments, results and work that several devices repeat, or None.
     """
 
     target: str
@@ -81,6 +84,7 @@ class TargetSummary:
     error: str
     stage: Stage
     instructions: int
+    replication: Replication | None
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,9 @@ class Summary(Answer):
             rows.append(("compiled here in", [f"{target.compile_seconds:.1f} s" for target in self.targets]))
         header = ("on one device", *(target.target for target in self.targets))
         yield Table(header, tuple((name, *cells) for name, cells in rows), tuple(range(1, len(header))))
+        for target in self.targets:
+            if target.replication and (sentence := target.replication.sentence):
+                yield f"Replicated on {title(target.target)}: {sentence}."
         for sort, told in SORTS.items():
             listed = [(target.target, each) for target in self.targets for each in target.largest if each.sort == sort]
             if listed:
@@ -210,7 +217,7 @@ def _summarize(capture: Capture) -> TargetSummary:
     launched = model_launches(capture) if capture.after else ()
     kernels = [each for each in launched if each.launch.role == "kernel"]
     kinds = Counter(each.launch.kind for each in kernels)
-    collectives = list_collectives(capture.module) if capture.after else ()
+    exchanges = find_exchanges(capture.program, capture, {})
     told = explain_memory(capture, "")
     counted = told.stage.has_launches
     return TargetSummary(
@@ -218,7 +225,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         kernels=len(kernels) if counted else None,
         kinds=dict(kinds.most_common()),
         copies=sum(each.launch.role == "copy" for each in launched) if counted else None,
-        collectives=len(collectives),
+        collectives=len(exchanges.exchanges) if capture.after else 0,
         flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched) if counted else None,
         moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launched) if counted else None,
         peak_bytes=told.needed_bytes,
@@ -226,10 +233,11 @@ def _summarize(capture: Capture) -> TargetSummary:
         temporary_bytes=None if told.gap else told.sum_roles(*ON_THE_WAY),
         output_bytes=told.sum_roles("result"),
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
-        largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(collectives, launched)),
+        largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(exchanges.exchanges)),
         error=name_failure(capture),
         stage=told.stage,
         instructions=capture.module.instruction_count() if capture.after else 0,
+        replication=exchanges.replication,
     )
 
 
@@ -252,9 +260,6 @@ def _find_memory(told: MemoryUse) -> Iterator[Largest]:
         yield Largest("memory", ROLES[row.role], row.place, row.bytes, None)
 
 
-def _find_collectives(collectives: Sequence[Collective], launched: Sequence[Launched]) -> Iterator[Largest]:
-    lines = {each.launch.scheduled: each.lines for each in launched if each.lines}
-    for each in sorted(collectives, key=lambda each: -each.sent_bytes)[:LARGEST]:
-        line = next(iter(lines.get(each.scheduled, ())), None)
-        place = f"{line.file.rpartition('/')[2]}:{line.number}" if line else ""
-        yield Largest("collective", each.kind, place, each.sent_bytes, None)
+def _find_collectives(exchanges: Sequence[Exchange]) -> Iterator[Largest]:
+    for each in sorted(exchanges, key=lambda each: -each.sent_bytes)[:LARGEST]:
+        yield Largest("collective", each.kind, each.where if each.places else "", each.sent_bytes, None)

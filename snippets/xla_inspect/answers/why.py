@@ -205,7 +205,9 @@ class Why(Answer):
         target: The target's short name, with its grid.
         asked: What was asked about, as on the command line.
         what: What of it, as it was written.
-        findings: The answers, the first of which is the one to the question.
+        value: The instruction of what was asked about and where it is computed, where the first finding does not say
+            it: then that is about a related instruction, such as the kernel around it.
+        findings: The answers, the weightiest first.
         parts: The launches and instructions that they are about.
         trials: Changes that were compiled, those that remove it first.
         missing: What could not be known, and what to do about it.
@@ -219,6 +221,7 @@ class Why(Answer):
     target: str
     asked: str
     what: str
+    value: str
     findings: tuple[Finding, ...]
     parts: tuple[WhyPart, ...]
     trials: tuple[WhyTrial, ...] = ()
@@ -246,7 +249,8 @@ class Why(Answer):
     def tell(self) -> Iterator[Part]:
         """Yield the verdict, then what it rests on."""
         first, *rest = self.findings
-        verdict = f"{self.stage.join(self.program)} on {title(self.target)}: {first.verdict}"
+        where = f"{self.stage.join(self.program)} on {title(self.target)}:"
+        verdict = " ".join(filter(None, (where, self.value, first.verdict)))
         yield verdict
         if self.is_full:
             yield from self._tell_finding(first)

@@ -6,10 +6,11 @@ from collections.abc import Mapping  # noqa: TC003 - of a default
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HEAVY, find_stage, is_fusion, tell_failure
+from xla_inspect.answers.asked_value import describe_value
 from xla_inspect.answers.boundaries import MATMULS, explain_boundary
 from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
-from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside
+from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside, explain_untraced
 from xla_inspect.answers.gaps import list_gaps
 from xla_inspect.answers.makings import explain_kernel, explain_union
 from xla_inspect.answers.moves import ASSIGNING, explain_move, find_moved, is_move
@@ -93,6 +94,8 @@ class WhyFinder:
             InspectError: The program has no such thing.
         """
         selection = self.selector.select(what)
+        if not (selection.instructions or selection.removed):
+            return (explain_untraced(self.evidence, selection),), ()
         findings = list(self._explain_one(selection) if selection.is_one else self._explain_many(selection))
         if not self.stage.has_launches:
             findings = [each for each in findings if each.kind in _DECIDED]
@@ -213,16 +216,16 @@ class WhyFinder:
         if exchange := self._find_exchange(launch, instruction):
             yield explain_exchange(self.evidence, exchange, launch)
             return
+        is_whole = instruction in {launch.instruction, launch.scheduled}
+        if not is_whole and instruction.opcode not in {"copy", "transpose"}:
+            yield explain_inside(self.evidence, instruction)
         if instruction.opcode in {"copy", "transpose"} or is_move(evidence.kernels, launch):
             moved = instruction if instruction.opcode in {"copy", "transpose"} else find_moved(evidence, launch)
             yield explain_move(evidence, moved, launch)
-        is_whole = instruction in {launch.instruction, launch.scheduled}
         if is_whole and not is_move(evidence.kernels, launch):
             yield explain_kernel(evidence, launch)
             inner = [part for part in evidence.kernels.parts(launch) if part.opcode == "transpose"]
             yield from (explain_move(evidence, part, launch) for part in inner[:1])
-        elif not is_whole:
-            yield explain_inside(self.evidence, instruction, launch)
         if is_whole:
             yield from self._explain_neighbours(launch)
 
@@ -293,15 +296,19 @@ class WhyFinder:
         telling = [each for each in selection.removed if each.opcode not in _GATHERING]
         return (telling or ([] if findings else list(selection.removed)))[:_MOST_REMOVED]
 
+    def _describe_value(self, what: str, findings: Sequence[Finding]) -> str:
+        selection = self.selector.select(what)
+        last = self.selector.find_value(selection, _GATHERING | IDLE)
+        own = [each for each in (*selection.removed, *selection.instructions) if each.opcode not in IDLE]
+        return describe_value(self.evidence, selection, last or next(iter(own[::-1]), None), findings)
+
     def _find_rewritten(self, selection: Selection) -> str:
         """Return the name of what a line says last where a pass removed that and left no weightier work of the line."""
         numbers = self.evidence.histories.states[0].numbers
-        whole = [each for each in self.selector.list_imported(selection.lines) if each.opcode not in _GATHERING | IDLE]
         left = {each.opcode for each in selection.instructions}
-        if not whole:
+        last = self.selector.find_value(selection, _GATHERING | IDLE)
+        if last is None:
             return ""
-        module = self.evidence.histories.states[0].module
-        last = next((each for each in whole if not {*module.users(each)} & {*whole}), whole[-1])
         # A weighty operation was rewritten if none of its kind is left, any other if nothing weighty is.
         kind = MATMULS if last.opcode in MATMULS else {last.opcode}
         if left & (kind if last.opcode in HEAVY else {*HEAVY}):
@@ -352,6 +359,7 @@ class WhyFinder:
             target=self.evidence.capture.target,
             asked=asked,
             what=",".join(apart) if apart else what,
+            value="" if apart else self._describe_value(what, findings),
             findings=findings,
             parts=tuple(map(self.evidence.describe, parts)),
             stage=self.stage,

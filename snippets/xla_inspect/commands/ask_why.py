@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT",
         default="",
         help="an instruction (fusion.3), a line (model.py:88, or 88), a variable, or a name of JAX's; it may follow "
-        "the subject without --what; without it the largest questions are listed",
+        "the subject without --what; without it the largest question is answered and others are listed",
     )
     how.add_argument("--apart", metavar="A,B", default="", help="why these two are not one kernel")
     how.add_argument(

@@ -15,7 +15,7 @@ from xla_inspect.report.layers import Layers, arrange, place_nodes
 from xla_inspect.report.line_chart import chart_growth, chart_instructions, chart_releases, sparkline
 from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
-from xla_inspect.report.places import fit_symbol, read_line, show_place
+from xla_inspect.report.places import close_brackets, fit_symbol, read_line, show_place
 from xla_inspect.report.roofline import draw_roofline
 from xla_inspect.report.timeline import draw_timeline, explain_no_plan
 from xla_inspect.report.words import describe_words
@@ -35,6 +35,7 @@ __all__ = [
     "chart_growth",
     "chart_instructions",
     "chart_releases",
+    "close_brackets",
     "describe_below",
     "describe_boxes",
     "describe_kernels",

@@ -12,7 +12,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 from xla_inspect import capture
-from xla_inspect.answers import Exchanges, describe_json, find_exchanges, write_json
+from xla_inspect.answers import Exchanges, describe_json, find_exchanges, rank_launches, summarize, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,3 +245,68 @@ def test_a_window_over_the_edge_of_a_part_takes_of_the_next_device(target: str) 
     assert [(each.kind, each.reason) for each in answer.exchanges] == [
         ("collective-permute", "conv_general_dilated takes elements of other devices' parts, over x")
     ] * 2
+
+
+def product(x: jax.Array, w: jax.Array) -> jax.Array:
+    made: jax.Array = jnp.tanh(x) @ w
+    return made
+
+
+X, W = shape(BATCH, WIDTH), shape(WIDTH, WIDTH)
+
+
+@pytest.mark.parametrize("target", EIGHT)
+@pytest.mark.parametrize(
+    ("mesh", "specs", "copies", "whole"),
+    [
+        ({"x": 8}, (P(), P()), 8, ("x", "w")),
+        ({"x": 4, "y": 2}, (P("x"), P()), 2, ("w",)),
+        ({"x": 8}, (P("x"), P()), 1, ("w",)),
+        ({"x": 4, "y": 2}, (P("x"), P(None, "y")), 1, ()),
+    ],
+)
+def test_what_every_device_holds_and_does_is_counted_where_nothing_is_exchanged(
+    target: str, mesh: dict[str, int], specs: tuple[Any, ...], copies: int, whole: tuple[str, ...]
+) -> None:
+    answer = ask(product, (X, W), target, mesh, specs)
+    assert not answer.exchanges
+    assert answer.replication is not None
+    assert (answer.replication.copies, answer.replication.whole) == (copies, whole)
+    assert answer.replication.whole_bytes == sum({"x": BATCH, "w": WIDTH}[name] * WIDTH * 4 for name in whole)
+
+
+def test_a_program_that_every_device_computes_alone_is_not_called_spread() -> None:
+    said = " ".join(str(ask(product, (X, W), "cpu:8", {"x": 8}, (P(), P()))).split())
+    assert "nothing is spread: each of 8 devices does all of the work" in said
+    assert "all 2 arguments (320 KiB) and the result (64 KiB) are whole on each" in said
+
+
+def test_parameters_beside_a_sharded_batch_are_told_as_whole() -> None:
+    assert "Replicated: each device holds params['down'], params['up'] whole (8 MiB of" in " ".join(
+        str(ask_step("data", "cpu:8")).split()
+    )
+
+
+def six(params: dict[str, jax.Array], x: jax.Array) -> dict[str, jax.Array]:
+    def loss(params: dict[str, jax.Array]) -> jax.Array:
+        y = jnp.tanh(x @ params["a"])  # first
+        y = jnp.tanh(y @ params["b"])  # second
+        y = jnp.tanh(y @ params["c"])  # third
+        y = jnp.tanh(y @ params["d"])  # fourth
+        return jnp.sum((y @ params["e"]) ** 2)  # fifth
+
+    slopes: dict[str, jax.Array] = jax.grad(loss)(params)
+    return slopes
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_combined_gradient_belongs_to_the_lines_of_all_that_it_carries(target: str) -> None:
+    params = dict.fromkeys("abcde", W)
+    found = capture(six, params, X, target=target, mesh={"data": 8}, specs=(P(), P("data")), passes=False)
+    [summed] = find_exchanges("six", found, {}).exchanges
+    lines = {line_of(f"# {name}") for name in ("first", "second", "third", "fourth", "fifth")}
+    assert {place.line for place in summed.places} == lines
+    assert summed.where == f"test_exchanges.py:{summed.places[0].line} +4"
+    [row] = [row for row in rank_launches(found).launches if row.role == "collective"]
+    [largest] = [each for each in summarize("six", [found], "").targets[0].largest if each.sort == "collective"]
+    assert (row.where, largest.place) == (summed.where, summed.where)

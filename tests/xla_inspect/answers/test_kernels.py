@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import re
+from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 from scanned import EXAMPLE, scanned
 
@@ -14,8 +17,11 @@ from xla_inspect.analysis import list_launches
 from xla_inspect.answers import Kernels, describe_json, print_answer, rank_launches, write_json
 from xla_inspect.answers.launch_rows import describe_launches
 from xla_inspect.errors import InspectError
-from xla_inspect.report import model_launches
+from xla_inspect.report import close_brackets, model_launches
 from xla_inspect.terminal import open_answer_paper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TARGETS = ("cpu", "h100", "tpu-v5e")
 
@@ -102,3 +108,48 @@ def test_the_json_has_what_its_schema_asks_for() -> None:
     schema, record = describe_json(Kernels), json.loads(write_json(answer))
     assert set(schema["required"]) == set(record)
     assert set(schema["properties"]["launches"]["items"]["required"]) == set(record["launches"][0])
+
+
+def factor(x: jax.Array) -> jax.Array:
+    made: jax.Array = jnp.linalg.cholesky(x @ x.T)
+    return made
+
+
+def product(x: jax.Array) -> jax.Array:
+    low = x.astype(jnp.float8_e4m3fn)
+    made: jax.Array = jax.lax.dot_general(low, low, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("function", "target", "options", "library"),
+    [
+        (factor, "cpu", {}, "lapack_spotrf_ffi"),
+        (factor, "cpu", {}, "__ynn_fusion"),
+        (factor, "h100", {}, "cusolver_potrf_ffi"),
+        (product, "h100", {"xla_gpu_enable_triton_gemm": False}, "__cublas$lt$matmul$f8"),
+        (lambda x: jax.lax.top_k(x, 4), "tpu-v5e", {}, "TopK"),
+    ],
+)
+@pytest.mark.usefixtures("all_targets")
+def test_a_call_of_a_library_is_told_with_its_target(
+    function: Callable[..., Any], target: str, options: dict[str, Any], library: str
+) -> None:
+    example = jax.ShapeDtypeStruct((512, 512), jnp.float32)
+    answer = rank_launches(capture(function, example, target=target, options=options), "")
+    assert library in {row.library for row in answer.launches}
+    assert library in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        ("return pl.pallas_call(", "return pl.pallas_call(...)"),
+        ("table = [", "table = [...]"),
+        ("y = jax.lax.scan(  # a loop", "y = jax.lax.scan(...)"),
+        ("y = f(x)", "y = f(x)"),
+        ("", ""),
+    ],
+)
+def test_a_line_that_ends_in_a_bracket_is_closed(text: str, closed: str) -> None:
+    assert close_brackets(text) == closed

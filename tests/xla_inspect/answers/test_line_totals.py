@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xla_inspect.answers.line_totals import FEW_LINES, sum_lines, tell_lines
+from xla_inspect.answers.line_totals import FEW_LINES, sum_lines, sum_scopes, tell_lines, tell_scopes
 
 
 def test_a_line_has_the_sum_of_its_launches_and_the_largest_is_first() -> None:
@@ -28,3 +28,28 @@ def test_how_many_lines_there_are_is_said_where_not_all_are_shown(number: int) -
 
 def test_nothing_takes_no_share_of_nothing() -> None:
     assert tell_lines(sum_lines([("a.py:1", "", 0.0)]), "time", str).rows == (("0.0", "0%", "1", "a.py:1"),)
+
+
+ROWS = [
+    ("model.py:5", "y = model.apply(p, x)", "layer_0/mlp/dot_general", 6.0),
+    ("model.py:5", "y = model.apply(p, x)", "layer_0/mlp/tanh", 1.0),
+    ("model.py:5", "y = model.apply(p, x)", "layer_1/norm/div", 2.0),
+    ("model.py:6", "return y * 2", "mul", 1.0),
+]
+
+
+def test_a_line_that_holds_most_is_told_by_its_scopes() -> None:
+    scopes = sum_scopes(ROWS)
+    assert [(each.text, each.launches, each.amount) for each in scopes] == [
+        ("layer_0/mlp", 2, 7.0),
+        ("layer_1/norm", 1, 2.0),
+    ]
+    table = tell_scopes(scopes, "least", str)
+    assert (table.title, table.columns[-1]) == ("By scope in model.py:5", "scope")
+    assert [row[-1] for row in table.rows] == ["layer_0/mlp", "layer_1/norm"]
+
+
+def test_no_scopes_are_told_where_no_line_holds_most_or_it_has_one_scope() -> None:
+    assert sum_scopes([*ROWS[:1], ("model.py:9", "z", "z/add", 6.5)]) == ()
+    assert sum_scopes(ROWS[:2]) == ()
+    assert sum_scopes([]) == ()

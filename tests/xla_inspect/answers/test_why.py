@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from xla_inspect.answers import (
     write_page,
 )
 from xla_inspect.answers.why import WhyTrial
+from xla_inspect.errors import InspectError
 from xla_inspect.terminal import ANSWER_WIDTH
 
 X = jax.ShapeDtypeStruct((256, 256), jnp.float32)
@@ -39,10 +41,39 @@ def fill(values: jax.Array) -> jax.Array:
     return filled
 
 
+def rooted(x: jax.Array) -> jax.Array:
+    root = jnp.sqrt(x * x)
+    return root + jnp.log(jnp.exp(x))
+
+
+def doubled(x: jax.Array) -> jax.Array:
+    one = jnp.sin(x)
+    unused = jnp.cos(x)  # noqa: F841 - JAX drops it
+    again = jnp.sin(x) * 2.0
+    late = jnp.tanh(one * again); last = late + 1.0  # noqa: E702 - two values of one line  # fmt: skip
+    number = len(x.shape)
+    return last * number
+
+
+def looped(x: jax.Array) -> jax.Array:
+    def body(_: jax.Array, value: jax.Array) -> jax.Array:
+        inner = jnp.tanh(value)
+        return inner * 2.0
+
+    made: jax.Array = jax.lax.fori_loop(0, 8, body, x)
+    return made
+
+
 @cache
 def finder(name: str, **options: Any) -> WhyFinder:  # noqa: ANN401 - of capture
     function: Any
-    function, args = {"weighted": (weighted, (X, X)), "fill": (fill, (X,))}[name]
+    function, args = {
+        "weighted": (weighted, (X, X)),
+        "fill": (fill, (X,)),
+        "rooted": (rooted, (X,)),
+        "doubled": (doubled, (X,)),
+        "looped": (looped, (X,)),
+    }[name]
     return WhyFinder(capture(function, *args, reasons=True, **options))
 
 
@@ -114,7 +145,14 @@ def test_without_a_part_the_program_s_questions_are_listed_with_commands_that_as
     questions = list_open_questions(finder("weighted"), "model.py:weighted").questions
     assert [each.bytes for each in questions] == sorted((each.bytes for each in questions), reverse=True)
     assert all(each.command.startswith("xla-inspect why ") for each in questions)
-    assert any("two kernels?" in each.question for each in questions)
+    asked = {each.question for each in questions}
+    assert any(re.fullmatch(r"Why are `\w+` \(test_why.py:\d+\) and .* two kernels\?", each) for each in asked)
+
+
+def test_without_a_part_the_first_question_is_answered() -> None:
+    told = list_open_questions(finder("weighted"), "model.py:weighted")
+    assert told.answer
+    assert f"the most. {told.answer}" in " ".join(str(told).split())
 
 
 def test_a_capture_without_reasons_or_passes_says_what_is_missing() -> None:
@@ -143,3 +181,44 @@ def test_a_barrier_between_two_lines_is_what_keeps_them_apart() -> None:
     [finding, *_] = found.answer("", "", apart=("add", "tanh")).findings
     assert "optimization_barrier" in finding.verdict
     assert finding.line.text == "first = jax.lax.optimization_barrier(first)"
+
+
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+@pytest.mark.usefixtures("all_targets")
+def test_a_variable_inside_a_fusion_is_named_before_the_kernel_around_it(target: str) -> None:
+    told = finder("rooted", target=target).answer("", "root")
+    assert re.match(r"`root` \(sqrt[\w.]*, test_why.py:\d+\) is computed inside \S+, whose result is add", told.value)
+    assert told.value in " ".join(str(told).split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("function", "what", "start"),
+    [
+        ("doubled", "one", r"`one` \(\S+ test_why.py:\d+\) is computed inside|$"),
+        ("doubled", "late", r"`late` \(tanh\S+ test_why.py:\d+\) is computed inside"),
+        ("doubled", "last", r"`last` \(add\S+ test_why.py:\d+\) is computed inside"),
+        ("looped", "inner", r"`inner` \(tanh\S+ test_why.py:\d+\) is computed inside \S+, in the loop while"),
+        ("rooted", "sqrt", r"`sqrt` \(sqrt\S+ test_why.py:\d+\) is computed inside"),
+    ],
+)
+def test_a_value_is_told_with_its_instruction_and_the_kernel_that_computes_it(
+    function: str, what: str, start: str
+) -> None:
+    assert re.match(start, finder(function).answer("", what).value)
+
+
+def test_a_value_that_another_line_computes_too_is_told_with_that_line() -> None:
+    findings = [each for what in ("one", "again") for each in finder("doubled").answer("", what).findings]
+    verdicts = " ".join(each.verdict for each in findings if each.kind == "removed")
+    assert re.search(r"cse removed sine\(x\), for the sine \S+ \(test_why.py:\d+\) computes the same", verdicts)
+
+
+def test_what_jax_dropped_is_not_blamed_on_the_compiler() -> None:
+    told = finder("doubled").answer("", "unused")
+    assert "JAX dropped it after tracing, for no result depends on it" in told.findings[0].verdict
+    assert told.parts == ()
+
+
+def test_a_python_value_is_refused_with_its_line_and_not_with_itself() -> None:
+    with pytest.raises(InspectError, match=r"no operation of doubled comes from test_why.py:\d+, where 'number' is"):
+        finder("doubled").answer("", "number")

@@ -1,0 +1,81 @@
+"""The value that a question names: its instruction, and where the optimized program computes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers.fates import place_value
+from xla_inspect.answers.removals import explain_removed, find_replacement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xla_inspect.answers.evidence import Evidence
+    from xla_inspect.answers.selection import Selection
+    from xla_inspect.answers.why import Finding
+    from xla_inspect.hlo import Instruction
+
+
+def describe_value(
+    evidence: Evidence, selection: Selection, value: Instruction | None, findings: Sequence[Finding]
+) -> str:
+    """Return what became of the value that a question names, or an empty string where the first finding says it.
+
+    Args:
+        evidence: The capture.
+        selection: The part of the program that the question names.
+        value: The instruction of any state whose result that part is, or None where it has none.
+        findings: The answers.
+    """
+    if value is None:
+        return ""
+    first = findings[0]
+    final = evidence.histories.finally_is(evidence.histories.locate(value)[0]) or _find_same(evidence, value)
+    is_answered = value.name in first.names or _is_about(evidence, selection, first, final)
+    is_line = bool(selection.lines) and not selection.statements
+    if is_answered and (is_line or selection.what.strip().removeprefix("%") in {value.name, *first.names}):
+        return ""
+    name = name_asked(evidence, selection, final or value)
+    if final is not None:
+        return f"{name} is {place_value(evidence, final)}."
+    replacement = find_replacement(evidence.histories, value)
+    now = ""
+    if replacement is not None and evidence.kernels.holder(replacement) is not None:
+        now = f"{evidence.name_kind(replacement)}, {place_value(evidence, replacement)}"
+    if is_answered and (now or value.name in first.names):
+        return f"{name} is now {now}." if now else ""
+    gone = explain_removed(evidence, value).verdict.replace(evidence.name_value(value), name, 1)
+    return f"{gone} What stands for it is {now}." if now else gone
+
+
+def name_asked(evidence: Evidence, selection: Selection, instruction: Instruction) -> str:
+    """Return an instruction with what it was called in the question, as in "`root` (sqrt.0, model.py:7)"."""
+    word = selection.what.strip().removeprefix("%")
+    if word == instruction.name or (selection.lines and not selection.statements):
+        return evidence.name_kind(instruction)
+    number = len(selection.instructions) + len(selection.removed)
+    if not selection.statements and number > 1:
+        return f"{evidence.name_kind(instruction)}, one of {number} instructions of `{word}`,"
+    where = evidence.show_line(instruction).where
+    now = f"now {instruction.name}" if selection.is_one else instruction.name
+    return f"`{word}` ({', '.join(filter(None, (now, where)))})"
+
+
+def _find_same(evidence: Evidence, value: Instruction) -> Instruction | None:
+    """Return what a pass made anew of the same operation in the optimized module, or None."""
+    if value.op_name is None:
+        return None
+    key = value.opcode, value.op_name, value.stack_frame
+    same = (each for each in evidence.module.walk() if (each.opcode, each.op_name, each.stack_frame) == key)
+    return next(same, None)
+
+
+def _is_about(evidence: Evidence, selection: Selection, finding: Finding, final: Instruction | None) -> bool:
+    """Return whether a finding is about what was named, and not about a kernel that only holds it."""
+    if finding.kind in {"collective", "removed", "argument"}:
+        return True
+    chosen = {*selection.instructions, *selection.removed}
+    names = {each.name for each in chosen} | ({final.name} if final else set())
+    launches = [each for each in evidence.kernels.launches if each.name in finding.names]
+    heroes = {evidence.kernels.hero(each) for each in launches}
+    return bool(heroes & chosen or names & {*finding.names})
