@@ -274,8 +274,7 @@ def _pass_pad(value: Instruction, operands: Sequence[Instruction], need: Need) -
 
 
 def _pass_broadcast(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
-    (operand,) = operands
-    return [Need(min(operand.shape.size, need.asked), _scale(operand, value, need).least)]
+    return [Need(min(operands[0].shape.size, need.asked), _scale(operands[0], value, need).least)]
 
 
 def _pass_reduce(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
