@@ -15,13 +15,15 @@ def describe_makers(values: Iterable[object]) -> list[str]:
     Args:
         values: What the names of a page stand for; captures are looked for in their containers too.
     """
+    from xla_inspect.targets import explain_tiles
+
     targets: dict[tuple[str, tuple[str, ...]], None] = {}
     for capture in _find_captures(values, set(), _DEEPEST):
         if not capture.versions:
             continue  # a dump, whose files say nothing of their makers
         versions = tuple(f"{name} {version}" for name, version in sorted(capture.versions.items()))
-        untuned = capture.options.get("xla_gpu_autotune_level") == 0
-        how = ", without a GPU and so with autotuning off" if untuned else ""
+        tiles = explain_tiles(capture.options)
+        how = f", without a GPU: tiles of matmuls are {tiles}" if tiles else ""
         targets[capture.target.partition(":")[0], (*versions, how)] = None
     makers: dict[tuple[str, ...], list[str]] = {}
     for target, made in sorted(targets, key=_order):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
-from xla_inspect.compilation import PINNED
+from xla_inspect.compilation import pin_options
 from xla_inspect.subject import load_file, read_mesh
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def main(words: Sequence[str]) -> int:
             args = put(program.example, jax.sharding.SingleDeviceSharding(target.devices()[0]))
         lowered = jax.jit(program.function, **settings).trace(*args).lower(lowering_platforms=(PLATFORMS[target.kind],))
         try:
-            lowered.compile(compiler_options=dict(PINNED[target.kind]))
+            lowered.compile(compiler_options=dict(pin_options(target)))
         except RuntimeError as error:
             print(str(error).partition("\n")[0], file=sys.stderr)
             return 1

@@ -89,7 +89,7 @@ def answer(function: str, named: str) -> None:
 
     from measuring.bare_scale import PLATFORMS, put
     from xla_inspect import targets
-    from xla_inspect.compilation import PINNED
+    from xla_inspect.compilation import pin_options
 
     target = targets.find(named)
     targets.settle()
@@ -101,7 +101,7 @@ def answer(function: str, named: str) -> None:
         exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), known)  # noqa: S102 - the gallery's programs
         args = put(known["EXAMPLE"], jax.sharding.SingleDeviceSharding(device))
         traced = jax.jit(known[function]).trace(*args)
-        traced.lower(lowering_platforms=(PLATFORMS[target.kind],)).compile(compiler_options=dict(PINNED[target.kind]))
+        traced.lower(lowering_platforms=(PLATFORMS[target.kind],)).compile(compiler_options=dict(pin_options(target)))
         sys.stdout.write(f"{time.perf_counter() - start}\n")
         sys.stdout.flush()
 

@@ -28,11 +28,11 @@ class Way:
 
     Attributes:
         runs: Program to the names of what runs for one call of it, in order.
-        untuned: The programs whose kernels autotuning could change.
+        tunable: The programs whose kernels autotuning could change.
     """
 
     runs: Mapping[str, Sequence[str]]
-    untuned: frozenset[str] = frozenset()
+    tunable: frozenset[str] = frozenset()
 
 
 def compile_programs() -> dict[str, Captures]:
@@ -65,16 +65,16 @@ def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -
     }
 
 
-def show_ways(ways: Mapping[str, Way], untuned: str) -> str:
+def show_ways(ways: Mapping[str, Way], tunable: str) -> str:
     """Return how many kernels each way runs for each program, as a table, and their names in a fold below it.
 
     Args:
         ways: What `list_ways` returned, or a part of it.
-        untuned: What stands behind a number that autotuning could change, HTML.
+        tunable: The tag behind a number that autotuning could change, HTML.
     """
     counts = markdown.table(
         ["kernels", *(markdown.code(given.TITLES[name]) for name in given.SHAPES)],
-        [(label, *(_count(way, name, untuned) for name in given.SHAPES)) for label, way in ways.items()],
+        [(label, *(_count(way, name, tunable) for name in given.SHAPES)) for label, way in ways.items()],
         numbers=range(1, 1 + len(given.SHAPES)),
     )
     names = markdown.cards(
@@ -94,8 +94,8 @@ def _has_matmul(capture: Capture) -> bool:
     return not _MATMULS.isdisjoint(capture.unoptimized_module.opcode_counts())
 
 
-def _count(way: Way, program: str, untuned: str) -> str:
-    return f"{len(way.runs[program])}{f' {untuned}' if program in way.untuned else ''}"
+def _count(way: Way, program: str, tunable: str) -> str:
+    return f"{len(way.runs[program])}{f' {tunable}' if program in way.tunable else ''}"
 
 
 def _list(names: Iterable[str]) -> str:

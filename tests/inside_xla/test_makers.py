@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from inside_xla.makers import describe_makers
+from xla_inspect.targets import TILING_MODEL
 
 VERSIONS = {"jaxlib": "2", "jax": "1"}
 
@@ -25,11 +28,18 @@ def test_targets_that_the_same_versions_made_are_named_together() -> None:
     assert describe_makers(found) == ["CPU and TPU v5e with jax 1 and jaxlib 2"]
 
 
-def test_a_gpu_says_that_nothing_was_tuned() -> None:
-    found = [Capture("h100", {"xla_gpu_autotune_level": 0}), Capture("cpu")]
-    assert describe_makers(found) == [
+@pytest.mark.parametrize(
+    ("options", "tiles"),
+    [
+        ({TILING_MODEL: True}, "chosen by a cost model, not measured"),
+        ({}, "the first on XLA's list, neither estimated nor measured"),
+    ],
+)
+def test_a_gpus_captures_state_the_origin_of_their_tiles(options: dict[str, int], tiles: str) -> None:
+    captures = [Capture("h100", {"xla_gpu_autotune_level": 0, **options}), Capture("cpu")]
+    assert describe_makers(captures) == [
         "CPU with jax 1 and jaxlib 2",
-        "NVIDIA H100 with jax 1 and jaxlib 2, without a GPU and so with autotuning off",
+        f"NVIDIA H100 with jax 1 and jaxlib 2, without a GPU: tiles of matmuls are {tiles}",
     ]
 
 

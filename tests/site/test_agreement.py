@@ -113,7 +113,7 @@ def test_the_page_of_releases_draws_as_many_for_the_pinned_one() -> None:
 
 def test_peers_say_as_many_of_the_layer() -> None:
     rows = {row[0]: row[1] for row in read_table(render("peers.md"), "kernels")}
-    numbers = {target: rows[f"XLA, {title(target)}"].removesuffix(" untuned") for target in USUAL}
+    numbers = {target: rows[f"XLA, {title(target)}"].removesuffix(" by cost model") for target in USUAL}
     expect("layer", {target: int(number) for target, number in numbers.items()})
 
 

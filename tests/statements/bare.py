@@ -21,6 +21,9 @@ type Trial = Callable[[], tuple[object, object]]
 SPEC = Path(__file__).parents[2] / "snippets" / "xla_inspect" / "targets" / "gpu_specs" / "h100.txtpb"
 
 
+TILES = "xla_gpu_experimental_cost_model_gemm_tiling_default"
+"""The option by which XLA's cost model chooses the tile of a matmul, which no GPU can time here."""
+
 TARGETS = ("cpu", "h100", "tpu")
 
 
@@ -100,7 +103,7 @@ def compiled(
     function: Callable[..., Any], *example: object, target: str = "cpu", give: tuple[int, ...] = (), **options: object
 ) -> jax.stages.Compiled:
     """Return a function compiled for a target; a GPU's without autotuning, which takes a GPU."""
-    settings = {"xla_gpu_autotune_level": 0, **options} if target == "h100" else options
+    settings = {"xla_gpu_autotune_level": 0, TILES: True, **options} if target == "h100" else options
     with jax.default_device(find_device(target)):
         return jax.jit(function, donate_argnums=give).lower(*example).compile(settings)
 

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.launches import list_launches
+from xla_inspect.analysis.needs import count_operands, count_written
 
 if TYPE_CHECKING:
-    from xla_inspect.hlo import Computation, Instruction, Module, Shape
+    from xla_inspect.hlo import Instruction, Module, Shape
 
 MAIN = 0
 """The memory space of a device's main memory (HBM on an accelerator); a TPU's on-chip memory has other numbers."""
 
-_WINDOWS = frozenset({"slice", "dynamic-slice"})
-_UPDATE = "dynamic-update-slice"
-
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What one launch moves.
+    """Bytes that one launch moves.
 
     Attributes:
         name: The instruction.
-        read: Bytes of its operands by memory space, each operand once.
-        written: Bytes of its results by memory space.
+        read: Bytes that it asks of its operands, by memory space: each element once, but a row of a gather as often as
+            its indices may name it, up to the whole operand.
+        written: Bytes that it writes to its results, by memory space, counted likewise.
+        least: Bytes of main memory that every run of it moves, whatever its indices are: where they may all be the
+            same, one row.
     """
 
     name: str
     read: Counter[int]
     written: Counter[int]
+    least: int
 
     @property
     def main(self) -> int:
@@ -54,71 +56,40 @@ def main_memory_bytes(module: Module) -> int:
 
 
 def measure_traffic(module: Module, kernel: Instruction) -> Traffic:
-    """What one launch moves, each time that it runs, without tile padding and without caches.
+    """Count the bytes that one launch moves, each time that it runs, without tile padding and without caches.
 
-    An operand that a launch only slices counts as the slices, and one of which it replaces a part, as that part: it is
-    not read, and of the result only the part is written (`HloCostAnalysis` counts so too). The scratch memory that a
-    library call returns beside its result counts as written.
+    Of an operand only the elements count that the result needs, and of an array that is updated in place only the part
+    that is replaced (`xla_inspect.analysis.needs`). Scratch memory that a library call returns beside its result counts
+    as written.
 
     Args:
         module: The module.
         kernel: An instruction of it that is launched.
     """
-    holder = module.computation(kernel.computation)
-    read: Counter[int] = Counter()
-    holds = kernel.opcode in {"fusion", "async-start"} and kernel.called
-    inside = module.called(kernel)[0] if holds else None
-    slots: dict[str, list[int]] = {}
-    for number, name in enumerate(kernel.operands):
-        slots.setdefault(name, []).append(number)
-    for name, numbers in slots.items():
-        shape = holder.by_name[name].shape
-        taken = min(shape.bytes, _result(kernel).bytes) if _takes_a_window(kernel) else shape.bytes
-        if kernel.opcode == _UPDATE and numbers == [0]:
-            taken = 0
-        elif inside is not None and len(inside.parameters) == len(kernel.operands):
-            taken = min(taken, sum(_needed(inside, inside.parameters[number]) for number in numbers))
-        for leaf in _leaves(shape):
-            read[_space(leaf)] += taken if not shape.is_tuple else leaf.bytes
-    written: Counter[int] = Counter()
-    leaves = _leaves(_result(kernel))
-    parts = _find_parts(holder, kernel) if inside is None else _find_parts(inside, inside.root)
-    for number, leaf in enumerate(leaves):
-        part = parts[number] if len(parts) == len(leaves) else None
-        written[_space(leaf)] += leaf.bytes if part is None else part
-    return Traffic(kernel.name, +read, +written)
+    operands = module.computation(kernel.computation).operands(kernel)
+    result = _result(kernel)
+    read, written = Counter[int](), Counter[int]()
+    least = 0
+    needs = defaultdict(list)
+    for operand, need in zip(operands, count_operands(module, kernel, result.size), strict=True):
+        needs[operand].append(need)
+    for operand, shares in needs.items():
+        for leaf in operand.shape.leaves():
+            count = leaf.size if operand.shape.is_tuple else min(leaf.size, sum(share.asked for share in shares))
+            read[_space(leaf)] += _bytes(leaf, count)
+            if _space(leaf) == MAIN:
+                least += _bytes(leaf, min(leaf.size, max(share.least for share in shares)))
+    leaves, parts = result.leaves(), count_written(module, kernel)
+    for leaf, part in zip(leaves, parts if len(parts) == len(leaves) else [None] * len(leaves), strict=True):
+        written[_space(leaf)] += _bytes(leaf, min(leaf.size, part.asked)) if part else leaf.bytes
+        if _space(leaf) == MAIN:
+            least += _bytes(leaf, min(leaf.size, part.least)) if part else leaf.bytes
+    return Traffic(kernel.name, +read, +written, least)
 
 
-def _takes_a_window(kernel: Instruction) -> bool:
-    return (kernel.wrapped or kernel.opcode) in _WINDOWS
-
-
-def _find_parts(holder: Computation, value: Instruction) -> tuple[int | None, ...]:
-    """Return for each array of a value the bytes of the part that it replaces in another, or None where all is new."""
-    if value.opcode == "tuple":
-        return tuple(_find_parts(holder, element)[0] for element in holder.operands(value))
-    while value.opcode == "bitcast":
-        value = holder.by_name[value.operands[0]]
-    return (holder.by_name[value.operands[1]].shape.bytes if value.opcode == _UPDATE else None,)
-
-
-def _needed(inside: Computation, value: Instruction) -> int:
-    """Bytes of a value that its users take: all of it, unless each of them takes a slice or replaces a part."""
-    users = inside.users(value.name)
-    if value.is_root or not users:
-        return value.shape.bytes
-    taken = 0
-    for user in users:
-        if user.opcode in _WINDOWS and user.operands[0] == value.name:
-            taken += user.shape.bytes
-        elif user.opcode == _UPDATE and value.name not in user.operands[1:]:
-            # In place, only the part is touched.
-            continue
-        elif user.opcode == "bitcast":
-            taken += _needed(inside, user)
-        else:
-            return value.shape.bytes
-    return min(taken, value.shape.bytes)
+def _bytes(shape: Shape, elements: int) -> int:
+    """Return the bytes of some elements of an array, rounded up where several share a byte."""
+    return -(-shape.bytes * elements // shape.size) if shape.size else 0
 
 
 def _result(kernel: Instruction) -> Shape:
@@ -128,12 +99,6 @@ def _result(kernel: Instruction) -> Shape:
     if kernel.opcode in {"async-start", "all-gather-start", "all-reduce-start"} and len(kernel.shape.elements) > 1:
         return kernel.shape.elements[1]
     return kernel.shape
-
-
-def _leaves(shape: Shape) -> tuple[Shape, ...]:
-    if shape.elements:
-        return tuple(leaf for element in shape.elements for leaf in _leaves(element))
-    return (shape,) if shape.is_array else ()
 
 
 def _space(shape: Shape) -> int:

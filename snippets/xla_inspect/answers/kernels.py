@@ -14,6 +14,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.report import STATEMENT, close_brackets, explain_absence, find_hardware, title
 from xla_inspect.spelling import list_nearest
+from xla_inspect.targets import explain_tiles
 from xla_inspect.units import format_amount, format_bytes, shorten
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 USUAL_ROWS = 12
 """How many launches are shown where nobody says how many."""
+
+_TILED = "__triton_nested_gemm_fusion"
+"""The kind of fusion of a matmul whose tile the compiler chose."""
 
 NANOSECOND = 1e-9
 
@@ -216,11 +220,19 @@ def rank_launches(
         named=found,
         least_seconds=sum(row.weight[0] for row in rows) if hardware else None,
         unknown_runs=sum(row.runs is None for row in rows),
-        model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
+        model=_describe_model(capture),
         registers_gap=registers if isinstance(registers, str) else "",
         error=tell_failure(capture),
         stage=find_stage(capture),
     )
+
+
+def _describe_model(capture: Capture) -> str:
+    """Return what least times leave out, or why there are none, and the origin of a GPU's tiles."""
+    hardware = find_hardware(capture.target)
+    model = f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target)
+    tiles = explain_tiles(capture.options) if _TILED in capture.after else ""
+    return f"{model} The tiles of matmuls are {tiles}." if tiles else model
 
 
 def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str, ...]:

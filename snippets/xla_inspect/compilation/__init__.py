@@ -11,6 +11,7 @@ from xla_inspect.compilation.dump_compile import (
     PREFIX,
     compile_with_dumps,
     list_options,
+    pin_options,
     place_dumps,
     sweep_dumps,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "located_hlo",
     "lower",
     "make_mesh",
+    "pin_options",
     "place_dumps",
     "read_back",
     "read_steps",

@@ -74,7 +74,7 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
     if target.obstacle:
         raise TargetUnavailableError(target.name, target.obstacle)
     settle()
-    asked = {**dump_compile.PINNED[target.kind], **options}
+    asked = {**dump_compile.pin_options(target), **options}
     with lowering.held_settings(program.project):
         lowered = lowering.lower(program, target)
         with (

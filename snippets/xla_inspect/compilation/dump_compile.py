@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from xla_inspect.dumps import Files, ModuleTexts, list_dumped, read_texts
 from xla_inspect.errors import InspectError
+from xla_inspect.targets import TILING_MODEL, find_entry, knows_gpu_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,6 +87,15 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
 
 _UNKNOWN: set[str] = set()
 """Options of dumping that the compilers of this process do not know."""
+
+
+def pin_options(target: Target) -> dict[str, str | int | bool]:
+    """Return what the compiler for a target is told so that the result does not depend on the machine.
+
+    A plugin that lacks the option `TILING_MODEL` gets none, and takes the first tile of its list.
+    """
+    models = find_entry(target.base).has_tiling_model and knows_gpu_option(TILING_MODEL)
+    return {**PINNED[target.kind], **({TILING_MODEL: True} if models else {})}
 
 
 def explain_no_room() -> str:

@@ -149,7 +149,7 @@ def run(order: dict[str, Any], requests: int, sender: Sender) -> None:
 
 def _warm(kind: str) -> None:
     """Let the compiler load what it loads when it compiles first."""
-    from xla_inspect.compilation import PINNED, PLATFORMS, compile_lowered, disassemble, sweep_dumps  # noqa: F401 - imported before it is needed
+    from xla_inspect.compilation import PLATFORMS, compile_lowered, disassemble, pin_options, sweep_dumps  # noqa: F401 - imported before it is needed
     from xla_inspect.play.edit_process import write_module
     from xla_inspect.report.explorer import describe_capture
     from xla_inspect.targets import find
@@ -164,13 +164,13 @@ def _warm(kind: str) -> None:
     module = write_module(_lower_plain(shape, shape, PLATFORMS[kind]))
     record |= {"program": "warm", "equations": [], "constants": [], "seconds": [0, 0]}
     sent = SentProgram({**record, "module": base64.b64encode(module)}, {})
-    describe_capture(compile_lowered(sent, sent, target, PINNED[kind])(), code=True)  # type: ignore[arg-type]  # it has what is asked of both
+    describe_capture(compile_lowered(sent, sent, target, pin_options(target))(), code=True)  # type: ignore[arg-type]  # it has what is asked of both
 
 
 def _compile(work: dict[str, Any], answer: dict[str, Any], sender: Sender) -> None:
     from xla_inspect.analysis import list_launches
     from xla_inspect.captured import pack
-    from xla_inspect.compilation import PINNED, compile_lowered
+    from xla_inspect.compilation import compile_lowered, pin_options
     from xla_inspect.report.explorer import describe_capture
     from xla_inspect.targets import find
 
@@ -178,7 +178,7 @@ def _compile(work: dict[str, Any], answer: dict[str, Any], sender: Sender) -> No
     sent = SentProgram(work["record"], work["sources"])
     seconds = {"trace": sent.traced.seconds, "lower": sent.seconds}
     sender.send({"kind": "lowered", **answer, "data": describe_lowered(sent, target), "seconds": seconds})
-    options = {**PINNED[target.kind], **work["options"]}
+    options = {**pin_options(target), **work["options"]}
     read = compile_lowered(sent, sent, target, options)  # type: ignore[arg-type]  # as above
     capture: Capture = read().retold(sources=sent.sources)
     started = perf_counter()

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import jax_private, targets
-from xla_inspect.compilation import PINNED, describe_program
+from xla_inspect.compilation import describe_program, pin_options
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.practice import device, flags, progress
 
@@ -87,7 +87,7 @@ def require(target: Target) -> None:
 
 def options_for(target: Target) -> dict[str, str | int | bool]:
     """Return the options of a capture: those of the device, and the reader's flags where a capture has its own."""
-    pinned, asked = PINNED[target.kind], flags.given()
+    pinned, asked = pin_options(target), flags.given()
     options = dict(device.OPTIONS) if isinstance(target, device.Device) else {}
     for name in pinned:
         if name in asked:
@@ -125,5 +125,5 @@ def dump(target: Target, folder: Path, function: Callable[..., Any], *example: A
         held_settings(program.project),
     ):
         stage = lower(program, target).place(target)
-        options = {**PINNED[target.kind], **options_for(target)}
+        options = {**pin_options(target), **options_for(target)}
         compile_with_dumps(stage, target, options, folder)

@@ -50,7 +50,7 @@ class Launched:
     Attributes:
         launch: Which it is, and how often it runs.
         work: Operations of one run.
-        read: Bytes that one run reads from main memory.
+        read: Bytes that one run asks of main memory, as `Traffic` counts them.
         written: Bytes that one run writes to it.
         on_chip: Bytes read from and written to memory on the chip (VMEM and SMEM of a TPU).
         lines: The lines of Python it comes from, its own first, then those of what is fused in it.
@@ -96,7 +96,7 @@ def bound(work: Work, bytes_moved: int, hardware: Hardware) -> Bound:
 
     Args:
         work: Operations.
-        bytes_moved: Bytes of main memory read and written.
+        bytes_moved: Bytes of main memory that every run reads and writes.
         hardware: Peaks of one device.
     """
     times = {MEMORY: bytes_moved / hardware.bandwidth}
@@ -124,7 +124,7 @@ def _describe(
         written=written,
         on_chip=moved.total - moved.main,
         lines=_find_lines(instruction, module, lines),
-        bound=bound(work, read + written, hardware) if hardware else None,
+        bound=bound(work, moved.least, hardware) if hardware else None,
     )
 
 

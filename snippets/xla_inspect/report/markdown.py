@@ -10,7 +10,7 @@ from xla_inspect import units
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_UNTUNED = "Compiled without a GPU, so with autotuning off"
+_BY_MODEL = "Without a GPU a cost model chose the tiles, and no measurement chose between Triton and a library"
 # So many columns of so few characters beside the first stand next to each other on a phone.
 _FEW, _SHORT = 4, 9
 _TAG = re.compile(r"<[^>]*>")
@@ -99,9 +99,9 @@ def size(number: int) -> str:
     return f'<span class="size" data-exact="{shown.exact}" tabindex="0">{shown}</span>'
 
 
-def untuned() -> str:
+def by_model() -> str:
     """Return the tag behind a number of a GPU's matmul that no autotuning chose, as HTML for a table or a sentence."""
-    return f'<span class="untuned" data-exact="{_UNTUNED}" tabindex="0">untuned</span>'
+    return f'<span class="by-model" data-exact="{_BY_MODEL}" tabindex="0">by cost model</span>'
 
 
 def code(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import find_refusal
 from xla_inspect.analysis.reasons import read_reasons
-from xla_inspect.compilation import PINNED
+from xla_inspect.compilation import pin_options
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import argument_changes, traced_changes
 from xla_inspect.subject.probing import probe
@@ -199,7 +199,7 @@ def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> I
     for name in dict.fromkeys(passes):
         if name and not NEEDED.search(name):
             # What is switched off for a capture's own sake, or by the reader, stays so.
-            held = (PINNED[find(capture.target).kind].get(DISABLE), subject.options.get(DISABLE), name)
+            held = (pin_options(find(capture.target)).get(DISABLE), subject.options.get(DISABLE), name)
             options = {DISABLE: ",".join(str(each) for each in held if each)}
             yield Trial(f"without the pass {name}", subject, traced_changes.nothing, "pass", options)
 

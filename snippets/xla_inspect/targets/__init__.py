@@ -1,6 +1,15 @@
 """The targets that programs are compiled for: one table of them, the environment that they need, and their devices."""
 
-from xla_inspect.targets.devices import Target, available, count_devices, describe_topology, find
+from xla_inspect.targets.devices import (
+    TILING_MODEL,
+    Target,
+    available,
+    count_devices,
+    describe_topology,
+    explain_tiles,
+    find,
+    knows_gpu_option,
+)
 from xla_inspect.targets.environment import (
     COMPILERS_FIND,
     CPUS,
@@ -26,15 +35,18 @@ __all__ = [
     "ISA",
     "PACKAGES",
     "TARGETS",
+    "TILING_MODEL",
     "Target",
     "available",
     "count_devices",
     "describe_topology",
+    "explain_tiles",
     "find",
     "find_entry",
     "find_occasion",
     "find_version",
     "keep_devices",
+    "knows_gpu_option",
     "list_original",
     "name_isa",
     "note_changes",

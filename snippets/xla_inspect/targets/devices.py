@@ -187,6 +187,38 @@ def drop_unknown(spec: str, library: Path | None = None) -> str:
 _FIELD = re.compile(r"^ *(?P<name>\w+): .*\n", re.MULTILINE)
 
 
+TILING_MODEL = "xla_gpu_experimental_cost_model_gemm_tiling_default"
+"""The option by which XLA's cost model chooses a matmul's tile, instead of taking the first one on its list."""
+
+
+@cache
+def knows_gpu_option(name: str, library: Path | None = None) -> bool:
+    """Return whether the plugin that compiles for GPUs has an option of XLA: its name is in the library.
+
+    Args:
+        name: The option.
+        library: The plugin, by default the one that is installed.
+    """
+    path = library or _find_plugin()
+    if path is None:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as code:
+        return code.find(name.encode()) >= 0
+
+
+def explain_tiles(options: Mapping[str, object]) -> str:
+    """Return the origin of the tiles of a GPU's matmuls in a compile without autotuning, or an empty string.
+
+    Args:
+        options: The options of the compile.
+    """
+    if str(options.get("xla_gpu_autotune_level")) != "0":
+        return ""
+    if str(options.get(TILING_MODEL)).lower() == "true":
+        return "chosen by a cost model, not measured"
+    return "the first on XLA's list, neither estimated nor measured"
+
+
 def _find_plugin() -> Path | None:
     spec = importlib.util.find_spec("jax_plugins.xla_cuda13")
     path = Path(spec.origin).parent / "xla_cuda_plugin.so" if spec and spec.origin else None

@@ -53,6 +53,7 @@ class Entry:
         chip: What a TPU's topology is told besides.
         peaks: What a chip does at most; None where figures of the device say it, or nothing can.
         is_local: Whether it is a device of this machine, and no target that programs are compiled for without one.
+        has_tiling_model: Whether XLA's cost model can choose the tiles of its matmuls without the device.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Entry:
     chip: Mapping[str, str] = field(default_factory=dict)
     peaks: Peaks | None = None
     is_local: bool = False
+    has_tiling_model: bool = False
 
     @property
     def model(self) -> str:

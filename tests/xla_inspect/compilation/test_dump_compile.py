@@ -15,7 +15,8 @@ import pytest
 
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import list_kernels
-from xla_inspect.compilation import dump_compile
+from xla_inspect.compilation import PINNED, dump_compile
+from xla_inspect.targets import ENTRIES, TILING_MODEL, find
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,3 +140,43 @@ def test_dumps_that_are_missing_are_put_down_to_the_flags_only_where_there_are_s
     with pytest.raises(InspectError) as caught:
         capture(lambda x: x * 3.0, jax.ShapeDtypeStruct((5,), jnp.float32))
     assert str(caught.value).endswith(f"the compiler left no dump of '<lambda>'; {asked}")
+
+
+def multiply(x: jax.Array, y: jax.Array) -> jax.Array:
+    return x @ y
+
+
+GPUS = [name for name, entry in ENTRIES.items() if entry.kind == "gpu" and not entry.is_local]
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("target", GPUS)
+def test_the_cost_model_chooses_the_tiles_of_each_gpus_matmuls(target: str) -> None:
+    matrix = jax.ShapeDtypeStruct((4096, 4096), jnp.bfloat16)
+    compiled = capture(multiply, matrix, matrix, target=target, passes=False)
+    assert compiled.options == {**PINNED["gpu"], TILING_MODEL: True}
+    first = capture(multiply, matrix, matrix, target=target, options={TILING_MODEL: False}, passes=False)
+    grids = []
+    for each in (compiled, first):
+        (kernel,) = list_kernels(each)
+        assert kernel.thunk is not None
+        assert kernel.thunk.grid is not None
+        assert kernel.thunk.threads is not None
+        grids.append((kernel.thunk.grid[0], kernel.thunk.threads[0]))
+    assert grids[0] == (1024, 128)
+    assert grids[1][0] >= 65_536
+    assert compiled.identity != first.identity
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_plugin_without_the_cost_models_option_compiles_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump_compile, "knows_gpu_option", lambda _: False)
+    assert dump_compile.pin_options(find("h100")) == PINNED["gpu"]
+    matrix = jax.ShapeDtypeStruct((512, 512), jnp.bfloat16)
+    assert capture(multiply, matrix, matrix, target="h100", passes=False).options == PINNED["gpu"]
+
+
+def test_no_other_target_and_no_gpu_of_this_machine_is_given_tiles_by_the_cost_model() -> None:
+    assert [name for name in ENTRIES if ENTRIES[name].has_tiling_model] == GPUS
+    assert dump_compile.pin_options(find("tpu-v5e")) == {}
+    assert dump_compile.pin_options(find("cpu")) == PINNED["cpu"]

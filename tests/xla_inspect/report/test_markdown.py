@@ -69,5 +69,5 @@ def test_a_size_in_a_table_says_its_bytes() -> None:
 
 
 def test_the_tag_of_what_was_not_tuned_says_why() -> None:
-    assert ">untuned</span>" in markdown.untuned()
-    assert "autotuning off" in markdown.untuned()
+    assert ">by cost model</span>" in markdown.by_model()
+    assert "no measurement" in markdown.by_model()

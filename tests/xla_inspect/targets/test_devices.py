@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from jax import ShapeDtypeStruct
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from xla_inspect import TARGETS, InspectError, TargetUnavailableError, available, capture
-from xla_inspect.targets import devices, find
+from xla_inspect.targets import TILING_MODEL, devices, explain_tiles, find, knows_gpu_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_an_unknown_target_is_answered_with_those_there_are() -> None:
@@ -58,3 +63,19 @@ def test_a_target_on_another_machine_says_that_its_compiler_is_not_made_for_it(m
     monkeypatch.setattr(devices.platform, "machine", lambda: "arm64")
     expected = "its compiler exists for Linux on x86-64 only, and this is Darwin arm64"
     assert available() == {name: "" if name == "cpu" else expected for name in TARGETS}
+
+
+def test_a_plugin_has_the_options_whose_names_are_in_its_library(tmp_path: Path) -> None:
+    library = tmp_path / "plugin.so"
+    library.write_bytes(b"\0xla_gpu_autotune_level\0")
+    assert knows_gpu_option("xla_gpu_autotune_level", library)
+    assert not knows_gpu_option(TILING_MODEL, library)
+    assert not knows_gpu_option("xla_gpu_no_such_option")
+
+
+def test_tiles_are_estimated_timed_or_the_first_of_a_list() -> None:
+    off = {"xla_gpu_autotune_level": 0}
+    assert explain_tiles({**off, TILING_MODEL: True}) == "chosen by a cost model, not measured"
+    assert explain_tiles({**off, TILING_MODEL: "false"}).startswith("the first on XLA's list")
+    assert explain_tiles(off).startswith("the first on XLA's list")
+    assert explain_tiles({"xla_gpu_autotune_level": 4, TILING_MODEL: True}) == explain_tiles({}) == ""

@@ -1,0 +1,63 @@
+"""Tiles that XLA's cost model chooses for matmuls on an H100, beside tiles that libraries and tuned kernels use."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from xla_inspect import capture
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+
+_FUSER, _VLLM = "https://github.com/NVIDIA/Fuser/issues", "https://github.com/vllm-project/vllm/pull/53247"
+
+
+class Choice(NamedTuple):
+    """The tile that somebody measured to be fast, or that a library uses.
+
+    Attributes:
+        shape: Rows and columns of the result, and the contracted dimension.
+        tile: Rows and columns of the tile.
+        by: The library or the tuned kernel.
+        source: A link to the record.
+    """
+
+    shape: tuple[int, int, int]
+    tile: tuple[int, int]
+    by: str
+    source: str
+
+
+# cuBLAS names the tile in its kernel's name. vLLM's table of Triton tiles for Hopper was measured on an H20, which has
+# the H100's matrix units and fewer of them.
+CHOICES = (
+    Choice((2048, 2048, 8192), (256, 128), "cuBLAS", f"{_FUSER}/3279"),
+    Choice((16384, 16384, 1024), (192, 192), "cuBLAS", f"{_FUSER}/3137"),
+    Choice((8192, 8192, 512), (128, 128), "cuBLAS", "https://github.com/triton-lang/triton/pull/5726"),
+    Choice((8192, 6144, 3072), (128, 256), "Triton, Inductor", "https://github.com/pytorch/pytorch/pull/181413"),
+    Choice((2048, 12288, 2048), (128, 256), "Triton, vLLM", _VLLM),
+    Choice((256, 12288, 2048), (64, 128), "Triton, vLLM", _VLLM),
+    Choice((64, 12288, 2048), (64, 64), "Triton, vLLM", _VLLM),
+    Choice((2048, 4096, 2048), (64, 64), "Triton, vLLM", _VLLM),
+    Choice((2048, 2048, 6144), (64, 128), "Triton, vLLM", _VLLM),
+    Choice((16, 4096, 2048), (16, 64), "Triton, vLLM", _VLLM),
+)
+
+
+def compile_matmul(shape: tuple[int, int, int], options: dict[str, bool | str] | None = None) -> Capture:
+    """Return a bfloat16 matmul that is compiled for the H100 and not split along the contracted dimension."""
+    rows, columns, depth = shape
+    left, right = (jax.ShapeDtypeStruct(sides, jnp.bfloat16) for sides in ((rows, depth), (depth, columns)))
+    whole = {"xla_disable_hlo_passes": "splitk-rewriter", **(options or {})}
+    return capture(jnp.matmul, left, right, target="h100", options=whole, passes=False)
+
+
+def read_tile(compiled: Capture) -> tuple[int, int]:
+    """Return the rows and columns of the tile that each block of a matmul's only kernel computes."""
+    config = json.loads(compiled.module.entry.root.backend_config or "{}")
+    rows, columns = config["fusion_backend_config"]["block_level_fusion_config"]["output_tiles"][0]["sizes"]
+    return int(rows), int(columns)
