@@ -101,13 +101,16 @@ def systolic_array() -> Finding:
     """On a TPU every matmul is mapped to the matrix unit."""
     x, w = product.EXAMPLE
     batch = [jax.ShapeDtypeStruct((4, *shape.shape), shape.dtype) for shape in (x, w)]
+    vectors = batch[0], jax.ShapeDtypeStruct((4, *vector().shape), x.dtype)
     outcomes = {}
-    for name, example in {
-        "a matrix with a matrix": (x, w),
-        "a batch of them": batch,
-        "a matrix with a vector": (x, vector()),
+    for name, (function, example, target) in {
+        "a matrix with a matrix": (jnp.matmul, (x, w), "tpu-v5e"),
+        "a batch of them": (jnp.matmul, batch, "tpu-v5e"),
+        "a matrix with a vector": (jnp.matmul, (x, vector()), "tpu-v5e"),
+        "a batch of these": (jax.vmap(jnp.matmul), vectors, "tpu-v5e"),
+        "a matrix with a vector, TPU7x": (jnp.matmul, (x, vector()), "tpu7x"),
     }.items():
-        one = capture(jnp.matmul, *example, target="tpu-v5e")
+        one = capture(function, *example, target=target)
         opcodes = one.module.opcode_counts()
         inner = [name for name in ("convolution", "dot", "multiply", "reduce") if opcodes[name]]
         outcomes[name] = (inner == ["convolution"], f"becomes `{'` and `'.join(inner)}`")

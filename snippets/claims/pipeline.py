@@ -129,7 +129,8 @@ def number_of_passes(claimed: int) -> Finding:
     def look(capture: Capture) -> tuple[bool, str]:
         names = pass_names(capture)
         changed = sum(run.changed for run in capture.runs)
-        evidence = f"{len(set(names))} different ones in {len(names)} runs, of which {changed} changed something"
+        different = f"{len(set(names))} different ones in {len(names)} runs"
+        evidence = f"{different}, of which {changed} said that they changed the module"
         return is_about(len(set(names)), claimed), evidence
 
     captures = program("layer")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import jax
@@ -10,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from claims.evidence import expect, pass_names, program, rewrite
-from claims.finding import Case, Finding, by_target, only
+from claims.finding import Case, Finding, by_target, cases, only
 from claims.reading_hlo import parser_error
-from programs import batch_norm
-from xla_inspect import Capture, capture_all
+from programs import batch_norm, known_inputs
+from xla_inspect import Capture, capture, capture_all
 
 TYPES = ("float32", "int32")
 BATCH_NORM = re.compile(r"BatchNorm(?:Inference|Training|Grad)Op|batch_norm_(?:inference|training|grad)")
@@ -90,9 +91,18 @@ def product_of_constants() -> Finding:
     )
 
 
-def known_inputs() -> Finding:
-    """Operations whose inputs are known are evaluated by the compiler."""
-    return _happens("x * (full(2) * full(3)) → x * 6", "import")
+def known_values() -> Finding:
+    """Operations whose inputs are known are evaluated by the compiler, whatever they are."""
+    makers = {fate.by for fate in rewrite("x * (full(2) * full(3)) → x * 6", "float32").values()}
+    expect(makers == {"import"}, f"the product is made by {', '.join(sorted(makers))}")
+    outcomes = {}
+    for name, (function, _, needed) in known_inputs.PROGRAMS.items():
+        modules = [one.module for one in capture_all(function, *known_inputs.EXAMPLE).values()]
+        left = set().union(*(module.opcode_counts() - Counter({needed: 1}) for module in modules)) - known_inputs.IDLE
+        outcomes[name] = (not left, f"left are `{'`, `'.join(sorted(left))}`" if left else "evaluated")
+    opcodes = capture(known_inputs.factored_sum, *known_inputs.EXAMPLE, target="tpu-v5e").module.opcode_counts()
+    outcomes["the sum of 3 and 5, TPU v5e"] = (not opcodes["add"], "`add` is left of `x * (3 + 5)`")
+    return cases(outcomes)
 
 
 def shared_sum() -> Finding:

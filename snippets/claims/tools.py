@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import re
 import subprocess
 import tempfile
@@ -15,6 +16,8 @@ from claims.evidence import expect, run_python
 from claims.finding import Finding, cases, only
 from programs import layer
 from xla_inspect import targets
+
+PHASES = ("basics", "jaxpr_demo", "hlo_dump", "optimization_compare", "main")
 
 DUMPED = """
 import os, tempfile, pathlib
@@ -110,6 +113,14 @@ def python_version(major: int, minor: int) -> Finding:
     """JAX needs this Python or a newer one."""
     required = importlib.metadata.metadata("jax")["Requires-Python"]
     return only(required == f">={major}.{minor}", f"the installed release asks for Python {required}")
+
+
+def practice_modules() -> Finding:
+    """The practice runs as modules of the package `xla_inspect`."""
+    missing = [name for name in PHASES if importlib.util.find_spec(f"xla_inspect.{name}") is None]
+    usage = run_python("from xla_inspect.main import main; main(['--help'])")
+    expect("usage:" in usage, "the command explains itself")
+    return only(not missing, f"`xla_inspect` has `{'`, `'.join(PHASES)}`")
 
 
 def old_documentation() -> Finding:

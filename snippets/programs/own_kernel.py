@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
 
 from programs.own_pass import strip_tables
 
@@ -45,6 +46,12 @@ def call_kernel(x: jax.Array, **options: Any) -> jax.Array:  # noqa: ANN401 - as
 def between(x: jax.Array) -> jax.Array:
     """Return the same, the GELU as a Pallas kernel."""
     return jnp.sin(call_kernel(x * 2)) + 1
+
+
+def opened(x: jax.Array) -> jax.Array:
+    """Return the same, the kernel with the right to take in what computes its operand, on a TPU."""
+    taking_in = pltpu.CompilerParams(allow_input_fusion=[True])
+    return jnp.sin(call_kernel(x * 2, compiler_params=taking_in)) + 1
 
 
 def costed(x: jax.Array) -> jax.Array:
@@ -100,7 +107,11 @@ def own_kernel() -> dict[str, Any]:
     """Return by target what `compile_all` does; calls out of the program for the CPU alone, kernels for the others."""
     from xla_inspect import targets
 
-    asked = {"cpu": (fused, foreign, called_back), "h100": (fused, between), "tpu-v5e": (fused, between, costed)}
+    asked = {
+        "cpu": (fused, foreign, called_back),
+        "h100": (fused, between),
+        "tpu-v5e": (fused, between, costed, opened),
+    }
     return {name: compile_all(targets.find(name).devices()[0], functions) for name, functions in asked.items()}
 
 

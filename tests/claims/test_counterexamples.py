@@ -5,15 +5,28 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
 import pytest
 from jaxlib import _hlo
 
-from claims import buffers, evidence, jaxpr, layout, operations, reading_hlo, running, simplification, stablehlo, tools
+from claims import (
+    buffers,
+    evidence,
+    jaxpr,
+    layout,
+    operations,
+    reading_hlo,
+    running,
+    simplification,
+    stablehlo,
+    tools,
+)
 from claims.declared import ClaimError, read
 from claims.ledger import judge
+from peers import records
 from xla_inspect import capture_all
 from xla_inspect.captured import Captures
 
@@ -195,6 +208,15 @@ def other_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_hlo, "_runs", lambda _: reading_hlo.only(holds=True, evidence="it runs"))
 
 
+def other_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow runs everything itself, and refuses nothing."""
+    record = records.read("tensorflow")
+    alone = {"launches": [], "operations": ["Relu"]}
+    facts = {name: dict.fromkeys(record.facts[name], alone) for name in ("jit", "auto")}
+    other = replace(record, facts={**record.facts, **facts}, texts=dict.fromkeys(record.texts, ""))
+    monkeypatch.setattr(records, "read", lambda _: other)
+
+
 class _Metadata(dict[str, str]):
     """The metadata of a package that is otherwise."""
 
@@ -220,6 +242,7 @@ WORLDS = (
     no_numbers,
     other_text,
     other_tracer,
+    other_records,
 )
 
 

@@ -5,7 +5,7 @@
 #   "ml-dtypes==0.6.0",
 #   "numpy==2.5.5",
 #   "onnx==1.23.2",
-#   "onnxruntime==1.31.1",
+#   "onnxruntime==1.32.0",
 #   "packaging==26.3",
 #   "protobuf==7.36.2",
 #   "typing-extensions==4.16.0",
