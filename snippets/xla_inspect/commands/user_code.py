@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 import sysconfig
 import traceback
 from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +36,7 @@ _ADVICE = {
     "TracerArrayConversionError": "use jax.numpy in the place of numpy there: a tracer has no values",
     "NonConcreteBooleanIndexError": "use jnp.where(mask, x, 0), whose shape does not depend on values",
     "UnexpectedTracerError": "a value of one trace is kept beyond it: return it instead",
+    "EOFError": 'nothing answers input() here; put it under `if __name__ == "__main__":`',
     "ModuleNotFoundError": "install it where xla-inspect is installed, or start xla-inspect from the project's folder",
 }
 """What to do about errors that have an answer, by the name of their type."""
@@ -89,6 +92,7 @@ def explain(error: BaseException, file: str) -> str:
         return _explain_absence(place, text)
     refusal = read_refusal(text)
     hints = [hint for pattern, hint in _HINTS.items() if re.search(pattern, text)]
+    hints += filter(None, [_find_shadow(error)])
     if hints or (refusal and refusal.remedy):
         return f"{place}: {name}: {printable(text)}\n{hints[0] if hints else refusal.remedy if refusal else ''}"
     if _is_own(error):
@@ -122,6 +126,16 @@ def _is_own(error: BaseException) -> bool:
         or not (file.is_relative_to(library) or str(file).startswith("<"))
     ]
     return bool(outside) and outside[-1].is_relative_to(Path(__file__).parents[1])
+
+
+def _find_shadow(error: BaseException) -> str:
+    """Return the advice where a file of the reader's hides a package that the error names, or an empty string."""
+    name = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
+    module = sys.modules.get(str(name or "").partition(".")[0])
+    file = getattr(module, "__file__", None) or ""
+    if Path(file).stem not in {*sys.stdlib_module_names, *packages_distributions()} or not _is_readers(file):
+        return ""
+    return f"{_shorten(file)} hides the package {Path(file).stem!r}: give the file another name"
 
 
 def _print(error: BaseException) -> str:

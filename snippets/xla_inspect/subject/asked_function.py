@@ -179,11 +179,27 @@ def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
     if not callable(found):
         message = f"{place}: {name} is of the type {type(found).__name__}, and nothing that can be called"
         raise InspectError(message)
+    _check_kind(found, place, name)
     owner, _, method = name.rpartition(".")
     held = loading.find_named(module, owner, place) if owner else None
     if isinstance(held, type) and inspect.isfunction(found) and not _takes(found, asked):
         found = getattr(_instantiate(held, owner), method)
     return Call(*modules.hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
+
+
+def _check_kind(function: Callable[..., Any], place: str, name: str) -> None:
+    """Do nothing for a function that JAX can trace, unless it fails as it runs.
+
+    Raises:
+        InspectError: It is a coroutine or a generator.
+    """
+    is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+    if not is_async and not inspect.isgeneratorfunction(function):
+        return
+    line = inspect.unwrap(function).__code__.co_firstlineno
+    kind, how = ("async", "def") if is_async else ("a generator", "return")
+    message = f"{place}:{line}: {name} is {kind}, which JAX cannot trace; write it with a plain {how}"
+    raise InspectError(message)
 
 
 def _open_jitted(function: Any, asked: Call) -> Call | None:

@@ -39,8 +39,8 @@ CODE: dict[str, tuple[str, str, str]] = {
     "a module": ("import os", "os", "nothing that can be called"),
     "a number": ("N = 3", "N", "N is of the type int"),
     "None": ("f = None", "f", "is of the type NoneType"),
-    "a generator": ("def f(x):\n    yield x", "f", "TypeError"),
-    "a coroutine": ("async def f(x): return x", "f", "TypeError"),
+    "a generator": ("def f(x):\n    yield x", "f", "m.py:3: f is a generator, which JAX cannot trace"),
+    "a coroutine": ("async def f(x): return x", "f", "m.py:3: f is async, which JAX cannot trace"),
     "terminal escapes in an error": (
         "def f(x): raise ValueError('\\x1b[31mred\\x07')",
         "f",

@@ -74,6 +74,22 @@ def test_what_hangs_as_it_is_loaded_or_traced_is_ended_and_its_line_told(
     assert "--load-limit" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("jax.py", "import jax.numpy as jnp\n", "jax.py hides the package 'jax'"),
+        ("numpy.py", "import numpy\nnumpy.ones(3)\n", "numpy.py hides the package 'numpy'"),
+        ("other.py", "def f(x, *, by): return x * by\nEXAMPLE = (1.0,)\n", "EXAMPLE_KWARGS"),
+    ],
+)
+def test_the_advice_names_the_file_or_the_name_that_helps(name: str, text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("", encoding="utf-8")
+    (tmp_path / "m.py").write_text(text, encoding="utf-8")
+    done = ask("memory", "m.py:f", "--target", "cpu")
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_an_answer_is_written_whatever_the_encoding_lacks(
     encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
