@@ -14,8 +14,8 @@ from pathlib import Path
 
 from authoring import project_texts
 from common import ROOT
-from livepage.read import VALUE, Prose, Sentence, project
-from livepage.run import READING, Backings, agreement, backing, helpers
+from livepage.read import VALUE, Check, Prose, Sentence, project
+from livepage.run import READING, Backings, agreement, backing
 
 _NO_WORDS = re.compile(r"^\s*(?:[>*+-]\s+|#{1,6}\s+|\d+[.)]\s+|:\s+|(?:!!!|\?\?\?\+?|===)\s*[\w ]*|\|)*")
 _ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^}]*\}\s*$")
@@ -50,7 +50,7 @@ def _convert(prose: Prose, commit: str) -> list[str]:
         else:
             check = possible.get(kind, possible[READING])
         old = codes.get(check.title) if check in prose.checks else None
-        if old is not None and helpers.normalize_code(check.code) != helpers.normalize_code(old):
+        if old is not None and backings.seal(Check(check.title, old, check.line)) != backings.seal(check):
             left.append(f"{prose.name}:{sentence.line}: its check changed since it was affirmed: {sentence.text}")
             continue
         record.add((backing.hash_sentence(sentence.text), backings.seal(check)))

@@ -78,7 +78,7 @@ def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
     for sentence in prose.sentences:
         seals = {seal for text, seal in record if text == backing.hash_sentence(sentence.text)}
         check = next((one for one in backings.list_possible(sentence) if backings.seal(one) in seals), None)
-        if check and check not in prose.blocks and check.title not in {SOURCE, READING}:
+        if check and not sentence.backing and check.title not in {SOURCE, READING}:
             words = _NUMBER_WORD.findall(_blank_allowed(mask(sentence.text), name))
             numbers = _list_numbers(check.code) if check in prose.checks else set()
             findings += [

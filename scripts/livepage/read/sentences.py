@@ -52,7 +52,7 @@ _ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^}]*\}\s*$")
 # What is one sentence, whole: a heading, a row, a title of a fold or a tab; and what begins one: an item, a definition.
 _WHOLE = re.compile(r"[ \t>]*(?:#{1,6}\s|\||!!!|\?\?\?|===)")
 _STARTS = re.compile(r"[ \t>]*(?:[*+-]|\d+[.)]|:)\s")
-_GAP = re.compile(r"(?:[.?!][\"')\]*_`]*(?=\s+[\"'(\[*_]*[A-Z`])|:(?=\n))(?P<gap>\s+)")
+_GAP = re.compile(r"[.?!][\"')\]*_`]*(?P<gap>\s+)(?=[\"'(\[*_]*[A-Z`])")
 _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|etc|approx|Fig|No|Sec)|\b[A-Z])\.$")
 _ROW_RULE = re.compile(r"^[\s|:-]+$")
 _WORD = re.compile(r"[^\W\d_]{2,}|\b[A-Z]\d+\b")  # H100 is a word

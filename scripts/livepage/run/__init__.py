@@ -2,7 +2,7 @@
 
 from livepage.run import agreement, backing, supervisor
 from livepage.run.audit_events import listen
-from livepage.run.backing import KINDS, READING, SOURCE, VALUES, Backings, Record
+from livepage.run.backing import KINDS, READING, SOURCE, Backings, Record
 from livepage.run.dependents import slice_page
 from livepage.run.edit_plan import make_plan
 from livepage.run.held_run import HeldRun
@@ -12,7 +12,6 @@ __all__ = [
     "KINDS",
     "READING",
     "SOURCE",
-    "VALUES",
     "Backings",
     "HeldRun",
     "Record",

@@ -26,7 +26,11 @@ RECORDS = Path("docs/data/affirmed.txt")
 """The file of the records: below the name of each text a line for each sentence."""
 WORDS = Path("scripts/authoring/affirm.toml")
 
-VALUES, SOURCE, READING = "values", "source", "reading"
+VALUES = "values"
+SOURCE = "source"
+"""The kind of a backing that is a link."""
+READING = "reading"
+"""The kind of a backing that is no code."""
 KINDS = {
     VALUES: "it computes what it says",
     OUTPUT: "it says what a block of its section prints",

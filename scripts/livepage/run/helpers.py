@@ -95,8 +95,10 @@ def _list_bound(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
         return
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+    parts = list(ast.walk(node))
+    inner = {id(leaf) for part in parts if isinstance(part, ast.comprehension) for leaf in ast.walk(part.target)}
+    for part in parts:
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and id(part) not in inner:
             yield part.id
         elif isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
             yield from (leaf.id for leaf in ast.walk(part.value) if isinstance(leaf, ast.Name))

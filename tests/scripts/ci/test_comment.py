@@ -110,12 +110,11 @@ def test_where_nothing_changed_and_nothing_was_said_nothing_is_said(service: Ser
 
 
 def test_affirmed_sentences_are_shown_with_what_backs_them_and_none_leaves_its_fence(service: Service) -> None:
-    (service.folder / "affirmed.txt").write_text(
-        "docs/a.md:3: changed\n  - old | assert x\n~~~\n@all", encoding="utf-8"
-    )
+    pair = "docs/a.md:3: changed\n  - old | assert x\n~~~\n@all"
+    (service.folder / "affirmed.txt").write_text(pair, encoding="utf-8")
     assert service.post("").stdout == "comment: commented on #7\n"
     [(_, _, body)] = service.written
-    assert "~~~~text\ndocs/a.md:3: changed\n  - old | assert x\n~~~\n@all\n~~~~\n" in body
+    assert f"~~~~text\n{pair}\n~~~~\n" in body
 
 
 def test_a_commit_that_is_no_longer_the_last_gets_no_comment(service: Service) -> None:
