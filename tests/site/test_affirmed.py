@@ -208,6 +208,7 @@ def test_a_new_claim_without_anything_behind_it_is_noticed(judge: Judge) -> None
         "Its functions are inlined as soon as somebody parses the text.",
         "A tile is the piece that one group works on.",
         "The name comes from Latin.",
+        "Four layers without sharded weights, with a product and a relu in each:",
     ],
 )
 def test_a_claim_in_ordinary_words_is_noticed(judge: Judge, text: str) -> None:

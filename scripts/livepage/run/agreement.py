@@ -39,7 +39,7 @@ def claims(text: str) -> bool:
         return True
     words = _read_words(project.root)
     plain = re.sub(r"[*_`]", "", text)
-    is_title = text.endswith(":") or (len(text.split()) <= _LONGEST and not _END.search(text))
+    is_title = len(text.split()) <= _LONGEST and not _END.search(text)
     if "|" in text or not (is_title or text.rstrip("*_").endswith("?") or words["soft"].match(plain)):
         return True
     kinds = {kind for kind in ("names", "actors", "things", "amounts") if words[kind].search(text)}
