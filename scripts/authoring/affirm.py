@@ -1,130 +1,220 @@
-"""Show sentences beside what backs them, and write down that they agree: see `scripts/authoring/affirm --help`."""
+"""Show sentences beside their backing, and record what a person accepts: see `scripts/authoring/affirm --help`."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import subprocess
 import sys
+import tempfile
 import textwrap
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from authoring import affirmed_tables
+from authoring import project_texts
 from common import ROOT
-from livepage.notebooks import read_prose
-from livepage.read import project
-from livepage.run import CHECK, FREE, KINDS, Record, agreement, backing
+from livepage.read import Check, Sentence, project
+from livepage.run import KINDS, Backings, agreement, backing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from livepage.read import Prose, Sentence
-    from livepage.run import Backing
+    from livepage.read import Prose
+    from livepage.run import Record
 
 WIDTH = 66
 """How wide sentences are shown beside their check."""
+_ALIKE = 0.6
+"""How much of a sentence stays when it still is the same one, edited."""
 
 
-def list_prose(names: list[str]) -> Iterator[Prose]:
-    """Yield the pages and tables of these names, or all of them.
+@dataclass(frozen=True)
+class Pair:
+    """A sentence to accept, and what backs it.
 
-    Raises:
-        SystemExit: There is no such page or table.
+    Attributes:
+        sentence: The sentence.
+        check: What backs it.
+        seal: The hash of the backing.
+        old: The sentence that it replaces, or an empty string.
+        shown: The pair as a person sees it.
     """
-    tables = {prose.name: prose for prose in affirmed_tables.read(ROOT)}
-    docs = ROOT / "docs"
-    pages = [path.relative_to(ROOT).as_posix() for path in (*sorted(docs.rglob("*.md")), *sorted(docs.rglob("*.py")))]
-    chosen = [Path(name).resolve().relative_to(ROOT).as_posix() for name in names] or [*pages, *tables]
-    if unknown := [name for name in chosen if name not in pages and name not in tables]:
-        sys.exit(f"affirm: no page {unknown[0]}. A page is named by its path, such as docs/pipeline.md.")
-    for name in chosen:
-        yield tables[name] if name in tables else read_prose(ROOT / name)
+
+    sentence: Sentence
+    check: Check
+    seal: str
+    old: str
+    shown: str
 
 
-def affirm(prose: Prose, chosen: dict[int, str]) -> list[str]:
-    """Write down what backs each sentence of a page, and print what is new or changed beside it.
+def list_pairs(prose: Prose, record: Record, chosen: dict[int, str], old: Iterable[str] = ()) -> list[Pair]:
+    """Return the sentences that are not affirmed, each with the backing that was chosen or is most probable.
 
     Args:
-        prose: What the page says.
-        chosen: What backs the sentences on some lines, where it is said: a kind, or the title of a check.
+        prose: The page.
+        record: Its affirmed sentences.
+        chosen: By line, a kind or the title of a check.
+        old: The sentences of the page when it was affirmed.
 
-    Returns:
-        What is wanting: the sentences that nothing backs.
+    Raises:
+        SystemExit: What was chosen cannot back the sentence.
     """
-    before = backing.load(prose.name)
-    now = {sentence.text for sentence in prose.sentences}
-    fresh = [sentence for sentence in prose.sentences if sentence.text not in before.backed]
-    gone = agreement.pair([text for text in before.backed if text not in now], fresh)
-    old = {follower.text: text for text, follower in gone.items() if follower}
-    after = Record({check.title: check.code for check in prose.checks})
-    wanting = []
-    for sentence in prose.sentences:
-        was = old.get(sentence.text, "")
-        known = before.backed.get(sentence.text) or before.backed.get(was)
-        by = _choose(sentence, prose, known, chosen.get(sentence.line))
-        if by:
-            after.backed[sentence.text] = by
-            if before.backed.get(sentence.text) != by:
-                _show(sentence, was, prose, by)
-        elif agreement.claims(sentence.text):
-            wanting.append(
-                f"{prose.name}:{sentence.line}: nothing backs this: {sentence.text}\n"
-                "    Put a check below it, compute what it says, or link to its source. If a compiler decides nothing "
-                f"of it: scripts/authoring/affirm {prose.name} --lines {sentence.line} --as free"
-            )
-    for check in prose.checks:
-        if check.title in before.checks and not agreement.same_code(check.code, before.checks[check.title]):
-            beside = _side_by_side(after.list_sentences(CHECK, check.title), check.code)
-            print(f"{prose.name}:{check.line}: the check changed\n{beside}")
-    if backing.store(prose.name, after):
-        print(f"wrote {backing.locate(prose.name).relative_to(ROOT)}: read its difference before you commit it")
-    return wanting
+    backings = Backings(prose)
+    now = {backing.hash_sentence(sentence.text) for sentence in prose.sentences}
+    gone = [text for text in old if backing.hash_sentence(text) not in now]
+    before = {seal[: backing.TITLE] for _, seal in record}
+    pairs = []
+    for sentence in agreement.list_open(prose, record):
+        one = backing.hash_sentence(sentence.text)
+        was = next(iter(difflib.get_close_matches(sentence.text, gone, 1, _ALIKE)), "")
+        known = {seal[: backing.TITLE] for text, seal in record if text in {one, backing.hash_sentence(was)}}
+        check = _choose(prose, sentence, backings, chosen.get(sentence.line, ""), known & before)
+        helpers = backings.list_helpers(check) if check.title not in KINDS else []
+        shown = _show(prose, sentence, check, was, helpers)
+        pairs.append(Pair(sentence, check, backings.seal(check), was, shown))
+    if not pairs and {one for one, _ in record} - now:
+        lines = "".join(f"\n  - {text}" for text in gone)
+        shown = f"{prose.name}:1: no longer says what was affirmed{lines}"
+        pairs.append(Pair(Sentence("", 1), Check("", "", 1), "", "", shown))
+    return pairs
 
 
-def _choose(sentence: Sentence, prose: Prose, known: Backing | None, choice: str | None) -> Backing | None:
-    """Return what backs a sentence, or None where nothing does."""
-    if prose.fixed:
-        return prose.fixed[sentence.text]
-    titles = {check.title for check in prose.checks}
-
-    def is_there(by: Backing) -> bool:
-        return backing.can_back(by[0], sentence, prose) if by[0] in KINDS else by[1] in titles
-
-    if choice == FREE and not agreement.claims(sentence.text):
-        return None
-    if choice:
-        chosen = (choice, "") if choice in KINDS else (CHECK, choice)
-        if not is_there(chosen):
-            there = "\n".join(f"  {title}" for title in sorted(titles))
-            place = f"{prose.name}:{sentence.line}"
+def _choose(prose: Prose, sentence: Sentence, backings: Backings, title: str, known: set[str]) -> Check:
+    possible = backings.list_possible(sentence)
+    if title:
+        choice = next((check for check in possible if check.title == title), None)
+        if choice is None:
+            titles = "".join(f"\n  {check.title}" for check in possible)
+            sys.exit(f"affirm: {prose.name}:{sentence.line} cannot rest on {title!r}, only on one of these:{titles}")
+        left = backing.find_undecided(sentence, choice, []) if title == backing.VALUES else []
+        if left:
             sys.exit(
-                f"affirm: {place} cannot rest on {choice!r}. Known are {', '.join(KINDS)}, and these checks:\n{there}"
+                f"affirm: {prose.name}:{sentence.line}: no value decides {left[0].strip()!r}: put a check below it"
             )
-        return chosen
-    if known and is_there(known):
-        return known
-    return backing.propose(sentence, prose) if agreement.claims(sentence.text) else None
-
-
-def _show(sentence: Sentence, old: str, prose: Prose, by: Backing) -> None:
-    """Print a sentence beside what backs it."""
-    kind, title = by
-    what = "claims nothing" if kind == FREE else f"rests on its {kind}" if kind in KINDS else f"rests on {title!r}"
-    print(f"{prose.name}:{sentence.line}: {'changed' if old else 'new'}, {what}")
-    if old:
-        print(textwrap.fill(old, 120, initial_indent="  - ", subsequent_indent="    "))
-    code = next((check.code for check in prose.checks if check.title == title), "")
-    print(_side_by_side([sentence.text], code))
-
-
-def _side_by_side(sentences: list[str], code: str) -> str:
-    """Return sentences on the left and a check on the right."""
-    left = [
-        line for text in sentences for line in textwrap.wrap(text, WIDTH, initial_indent="+ ", subsequent_indent="  ")
+        return choice
+    before = [check for check in possible if backing.hash_title(check.title) in known]
+    decided = [
+        check for check in possible if check.title == backing.VALUES and not backing.find_undecided(sentence, check, [])
     ]
-    right = code.strip("\n").split("\n")
+    return next(iter([*before, *decided, *(check for check in possible if check.title != backing.VALUES)]))
+
+
+def _show(prose: Prose, sentence: Sentence, check: Check, old: str, helpers: list[str]) -> str:
+    kind = KINDS.get(check.title)
+    on = f"rests on {check.title}: {kind}" if kind else f"rests on {check.title!r}"
+    lines = [f"{prose.name}:{sentence.line}: {'changed' if old else 'new, or its backing changed'}; it {on}"]
+    if old:
+        lines.append(textwrap.fill(old, 120, initial_indent="  - ", subsequent_indent="    "))
+    code = "\n".join([check.code.strip("\n"), *(f"# helper\n{helper}" for helper in helpers[:3])])
+    lines.append(_set_side_by_side(sentence.text, code))
+    if left := backing.find_undecided(sentence, check, helpers):
+        lines.append(f"  The code on the right does not hold: {', '.join(left)}")
+    return "\n".join(lines)
+
+
+def _set_side_by_side(sentence: str, code: str) -> str:
+    """Return a sentence on the left and code on the right."""
+    left = textwrap.wrap(sentence, WIDTH, initial_indent="+ ", subsequent_indent="  ")
+    right = code.split("\n")
     height = max(len(left), len(right))
     rows = zip(left + [""] * (height - len(left)), right + [""] * (height - len(right)), strict=True)
     return "\n".join(f"  {one:<{WIDTH}} | {other}".rstrip(" |") for one, other in rows)
+
+
+def affirm(
+    prose: Prose, accepts: Callable[[Pair], bool], chosen: dict[int, str], old: Iterable[str] = ()
+) -> list[Pair]:
+    """Record the sentences that a person accepts, drop those that are gone, and return what is left.
+
+    Args:
+        prose: The page.
+        accepts: Asks about a pair.
+        chosen: By line, a kind or the title of a check.
+        old: The sentences of the page when it was affirmed.
+    """
+    record = backing.load(prose.name)
+    pairs = list_pairs(prose, record, chosen, old)
+    backings = Backings(prose)
+    kept = set[tuple[str, str]]()
+    for sentence in agreement.list_claims(prose):
+        one = backing.hash_sentence(sentence.text)
+        kept |= {
+            (one, seal) for check in backings.list_possible(sentence) if (one, seal := backings.seal(check)) in record
+        }
+    accepted = [pair for pair in pairs if accepts(pair)]
+    left = [pair for pair in pairs if pair not in accepted]
+    kept |= {(backing.hash_sentence(pair.sentence.text), pair.seal) for pair in accepted if pair.seal}
+    # While something is open, what the page no longer says stays recorded: it may be what became of it.
+    backing.store(prose, kept | record if left else kept)
+    return left
+
+
+def ask(pair: Pair) -> bool:
+    """Show a pair on the terminal, and return whether the person accepts it."""
+    print(pair.shown)
+    return input("Does the right side decide every word of the left? [y/N] ").strip().lower() in {"y", "yes"}
+
+
+def _is_on(pair: Pair, lines: list[int]) -> bool:
+    """Return whether a pair is on one of the lines that a person named, and show it then."""
+    is_accepted = pair.sentence.line in lines
+    if is_accepted:
+        print(f"accepted: {pair.shown}")
+    return is_accepted
+
+
+def list_changed(base: str) -> Iterator[str]:
+    """Yield each pair whose hashes are not in the records of a commit, with the sentence before it."""
+    before, records = _read_commit(base)
+    for prose in project_texts.read_all(ROOT):
+        known = records.get(prose.name, set()) & backing.load(prose.name)
+        yield from (pair.shown for pair in list_pairs(prose, known, {}, before.get(prose.name, ())))
+
+
+def _find_old(name: str) -> list[str]:
+    """Return the sentences of a text in the last commit that recorded any, or none."""
+    command = ["git", "log", "-1", "--format=%H", "--", backing.RECORDS.as_posix()]
+    commit = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stdout.strip()
+    return _read_commit(commit)[0].get(name, []) if commit else []
+
+
+@cache
+def _read_commit(commit: str) -> tuple[dict[str, list[str]], Mapping[str, Record]]:
+    """Return the sentences of each text of a commit, and the records.
+
+    Raises:
+        SystemExit: There is no such commit.
+    """
+    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=False, capture_output=True)
+    if archive.returncode:
+        sys.exit(f"affirm: {archive.stderr.decode().strip()}")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+        project.root, before = Path(folder), project.root
+        try:
+            texts = {
+                prose.name: [one.text for one in prose.sentences] for prose in project_texts.read_all(Path(folder))
+            }
+            return texts, backing.load_all()
+        finally:
+            project.root = before
+
+
+def _choose_texts(names: list[str]) -> list[Prose]:
+    """Return the texts of these names, or all of them.
+
+    Raises:
+        SystemExit: There is no such text.
+    """
+    texts = {prose.name: prose for prose in project_texts.read_all(ROOT)}
+    chosen = [Path(name).resolve().relative_to(ROOT).as_posix() for name in names] or list(texts)
+    if unknown := [name for name in chosen if name not in texts]:
+        sys.exit(
+            f"affirm: no text in {unknown[0]}. Name a page, such as docs/pipeline.md, a README or a module with help."
+        )
+    return [texts[name] for name in chosen]
 
 
 def _read_lines(text: str) -> list[int]:
@@ -140,19 +230,38 @@ def main() -> None:
     """Affirm, or say what is not affirmed."""
     parser = argparse.ArgumentParser(prog="scripts/authoring/affirm", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PAGE")
-    parser.add_argument("--lines", default="", type=_read_lines, help="12,20-24: these lines of one page")
-    parser.add_argument("--as", dest="by", help=f"what they rest on: {', '.join(KINDS)}, or the title of a check")
+    parser.add_argument("--lines", default=[], type=_read_lines, help="12,20-24: accept the sentences on these lines")
+    parser.add_argument(
+        "--as", dest="by", default="", help=f"their backing: {', '.join(KINDS)}, or the title of a check"
+    )
     parser.add_argument("--check", action="store_true", help="write nothing, and fail where something is not affirmed")
-    asked = parser.parse_args()
-    if bool(asked.lines) != bool(asked.by) or (asked.lines and len(asked.names) != 1):
-        parser.error("--lines and --as go together, and with one page")
+    parser.add_argument("--since", metavar="COMMIT", help="write nothing, and print each pair recorded since a commit")
+    options = parser.parse_args()
+    if (options.lines or options.by) and (len(options.names) != 1 or not options.lines):
+        parser.error("--lines and --as go with one page, and --as with --lines")
     project.root = ROOT
-    wanting: list[str] = []
-    for prose in list_prose(asked.names):
-        chosen = dict.fromkeys(asked.lines or (), asked.by)
-        wanting += map(str, agreement.judge(prose)) if asked.check else affirm(prose, chosen)
-    print("\n".join(wanting) or "every sentence that claims something stands beside what backs it")
-    sys.exit(bool(wanting))
+    if options.since:
+        print("\n\n".join(list_changed(options.since)))
+        return
+    is_asked = sys.stdin.isatty() and sys.stdout.isatty() and not options.lines
+    is_open = False
+    for prose in _choose_texts(options.names):
+        faults = agreement.judge(prose)
+        if options.check or not faults:
+            print(*faults, sep="\n", end="\n" if faults else "")
+            is_open = is_open or bool(faults)
+            continue
+        chosen = dict.fromkeys(options.lines, options.by)
+        accepts = ask if is_asked else lambda pair, lines=options.lines: _is_on(pair, lines)
+        left = affirm(prose, accepts, chosen, _find_old(prose.name))
+        is_open = is_open or bool(left)
+        if left and not is_asked:
+            lines = ",".join(dict.fromkeys(str(pair.sentence.line) for pair in left))
+            print("\n\n".join(pair.shown for pair in left))
+            print("\nNothing of this is recorded. Where the two sides of each pair agree:")
+            print(f"  scripts/authoring/affirm {prose.name} --lines {lines}")
+    print("some sentences are not affirmed" if is_open else "every sentence that claims something is affirmed")
+    sys.exit(is_open)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from livepage.read import Check, Prose, Sentence, read_sentences
-from livepage.run import CHECK, SOURCE
+from livepage.run import SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +21,7 @@ _HEADING = re.compile(r"^(?P<level>#+) .*\{[^}]*#(?P<id>[\w-]+)", re.MULTILINE)
 def read(root: Path) -> Iterator[Prose]:
     """Yield the tables."""
     data = root / "docs" / "data"
-    yield _gather("docs/data/claims.toml", data / "claims.toml", _list_claims(root))
+    yield _gather("docs/data/claims.toml", data / "claims.toml", _list_claims(root), _import_claims(root))
     yield _gather("docs/data/comparison.toml", data / "comparison.toml", _list_cells(root))
     yield _gather("docs/data/opcodes.toml", data / "opcodes.toml", _list_opcodes(root))
     yield _gather("docs/data/passes.toml", data / "passes.toml", _list_passes(root))
@@ -34,16 +33,13 @@ type _Entry = tuple[str, str, Check | None]
 """What finds the line of an entry in its file, the sentence, and what checks it."""
 
 
-def _gather(name: str, file: Path, entries: Iterable[_Entry]) -> Prose:
+def _gather(name: str, file: Path, entries: Iterable[_Entry], helpers: str = "") -> Prose:
     lines = file.read_text(encoding="utf-8").split("\n")
-    sentences, checks, fixed, at = [], dict[str, Check](), dict[str, tuple[str, str]](), 0
+    sentences, at = [], 0
     for start, text, check in entries:
         at = next((number for number, line in enumerate(lines[at:], at + 1) if line.startswith(start)), at)
-        sentences.append(Sentence(text, at))
-        fixed[text] = (CHECK, check.title) if check else (SOURCE, "")
-        if check:
-            checks.setdefault(check.title, check)
-    return Prose(name, tuple(sentences), tuple(checks.values()), fixed=fixed)
+        sentences.append(Sentence(text, at, backing=check or Check(SOURCE, "", at)))
+    return Prose(name, tuple(sentences), blocks=(Check("", helpers, 1),) * bool(helpers))
 
 
 def _list_claims(root: Path) -> Iterator[_Entry]:
@@ -51,12 +47,7 @@ def _list_claims(root: Path) -> Iterator[_Entry]:
     for name, claim in _load(root, "claims.toml").items():
         where = f" ({', '.join(claim['where'])})" if "where" in claim else ""
         text = f"{name}: {claim['claim']} {claim['verdict']}{where}: {claim['truth']}"
-        module, _, function = claim.get("check", "").partition(".")
-        check = (
-            Check(claim["check"], _find_function(root / "snippets/claims" / f"{module}.py", function), 1)
-            if module
-            else None
-        )
+        check = Check(claim["check"], f"{claim['check']}()", 1) if "check" in claim else None
         yield f"[{name}]", text, check
 
 
@@ -89,15 +80,10 @@ def _load(root: Path, name: str) -> dict[str, dict[str, Any]]:
     return table
 
 
-def _find_function(file: Path, name: str) -> str:
-    return _list_functions(file.read_text(encoding="utf-8")).get(name, "")
-
-
-@lru_cache(maxsize=50)  # as for `_list_checks`
-def _list_functions(text: str) -> dict[str, str]:
-    """Return the source of each function of a module, by its name."""
-    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
-    return {node.name: ast.get_source_segment(text, node) or "" for node in nodes}
+def _import_claims(root: Path) -> str:
+    """Return the import of all modules whose functions check claims."""
+    names = sorted(path.stem for path in (root / "snippets" / "claims").glob("[a-z]*.py"))
+    return f"from claims import {', '.join(names)}"
 
 
 def _find_checks(root: Path, place: str) -> str:

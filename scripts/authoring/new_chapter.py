@@ -8,8 +8,6 @@ All is written or nothing: what cannot become a chapter is refused before the fi
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import keyword
 import re
 import sys
@@ -173,9 +171,8 @@ def main() -> None:
         print(f"{'changed' if path.name == 'mkdocs.yml' else 'wrote'} {path.relative_to(ROOT).as_posix()}")
     update.update([chapter.name], check=False)
     project.root = ROOT
-    with contextlib.redirect_stdout(io.StringIO()):  # the page is a template's: there is nothing to look at yet
-        affirm.affirm(read_prose(ROOT / f"docs/{chapter.slug}.md"), {})
-    print(f"wrote {backing.locate(f'docs/{chapter.slug}.md').relative_to(ROOT).as_posix()}")
+    affirm.affirm(read_prose(ROOT / f"docs/{chapter.slug}.md"), lambda _: True, {})  # the template's claims have checks
+    print(f"changed {backing.RECORDS.as_posix()}")
     print(
         f"\nNow write: docs/{chapter.slug}.md says in its comments what goes where.\n"
         f"  scripts/test docs/{chapter.slug}.md    its blocks, values, checks and style\n"

@@ -18,7 +18,7 @@ from typing import Any
 
 MARK = "<!-- outputs -->"
 MOST = 50_000
-"""The longest difference shown, in bytes; the service takes comments of 65,536."""
+"""How much text is shown, in bytes, half of it for each fold; the service takes comments of 65,536."""
 MOST_ROWS = 8_000
 """How much the table of programs may take, in bytes."""
 LONGEST_FENCE = 100
@@ -31,10 +31,17 @@ class CommentError(Exception):
     """Something that the comment needs and that is not there."""
 
 
-def compose(diff: str) -> str:
-    """Return the comment for a difference: which programs changed on which targets, then the difference, folded."""
+def compose(diff: str, affirmed: str = "") -> str:
+    """Return the comment: which programs changed on which targets, the difference, and the affirmed sentences."""
+    parts = [MARK, _compose_outputs(diff)]
+    if affirmed.strip():
+        parts.append(_fold("The sentences that were affirmed, each with what backs it", affirmed, "text"))
+    return "\n".join(parts)
+
+
+def _compose_outputs(diff: str) -> str:
     if not diff.strip():
-        return f"{MARK}\nEvery program compiles to what it did before, on every target."
+        return "Every program compiles to what it did before, on every target."
     changed: dict[str, list[str]] = {}
     for file in _FILE.finditer(diff):
         changed.setdefault(file["program"], []).append(file["target"])
@@ -43,19 +50,23 @@ def compose(diff: str) -> str:
     listed = [row for row, size in zip(rows, sizes, strict=True) if size <= MOST_ROWS]
     if len(listed) < len(rows):
         listed.append(f"| and {_count(len(rows) - len(listed), 'more program')} | |\n")
-    excerpt = diff.encode()[:MOST].decode(errors="ignore")
+    return (
+        f"**The compiler does something else** for {_count(len(changed), 'program')}. "
+        "Is that what this pull request is about?\n\n"
+        f"| program | targets |\n| --- | --- |\n{''.join(listed)}\n"
+        + _fold("The difference of <code>tests/expected</code>", diff, "diff")
+    )
+
+
+def _fold(title: str, text: str, language: str) -> str:
+    """Return a text inside a fence that nothing in it can leave, folded, as much of it as a comment takes."""
+    excerpt = text.encode()[: MOST // 2].decode(errors="ignore")
     fence = "~" * (max(map(len, re.findall(r"~+", excerpt)), default=2) + 1)
     if len(fence) > LONGEST_FENCE:
         excerpt, fence = "", "~~~"
-    rest = len(diff) - len(excerpt)
+    rest = len(text) - len(excerpt)
     note = f"\n\n{rest:,} more characters are in the artifact `outputs`." if rest > 0 else ""
-    return (
-        f"{MARK}\n**The compiler does something else** for {_count(len(changed), 'program')}. "
-        "Is that what this pull request is about?\n\n"
-        f"| program | targets |\n| --- | --- |\n{''.join(listed)}\n"
-        f"<details><summary>The difference of <code>tests/expected</code></summary>\n\n"
-        f"{fence}diff\n{excerpt.rstrip()}\n{fence}\n\n</details>{note}"
-    )
+    return f"<details><summary>{title}</summary>\n\n{fence}{language}\n{excerpt.rstrip()}\n{fence}\n\n</details>{note}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -117,12 +128,14 @@ def main() -> int:
         print(f"comment: set {error.args[0]}: scripts/ci/comment post is for the workflow comment.yml", file=sys.stderr)
         return 1
     diff = path.read_text(encoding="utf-8", errors="replace")
+    pairs = path.with_name("affirmed.txt")
+    affirmed = pairs.read_text(encoding="utf-8", errors="replace") if pairs.is_file() else ""
     try:
         number = find_pull_request(repository, head, commit)
         if number is None:
             print(f"comment: no open pull request from {head} ends with {commit}")
             return 0
-        print("comment:", post(repository, number, compose(diff), changed=bool(diff.strip())))
+        print("comment:", post(repository, number, compose(diff, affirmed), changed=bool(f"{diff}{affirmed}".strip())))
     except CommentError as error:
         print(f"comment: {error}", file=sys.stderr)
         return 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import stamps
-from authoring import affirmed_tables
+from authoring import project_texts
 from common import ROOT
 from inside_xla import explorer_files, open_dump_files, program_places
 from livepage.run import agreement
@@ -27,10 +27,10 @@ _built: dict[str, str] = {}
 
 
 def on_pre_build(config: MkDocsConfig) -> None:
-    """Warn of data that was changed by hand, and of entries of tables that were not affirmed."""
+    """Warn of data that was changed by hand, and of texts on no page that were not affirmed."""
     for fault in stamps.list_faults(Path(config.docs_dir) / "data"):
         log.warning("%s", fault)
-    for prose in affirmed_tables.read(Path(config.config_file_path).parent):
+    for prose in project_texts.read_others(Path(config.config_file_path).parent):
         for failure in agreement.judge(prose):
             log.warning("%s", failure)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from common import ROOT
 from livepage.notebooks import read_prose
 from livepage.read import FENCE, mask, project
-from livepage.run import CHECK, OUTPUT, VALUES, backing
+from livepage.run import READING, SOURCE, Backings, backing
 
 ALLOWED = Path(__file__).with_suffix(".toml")
 
@@ -70,18 +70,19 @@ def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
     """Return the numbers in words, of sentences that rest on the page, that neither a value nor their check holds."""
     project.root = root
     name = path.relative_to(root).as_posix()
-    if not path.is_relative_to(root / project.docs) or not backing.locate(name).is_file():
+    if not path.is_relative_to(root / project.docs) or not (record := backing.load(name)):
         return []
-    prose, record = read_prose(path), backing.load(name)
-    codes = {(CHECK, title): code for title, code in record.checks.items()} | {(VALUES, ""): "", (OUTPUT, ""): ""}
+    prose = read_prose(path)
+    backings = Backings(prose)
     findings = []
     for sentence in prose.sentences:
-        by = record.backed.get(sentence.text, ("", ""))
-        if by in codes:
+        seals = {seal for text, seal in record if text == backing.hash_sentence(sentence.text)}
+        check = next((one for one in backings.list_possible(sentence) if backings.seal(one) in seals), None)
+        if check and not sentence.backing and check.title not in {SOURCE, READING}:
             words = _NUMBER_WORD.findall(_blank_allowed(mask(sentence.text), name))
-            held = _list_numbers(codes[by])
+            numbers = _list_numbers(check.code) if check in prose.checks else set()
             findings += [
-                UnbackedNumber(name, sentence.line, word) for word in words if NUMBER_WORDS[word.lower()] not in held
+                UnbackedNumber(name, sentence.line, word) for word in words if NUMBER_WORDS[word.lower()] not in numbers
             ]
     return findings
 

@@ -1,13 +1,9 @@
 """Falsify pages at random, one thing at a time, and count what goes unnoticed.
 
-    uv run python -m maintaining.mutations [--count 40] [--seed 0] [--words] [docs/fusion.md docs/data/claims.toml ...]
+    uv run python -m maintaining.mutations [--count 40] [--seed 0] [docs/fusion.md ...]
 
 A value in prose gets a misspelt name, or the number that it shows typed in its place; an assertion gets another
 operator or another constant; a number that stands in prose gets another digit. The build or the lint must notice.
-
-With `--words`, sentences change instead, by one word: a number, the name of a target, a pass or a kind, a qualifier; in
-prose, in labels beside values, in the cells and truths of the tables. Each is shown, noticed or not, for a person to
-judge: what makes a fact of the compiler false has to be noticed, what is harmless need not.
 """
 
 from __future__ import annotations
@@ -16,21 +12,16 @@ import argparse
 import ast
 import random
 import re
-import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from authoring import affirmed_tables
 from common import ROOT
 from lint import typed_numbers
 from livepage import render_one
-from livepage.notebooks import read_prose
-from livepage.read import Kind, Source, project
+from livepage.read import Kind, Source, project, read_sentences
 from livepage.run import agreement, run_page
-from maintaining import word_mutations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,46 +55,12 @@ class Mutation:
     def is_noticed(self, source: Source | None) -> bool:
         """Return whether the build, or the lint, fails because of it."""
         if self.piece is None or source is None:
-            return len(
-                typed_numbers.check_text(self.code, self.page.relative_to(ROOT).as_posix(), ROOT)
-            ) > 0 or _is_refused(self)
+            name = self.page.relative_to(ROOT).as_posix()
+            typed = typed_numbers.check_text(self.code, name, ROOT)
+            return bool(typed or agreement.judge(read_sentences(name, self.code)))
         pieces = list(source.pieces)
         pieces[self.piece] = replace(pieces[self.piece], code=self.code)
         return any(outcome.failure for outcome in run_page(replace(source, pieces=tuple(pieces))))
-
-
-def _is_refused(mutation: Mutation) -> bool:
-    """Return whether what is said then was not affirmed."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder)
-        for name in ("scripts", "snippets"):
-            (copy / name).symlink_to(ROOT / name)
-        shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("assets", "drift"))
-        changed = copy / mutation.page.relative_to(ROOT)
-        changed.write_text(mutation.code, encoding="utf-8")
-        project.root = copy
-        try:
-            texts = affirmed_tables.read(copy) if changed.suffix == ".toml" else [read_prose(changed)]
-            return any(agreement.judge(prose) for prose in texts)
-        finally:
-            project.root = ROOT
-
-
-def _list_tables() -> list[Path]:
-    return [ROOT / table.name for table in affirmed_tables.read(ROOT)]
-
-
-def list_word_mutations(page: Path, dice: random.Random) -> Iterator[Mutation]:
-    """Yield the words of a page, a notebook or a table that can be exchanged, each once.
-
-    Raises:
-        SystemExit: Something on the page is not affirmed as it is.
-    """
-    tables = {ROOT / table.name: table for table in affirmed_tables.read(ROOT)}
-    if failures := agreement.judge(tables.get(page) or read_prose(page)):
-        sys.exit("\n".join(map(str, failures)))
-    for line, what, text in word_mutations.list_changes(page, page.read_text(encoding="utf-8"), dice):
-        yield Mutation(page, line, what, None, text)
 
 
 def list_mutations(page: Path, source: Source, texts: list[str], dice: random.Random) -> Iterator[Mutation]:
@@ -200,20 +157,15 @@ def main() -> None:
     parser.add_argument("pages", nargs="*", help="pages of docs/; all of them by default")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--words", action="store_true", help="change words of sentences; a person judges what is left")
     asked = parser.parse_args()
     dice = random.Random(asked.seed)  # noqa: S311 - a sample, no secret
     project.root = ROOT
     docs = ROOT / "docs"
-    also = [*sorted(docs.rglob("*.py")), *_list_tables()] if asked.words else []
     sources: dict[Path, Source] = {}
     mutations: list[Mutation] = []
-    for page in [Path(page).resolve() for page in asked.pages] or [*sorted(docs.rglob("*.md")), *also]:
-        if asked.words:
-            mutations += list_word_mutations(page, dice)
-        else:
-            sources[page], texts = read(page)
-            mutations += list_mutations(page, sources[page], texts, dice)
+    for page in [Path(page).resolve() for page in asked.pages] or sorted(docs.rglob("*.md")):
+        sources[page], texts = read(page)
+        mutations += list_mutations(page, sources[page], texts, dice)
     chosen = dice.sample(mutations, min(asked.count, len(mutations)))
     noticed = 0
     for mutation in chosen:
@@ -226,7 +178,7 @@ def main() -> None:
         )
     pages = {mutation.page for mutation in mutations}
     print(f"{noticed} of {len(chosen)} noticed ({len(mutations)} possible on {len(pages)} pages)")
-    sys.exit(noticed < len(chosen) and not asked.words)
+    sys.exit(noticed < len(chosen))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,11 @@ _FOLD = re.compile(
     r'<p class="(?P<verdict>right|wrong)"><b>.*?</b> (?P<told>.*?)</p></details>'
 )
 
+_DIRECTIONS = {
+    "most": re.compile(r"\b(?:most|more|largest|larger|longest|longer|highest|higher|greatest|biggest|bigger|last)\b"),
+    "least": re.compile(r"\b(?:least|less|fewest|fewer|smallest|smaller|shortest|shorter|lowest|lower|first)\b"),
+}
+
 type Value = str | int | float
 
 
@@ -65,9 +70,11 @@ def ask_which(  # noqa: PLR0913 - a question has that many parts, by name
         One line of HTML.
 
     Raises:
-        ValueError: Two share the value, so that there is no one answer, or there is nothing to choose from.
+        ValueError: Two share the value, so that there is no one answer, or there is nothing to choose from; or the
+            question asks for the other extreme.
         TargetUnavailableError: The same, on a machine that cannot compile for a target.
     """
+    _check_direction(question, pick)
     extreme = (max if pick == "most" else min)(measured.values(), default=0)
     keys = [label for label, value in measured.items() if value == extreme]
     if len(measured) < 2:  # noqa: PLR2004 - one is no choice
@@ -249,6 +256,14 @@ def _check_truth(question: str, holds: object) -> None:
     if not isinstance(holds, bool):
         message = f'the question "{question}" is decided by {holds!r}, which is neither True nor False: compare it'
         raise TypeError(message)
+
+
+def _check_direction(question: str, pick: Literal["most", "least"]) -> None:
+    """Refuse a question whose words ask for the other extreme than its key."""
+    directions = {name for name, words in _DIRECTIONS.items() if words.search(question.lower())}
+    if directions and pick not in directions:
+        message = f'the question "{question}" asks for the {min(directions)}, and its key is the {pick}: set `pick`'
+        raise ValueError(message)
 
 
 def _name(label: str) -> str:

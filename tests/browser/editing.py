@@ -11,6 +11,8 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+from livepage.run import backing
+
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = f"""\
 INHERIT: {ROOT / "mkdocs.yml"}
@@ -76,17 +78,14 @@ print("Nothing of the program stands here.")
 The end.
 """
 OTHER = f"# Another page\n\nThe same program.\n\n{PLACE.format('toy', 'other')}\n\nThe end.\n"
-AFFIRMED = """\
-[[check]]
-title = "Every number is even"
-says = ["Every number is *even*, whatever it was."]
-code = "assert all(number % 2 == 0 for number in numbers)"
-"""
+# Of a backing, the digits of its title tell which check names the sentence when it fails.
+SENTENCE, CLAIM = "Every number is *even*, whatever it was.", "Every number is even"
+AFFIRMED = f"# docs/index.md\n{backing.hash_sentence(SENTENCE)} {backing.hash_title(CLAIM)}0000000\n"
 FILES = {
     "mkdocs.yml": CONFIG,
     "docs/index.md": PAGE,
     "docs/other.md": OTHER,
-    "docs/data/affirmed/index.toml": AFFIRMED,
+    "docs/data/affirmed.txt": AFFIRMED,
     "snippets/programs/toy.py": PROGRAM,
     "snippets/secret.py": "SECRET = 1\n",
 }

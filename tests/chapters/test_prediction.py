@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -43,6 +43,18 @@ def find_attribute(html: str, name: str) -> str:
 def test_the_one_with_the_largest_or_the_smallest_value_is_the_key() -> None:
     assert find_key(prediction.ask_which("Which?", KERNELS, see="#x")) == "TPU v5e"
     assert find_key(prediction.ask_which("Which?", KERNELS, pick="least", see="#x")) == "NVIDIA H100"
+
+
+@pytest.mark.parametrize(
+    ("question", "pick"),
+    [("Which has the fewest kernels?", "most"), ("Which has the most kernels?", "least"), ("Which is last?", "least")],
+)
+def test_a_question_whose_words_ask_for_the_other_extreme_is_refused(
+    question: str, pick: Literal["most", "least"]
+) -> None:
+    with pytest.raises(ValueError, match=r"asks for the (?:most|least), and its key is the"):
+        prediction.ask_which(question, {"cpu": 1, "h100": 2}, pick=pick, see="#a")
+    assert prediction.ask_which("Which differs?", {"cpu": 1, "h100": 2}, pick=pick, see="#a")
 
 
 def test_choices_are_in_an_order_that_does_not_tell_the_key() -> None:

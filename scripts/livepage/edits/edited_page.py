@@ -30,8 +30,9 @@ from mkdocs.structure.nav import get_navigation
 from livepage.edits.import_trails import ImportTrails
 from livepage.edits.program_errors import ProgramErrors, find_syntax_error
 from livepage.keep import fresh_modules, outcomes, rendered
+from livepage.notebooks import read_prose
 from livepage.read import GARBAGE, Kind, log, project
-from livepage.run import backing, run_page, slice_page
+from livepage.run import agreement, run_page, slice_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,7 +175,7 @@ class EditedPages:
 
 def _list_failures(source: Source, ran: list[Outcome]) -> Any:  # noqa: ANN401 - rows of JSON
     """Yield what does not hold of a page, each with the sentences that rest on it."""
-    record = backing.load(source.name)
+    prose = read_prose(project.root / source.name)
     for piece, outcome in zip(source.pieces, ran, strict=True):
         if outcome.failure is None:
             continue
@@ -185,7 +186,7 @@ def _list_failures(source: Source, ran: list[Outcome]) -> Any:  # noqa: ANN401 -
             "error": outcome.failure.error,
             "is_false": outcome.failure.error.startswith("AssertionError"),
             "code": _find_line(piece.code, outcome.failure.origin.line, [line.line for line in piece.lines]),
-            "sentences": record.list_sentences("check", title) if title else [],
+            "sentences": [one.text for one in agreement.list_resting(prose, title)] if title else [],
         }
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from livepage.read.blocks import Kind, read_pieces
 from livepage.read.source_lines import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 # What is not prose, in the order in which it is blanked out.
 _NO_PROSE = tuple(
@@ -37,40 +38,35 @@ FENCE = _NO_PROSE[1]
 VALUE = re.compile(r"(?<!`)`=\s")
 """Where a computed value begins, as a pattern."""
 
+OUTPUT = "output"
+"""The kind of a backing that is the output of blocks."""
+
 LABELS = "labels: "
 """How a sentence begins that holds the labels of a block."""
 _DESCRIPTION = re.compile(r"^(?:title|description):\s*(?P<text>.+)$")
 _HEADING = re.compile(r"\s*(?P<level>#{1,6})\s")
-_NO_WORDS = re.compile(r"^\s*(?:[>*+-]\s+|#{1,6}\s+|\d+[.)]\s+|:\s+|(?:!!!|\?\?\?\+?|===)\s*[\w ]*|\|)*")
+_NO_WORDS = re.compile(
+    r"^\s*(?:[>*+-]\s+|#{1,6}\s+|\d+[.)]\s+|\*\*\d+\.\*\*\s*|:\s+|(?:!!!|\?\?\?\+?|===)\s*[\w ]*|\|)*"
+)
 _ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^}]*\}\s*$")
+# What is one sentence, whole: a heading, a row, a title of a fold or a tab; and what begins one: an item, a definition.
+_WHOLE = re.compile(r"[ \t>]*(?:#{1,6}\s|\||!!!|\?\?\?|===)")
+_STARTS = re.compile(r"[ \t>]*(?:[*+-]|\d+[.)]|:)\s")
+_GAP = re.compile(r"[.?!][\"')\]*_`]*(?P<gap>\s+)(?=[\"'(\[*_]*[A-Z`])")
+_SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|etc|approx|Fig|No|Sec)|\b[A-Z])\.$")
 _ROW_RULE = re.compile(r"^[\s|:-]+$")
 _WORD = re.compile(r"[^\W\d_]{2,}|\b[A-Z]\d+\b")  # H100 is a word
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A line of prose, or the labels of a block.
-
-    Attributes:
-        text: Its words, without the marks of lists, headings and tables in front of them.
-        line: The line of the file.
-        section: The line of the heading that it stands under, or 0.
-    """
-
-    text: str
-    line: int
-    section: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Check:
-    """What can back a sentence.
+    """Code that can back a sentence: a check, or a block.
 
     Attributes:
-        title: What it says of itself.
+        title: The claim of a check, or the kind of another backing.
         code: Its source.
         line: The line of the file on which it opens.
-        section: The line of the heading that it stands under, or 0.
+        section: The line of the heading above it, or 0.
     """
 
     title: str
@@ -79,29 +75,44 @@ class Check:
     section: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, a heading, a row of a table, the claim of a check, or the labels of a block.
+
+    Attributes:
+        text: Its words, without the marks of lists, headings and tables in front of them.
+        line: The line of the file on which it begins.
+        section: The line of the heading above it, or 0.
+        backing: The code that backs it, where that does not depend on a person's choice.
+    """
+
+    text: str
+    line: int
+    section: int = 0
+    backing: Check | None = None
+
+
 @dataclass(frozen=True)
 class Prose:
-    """What a page says in words, and the checks that stand beside it.
+    """The sentences of a page, and the code that can back them.
 
     Attributes:
         name: The page's file, relative to the project.
         sentences: In the order of lines.
         checks: In the order of lines.
-        blocks: The line of the heading above each of its other blocks.
-        fixed: What backs each sentence, where that does not depend on its place: a kind, and the title of a check.
+        blocks: Its other blocks, in the order of lines.
     """
 
     name: str
     sentences: tuple[Sentence, ...]
-    checks: tuple[Check, ...]
-    blocks: tuple[int, ...] = ()
-    fixed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    blocks: tuple[Check, ...] = ()
 
 
 def mask(text: str) -> str:
     """Return a page with white space for all that is not prose."""
     for pattern in _NO_PROSE:
-        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+        text = pattern.sub(_blank, text)
     return text
 
 
@@ -125,28 +136,66 @@ def gather_sentences(name: str, text: str, checks: Iterable[Check], code: Iterab
         checks: Its checks.
         code: The source of what else runs, with the line on which it begins.
     """
-    code = list(code)
-    texts = [*_list_sentences(text), *_list_labels(code)]
     headings = [0, *_list_headings(text)]
 
     def section(line: int) -> int:
         return max(at for at in headings if at <= line)
 
-    sentences = [Sentence(words, line, section(line)) for line, words in sorted(texts)]
+    blocks = [Check(OUTPUT, source, line, section(line)) for line, source in code]
     placed = [Check(check.title, check.code, check.line, section(check.line)) for check in checks]
-    return Prose(name, tuple(sentences), tuple(placed), tuple(section(line) for line, _ in code))
+    sentences = [Sentence(words, line, section(line)) for line, words in list_sentences(text)]
+    sentences += [Sentence(check.title, check.line, check.section, check) for check in placed]
+    for block in blocks:
+        if labels := _list_labels(block.code):
+            line = block.line + min(line for line, _ in labels) - 1
+            sentences.append(Sentence(LABELS + " | ".join(words for _, words in labels), line, block.section, block))
+    return Prose(name, tuple(sorted(sentences, key=lambda one: one.line)), tuple(placed), tuple(blocks))
 
 
-def _list_sentences(text: str) -> Iterator[tuple[int, str]]:
-    inside_head = text.startswith("---\n")
-    for number, (line, masked) in enumerate(zip(text.split("\n"), mask(text).split("\n"), strict=True), 1):
+def list_sentences(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the sentences of Markdown with their lines; a heading and a row of a table are one each."""
+    inside_head, start, unit = text.startswith("---\n"), 0, list[str]()
+    bare = text
+    for pattern in _NO_PROSE[:4]:
+        bare = pattern.sub(_blank, bare)
+    lines = zip(text.split("\n"), bare.split("\n"), mask(text).split("\n"), strict=True)
+    for number, (line, shown, masked) in enumerate(lines, 1):
         if inside_head:
             inside_head = number == 1 or line != "---"
             if described := _DESCRIPTION.match(line):
                 yield number, described["text"].strip("\"' ")
+            continue
+        is_whole = bool(_WHOLE.match(shown))
+        if unit and (is_whole or not shown.strip() or _STARTS.match(shown)):
+            yield from _split(start, unit)
+            unit = []
+        if unit:
+            unit.append(shown)
         elif (_WORD.search(masked) or (masked.strip() and VALUE.search(line))) and not _ROW_RULE.match(line):
             # Code marks are blank in `masked`: a line of them alone says nothing in words, but a row of values does.
-            yield number, " ".join(_ATTRIBUTES.sub("", _NO_WORDS.sub("", line)).split())
+            start, unit = number, [shown]
+        if unit and is_whole:
+            yield start, _clean("\n".join(unit))
+            unit = []
+    yield from _split(start, unit)
+
+
+def _split(line: int, unit: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the sentences of a paragraph with their lines."""
+    text, first = "\n".join(unit), 0
+    ends = [gap for gap in _GAP.finditer(text) if not _SHORT.search(text[: gap.start() + 1])] if unit else []
+    for start, end in [*(gap.span("gap") for gap in ends), (len(text), len(text))]:
+        if words := _clean(text[first:start]):
+            yield line + text.count("\n", 0, first), words
+        first = end
+
+
+def _clean(text: str) -> str:
+    return " ".join(_ATTRIBUTES.sub("", _NO_WORDS.sub("", text)).split())
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
 
 
 def _list_headings(text: str) -> Iterator[int]:
@@ -156,20 +205,12 @@ def _list_headings(text: str) -> Iterator[int]:
             yield number
 
 
-def _list_labels(code: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield, for each block, the words that its code prints beside what it computes."""
-    for first, source in code:
-        try:
-            tree = ast.parse(source)
-        except SyntaxError:
-            continue
-        labels = _Labels()
-        labels.visit(tree)
-        if labels.texts:
-            yield (
-                first + min(line for line, _ in labels.texts) - 1,
-                LABELS + " | ".join(text for _, text in labels.texts),
-            )
+def _list_labels(source: str) -> list[tuple[int, str]]:
+    """Return the words that a block prints beside what it computes, each with its line."""
+    labels = _Labels()
+    with contextlib.suppress(SyntaxError):
+        labels.visit(ast.parse(source))
+    return labels.texts
 
 
 class _Labels(ast.NodeVisitor):

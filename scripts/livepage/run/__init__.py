@@ -2,20 +2,17 @@
 
 from livepage.run import agreement, backing, supervisor
 from livepage.run.audit_events import listen
-from livepage.run.backing import CHECK, FREE, KINDS, OUTPUT, SOURCE, VALUES, Backing, Record
+from livepage.run.backing import KINDS, READING, SOURCE, Backings, Record
 from livepage.run.dependents import slice_page
 from livepage.run.edit_plan import make_plan
 from livepage.run.held_run import HeldRun
 from livepage.run.page_session import is_whole, remember, run_held, run_page
 
 __all__ = [
-    "CHECK",
-    "FREE",
     "KINDS",
-    "OUTPUT",
+    "READING",
     "SOURCE",
-    "VALUES",
-    "Backing",
+    "Backings",
     "HeldRun",
     "Record",
     "agreement",

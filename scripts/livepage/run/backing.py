@@ -1,129 +1,195 @@
-"""What backs the sentences of a page, as the project keeps it: a check, a value, an output or a source."""
+"""The backing of a sentence, and the record of what people affirmed: two hashes a sentence.
+
+The first hash is of the sentence, without markup. The second is of what backs it: five digits of its title, then seven
+of its code with the helpers that the code calls. An edit of the sentence, of the check or of a helper changes one.
+"""
 
 from __future__ import annotations
 
-import json
+import ast
+import hashlib
 import re
 import tomllib
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from livepage.read import LABELS, VALUE, project
+from livepage.read import LABELS, OUTPUT, VALUE, Check, project
+from livepage.run.helpers import list_helpers, normalize_code, read_namespace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from livepage.read import Prose, Sentence
 
-FOLDER = Path("docs/data/affirmed")
+RECORDS = Path("docs/data/affirmed.txt")
+"""The file of the records: below the name of each text a line for each sentence."""
+WORDS = Path("scripts/authoring/affirm.toml")
 
-CHECK, VALUES, OUTPUT, SOURCE, FREE = "check", "values", "output", "source", "free"
-"""What may stand behind a sentence."""
-
+VALUES = "values"
+SOURCE = "source"
+"""The kind of a backing that is a link."""
+READING = "reading"
+"""The kind of a backing that is no code."""
 KINDS = {
-    VALUES: "Each computes what it says.",
-    OUTPUT: "Each says what stands in the output of a block of its section.",
-    SOURCE: "Each has a link to who says it or to what shows it, or the sentence next to it has.",
-    FREE: "None of these claims what a compiler decides; each may change a little.",
+    VALUES: "it computes what it says",
+    OUTPUT: "it says what a block of its section prints",
+    SOURCE: "it, or the sentence next to it, links to its source",
+    READING: "no code decides it: a person compared it with what it is about",
 }
-"""What can stand behind a sentence instead of a check, with the words that say so in the record."""
+"""What can back a sentence instead of a check."""
 
+TITLE = 5
+"""How many digits of the second hash are those of the title."""
+_DIGITS = 12
 _LINK = re.compile(r"\]\(|<https?://|\]\[|\[\^")
+_EXPRESSION = re.compile(r"(?<!`)(`+)\s?=\s(.+?)\s*\1")
+_CLAUSES = re.compile(r"[;:]\s|,\s")
+# What is no word of a sentence: where links lead, footnotes, attributes, tags, marks of emphasis and of cells.
+_MARKUP = re.compile(
+    r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\[\^[^\]]*\]|\{:?\s*[#.][^}\n]*\}|</?\w[^>]*>|[*_`\[\]|\\]"
+)
+_PUNCTUATION = re.compile(r"[.,;:!\"'()]+(?=\s|$)|(?<!\S)[\"'(]+")
 
-type Backing = tuple[str, str]
-"""What backs a sentence: a kind, and the title where it is a check."""
-
-
-@dataclass
-class Record:
-    """What was affirmed of a page.
-
-    Attributes:
-        checks: The source of each check, by its title.
-        backed: What backs each sentence.
-    """
-
-    checks: dict[str, str] = field(default_factory=dict)
-    backed: dict[str, Backing] = field(default_factory=dict)
-
-    def list_sentences(self, kind: str, title: str = "") -> list[str]:
-        """Return the sentences that something backs."""
-        return [text for text, by in self.backed.items() if by == (kind, title)]
+type Record = set[tuple[str, str]]
+"""The affirmed sentences, each with what backs it, both as hashes."""
 
 
-def locate(name: str) -> Path:
-    """Return the file of a page's record; the page is named relative to the project."""
-    page = Path(name).relative_to(project.docs).with_suffix("")
-    return project.root / FOLDER / f"{page.as_posix().replace('/', '-')}.toml"
-
-
-def load(name: str) -> Record:
-    """Return what was affirmed of a page; nothing where there is no record."""
-    file = locate(name)
-    return _load(file, file.stat().st_mtime_ns) if file.is_file() else Record()
+def _hash(text: str, digits: int = _DIGITS) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
 @cache
-def _load(file: Path, _changed: int) -> Record:
-    table = tomllib.loads(file.read_text(encoding="utf-8"))
-    record = Record()
-    for check in table.get(CHECK, ()):
-        record.checks[check["title"]] = check["code"].strip("\n")
-        record.backed |= dict.fromkeys(check["says"], (CHECK, check["title"]))
-    for kind in KINDS:
-        record.backed |= dict.fromkeys(table.get(kind, {}).get("says", ()), (kind, ""))
-    return record
+def hash_sentence(text: str) -> str:
+    """Return the hash of a sentence, which neither its markup nor its punctuation changes."""
+    expressions = [f"`= {_print(match[2])}`" for match in _EXPRESSION.finditer(text)]
+    words = _PUNCTUATION.sub("", _MARKUP.sub(" ", _EXPRESSION.sub(" \0 ", text)))
+    return _hash("\n".join([" ".join(words.split()).casefold(), *expressions]))
 
 
-def store(name: str, record: Record) -> bool:
-    """Write what was affirmed of a page, and return whether that differs from what stood there."""
-    lines = [
-        f"# What {name} says, beside what backs it. `scripts/authoring/affirm {name}` writes this after a look.",
-        "",
-    ]
-    for title, code in record.checks.items():
-        lines += ["[[check]]", f"title = {_quote(title)}", *_list(record.list_sentences(CHECK, title))]
-        lines += ['code = """', code.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'), '"""', ""]
-    for kind, what in KINDS.items():
-        if sentences := record.list_sentences(kind):
-            lines += [f"[{kind}] # {what}", *_list(sentences), ""]
-    file, text = locate(name), "\n".join(lines).rstrip("\n") + "\n"
-    if file.is_file() and file.read_text(encoding="utf-8") == text:
+def _print(expression: str) -> str:
+    try:
+        return ast.unparse(ast.parse(expression.strip(), mode="eval"))
+    except SyntaxError:
+        return expression
+
+
+@cache
+def hash_title(title: str) -> str:
+    """Return the digits of a title."""
+    return _hash(" ".join(title.split()), TITLE)
+
+
+@cache
+def read_words(root: Path) -> dict[str, list[str]]:
+    """Return the project's words for claims, and its folders of helpers."""
+    table: dict[str, list[str]] = tomllib.loads((root / WORDS).read_text(encoding="utf-8"))
+    return table
+
+
+class Backings:
+    """What can back the sentences of a page, with hashes of its code."""
+
+    def __init__(self, prose: Prose) -> None:
+        """Read the names of the page."""
+        self.prose = prose
+        self._folders = tuple(project.root / name for name in read_words(project.root)["helpers"])
+        self._namespace = read_namespace([block.code for block in prose.blocks], self._folders)
+        self._seals: dict[tuple[str, str], str] = {}
+
+    def seal(self, check: Check) -> str:
+        """Return the hash of a backing."""
+        key = check.title, check.code
+        if key not in self._seals:
+            code = "\n".join([normalize_code(check.code), *self.list_helpers(check)])
+            self._seals[key] = hash_title(check.title) + _hash(code, _DIGITS - TITLE)
+        return self._seals[key]
+
+    def list_helpers(self, check: Check) -> list[str]:
+        """Return the statements that a check depends on."""
+        return list_helpers(check.code, self._namespace, self._folders) if check.code else []
+
+    def list_possible(self, sentence: Sentence) -> list[Check]:
+        """Return what can back a sentence, the most probable first."""
+        if sentence.backing:
+            return [sentence.backing]
+        beside = [check for check in self.prose.checks if check.section == sentence.section]
+        near = [check for check in beside if check.line > sentence.line][:1] or beside[-1:]
+        kinds = [kind for kind in KINDS if self._is_there(kind, sentence)]
+        others = [check for check in self.prose.checks if check not in near]
+        return [*near, *(self._make(kind, sentence) for kind in kinds), *others]
+
+    def _make(self, kind: str, sentence: Sentence) -> Check:
+        code = ""
+        if kind == VALUES:
+            code = "\n".join(match[2] for match in _EXPRESSION.finditer(sentence.text))
+        elif kind == OUTPUT:
+            code = "\n".join(block.code for block in self.prose.blocks if block.section == sentence.section)
+        return Check(kind, code, sentence.line, sentence.section)
+
+    def _is_there(self, kind: str, sentence: Sentence) -> bool:
+        if kind == VALUES:
+            return bool(VALUE.search(sentence.text))
+        if kind == OUTPUT:
+            return any(block.section == sentence.section for block in self.prose.blocks)
+        if kind == SOURCE:
+            at = self.prose.sentences.index(sentence)
+            beside = self.prose.sentences[max(0, at - 1) : at + 2]
+            return any(_LINK.search(other.text) for other in beside if other.section == sentence.section)
+        return True
+
+
+def find_undecided(sentence: Sentence, check: Check, helpers: list[str]) -> list[str]:
+    """Return what of a sentence its backing does not decide, as far as the text tells.
+
+    Of values these are the clauses without one; of a check or a block, the names and numbers that its code lacks.
+    """
+    if sentence.text.startswith(LABELS):
+        return []
+    if check.title == VALUES:
+        clauses = _CLAUSES.split(_EXPRESSION.sub("`= `", sentence.text))
+        return [clause for clause in clauses if "`= " not in clause and len(clause.split()) > 2]  # noqa: PLR2004 - a clause
+    if not check.code:
+        return []
+    code = "\n".join([check.title, check.code, *helpers]).casefold()
+    words = read_words(project.root)
+    names = re.findall(rf"(?<![\w-])(?:{'|'.join(words['names'])})(?![\w-])", sentence.text, re.IGNORECASE)
+    return [name for name in dict.fromkeys(names) if name.casefold().rstrip("s") not in code]
+
+
+def load(name: str) -> Record:
+    """Return what was affirmed of a text, which is named relative to the project."""
+    return set(load_all().get(name, ()))
+
+
+def load_all() -> Mapping[str, Record]:
+    """Return what was affirmed, by the name of the text."""
+    file = project.root / RECORDS
+    return _load(file, file.stat().st_mtime_ns) if file.is_file() else {}
+
+
+@cache
+def _load(file: Path, _changed: int) -> Mapping[str, Record]:
+    records: dict[str, Record] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        first, second = line.split()
+        if first == "#":
+            record = records.setdefault(second, set())
+        else:
+            record.add((first, second))
+    return records
+
+
+def store(prose: Prose, record: Record) -> bool:
+    """Write what was affirmed of a text in the order of its sentences; return whether that differs from before."""
+    if record == load(prose.name):
         return False
+    order = {hash_sentence(sentence.text): at for at, sentence in enumerate(prose.sentences)}
+    pairs = sorted(record, key=lambda pair: (order.get(pair[0], len(order)), pair))
+    file = project.root / RECORDS
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    sections = {part.partition("\n")[0]: part for part in text.split("# ")[1:]}
+    sections[prose.name] = "".join([f"{prose.name}\n", *(f"{one} {backing}\n" for one, backing in pairs)])
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    file.write_text("".join(f"# {sections[name]}" for name in sorted(sections) if name != prose.name or record))
     return True
-
-
-def propose(sentence: Sentence, prose: Prose) -> Backing | None:
-    """Return what probably backs a sentence: the next check of its section, the last one, its values, a source."""
-    below = [check for check in prose.checks if check.section == sentence.section and check.line > sentence.line]
-    above = [check for check in prose.checks if check.section == sentence.section and check.line < sentence.line]
-    if near := below[:1] or above[-1:]:
-        return CHECK, near[0].title
-    if sentence.text.startswith(LABELS) and can_back(OUTPUT, sentence, prose):
-        return OUTPUT, ""
-    return next(((kind, "") for kind in (VALUES, SOURCE) if can_back(kind, sentence, prose)), None)
-
-
-def can_back(kind: str, sentence: Sentence, prose: Prose) -> bool:
-    """Return whether there is what is said to back a sentence: a value in it, a block of its section, a link."""
-    if prose.fixed:
-        return prose.fixed.get(sentence.text, ("", ""))[0] == kind
-    if kind == VALUES:
-        return bool(VALUE.search(sentence.text))
-    if kind == OUTPUT:
-        return sentence.section in prose.blocks
-    if kind == SOURCE:
-        at = prose.sentences.index(sentence)
-        beside = prose.sentences[max(0, at - 1) : at + 2]
-        return any(_LINK.search(other.text) for other in beside if other.section == sentence.section)
-    return kind == FREE
-
-
-def _list(sentences: list[str]) -> list[str]:
-    return ["says = [", *(f"  {_quote(text)}," for text in sentences), "]"] if sentences else ["says = []"]
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -139,7 +139,7 @@ def test_a_new_chapter_passes_its_checks_and_a_second_of_its_name_is_refused(tmp
         "snippets/programs/a_trial_chapter.py",
         "tests/programs/test_a_trial_chapter.py",
         "mkdocs.yml",
-        "docs/data/affirmed/a-trial-chapter.toml",
+        "docs/data/affirmed.txt",
     ]
     tests = [f"tests/site/test_{name}.py" for name in ("pages", "affirmed", "anatomy")]
     tests += ["tests/scripts/lint", "tests/programs", "tests/scripts/authoring/test_expected_outputs.py"]

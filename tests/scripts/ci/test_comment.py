@@ -109,6 +109,14 @@ def test_where_nothing_changed_and_nothing_was_said_nothing_is_said(service: Ser
     assert service.written == []
 
 
+def test_affirmed_sentences_are_shown_with_what_backs_them_and_none_leaves_its_fence(service: Service) -> None:
+    pair = "docs/a.md:3: changed\n  - old | assert x\n~~~\n@all"
+    (service.folder / "affirmed.txt").write_text(pair, encoding="utf-8")
+    assert service.post("").stdout == "comment: commented on #7\n"
+    [(_, _, body)] = service.written
+    assert f"~~~~text\n{pair}\n~~~~\n" in body
+
+
 def test_a_commit_that_is_no_longer_the_last_gets_no_comment(service: Service) -> None:
     assert service.post(DIFF, commit="old").stdout.startswith("comment: no open pull request from somebody:branch")
     assert service.written == []

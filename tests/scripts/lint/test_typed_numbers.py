@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
+import shutil
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from authoring import affirm
 from common import ROOT
 from lint import typed_numbers
+from livepage.notebooks import read_prose
 from livepage.run import backing
 
 type Find = Callable[[str], list[tuple[int, str]]]
@@ -102,9 +105,10 @@ def test_a_number_in_words_is_computed_or_held_by_the_check_behind_it(tmp_path: 
     page = tmp_path / "docs" / "page.md"
     page.parent.mkdir()
     said = ("The CPU makes four kernels.", "The H100 makes five.", "All three differ.")
-    page.write_text("\n".join(("# Title", "", *said)), encoding="utf-8")
-    record = backing.Record({"Four on the CPU": "assert len(kernels) == 4"})
-    record.backed |= dict.fromkeys(said, (backing.CHECK, "Four on the CPU"))
-    typed_numbers.check_words(page, tmp_path)
-    backing.store("docs/page.md", record)
+    check = '```python check="On the CPU"\nassert len(kernels) == 4\n```'
+    page.write_text("\n".join(("# Title", "", *said, "", check)), encoding="utf-8")
+    (tmp_path / backing.WORDS).parent.mkdir(parents=True)
+    shutil.copy(ROOT / backing.WORDS, tmp_path / backing.WORDS)
+    assert typed_numbers.check_words(page, tmp_path) == []
+    affirm.affirm(read_prose(page), lambda _: True, {})
     assert [(found.line, found.number) for found in typed_numbers.check_words(page, tmp_path)] == [(4, "five")]

@@ -1,0 +1,123 @@
+"""The texts that state facts: pages, READMEs, help of commands, captions of pictures, tables of docs/data."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from authoring import affirmed_tables
+from livepage.notebooks import read_prose
+from livepage.read import Check, Prose, Sentence, list_sentences, read_sentences
+from livepage.run import READING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+READMES = ("README.md", "snippets/xla_inspect/README.md")
+OPTION = "the option's other settings"
+"""The title of the backing of a help text: the call that defines the option."""
+
+_HELP = {"help", "description", "epilog"}
+_TABLE = re.compile(r"[A-Z][A-Z_]+")
+_FEWEST = 4
+"""How many words a caption has at least."""
+
+
+def list_pages(root: Path) -> list[Path]:
+    """Return the pages and notebooks."""
+    return [*sorted((root / "docs").rglob("*.md")), *sorted((root / "docs").rglob("*.py"))]
+
+
+def read_all(root: Path) -> Iterator[Prose]:
+    """Yield all texts of the project: the pages, then the others."""
+    yield from map(read_prose, list_pages(root))
+    yield from read_others(root)
+
+
+def read_others(root: Path) -> Iterator[Prose]:
+    """Yield the texts that are on no page."""
+    yield from affirmed_tables.read(root)
+    for name in READMES:
+        if (root / name).is_file():
+            yield read_sentences(name, (root / name).read_text(encoding="utf-8"))
+    for folder in ("snippets", "scripts"):
+        for path in sorted((root / folder).rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if path.suffix == ".py":
+                yield from _read_module(name, path.read_text(encoding="utf-8"))
+            elif folder == "scripts" and path.is_file() and not path.suffix and "__pycache__" not in name:
+                yield _read_command(name, path.read_text(encoding="utf-8"))
+
+
+def _read_command(name: str, text: str) -> Prose:
+    """Return the help of a shell script: the comment that opens it."""
+    header = re.match(r"#![^\n]*\n((?:#[^\n]*\n)*)", text)
+    lines = (header[1] if header else "").splitlines()
+    sentences = [(number, line.removeprefix("#").strip()) for number, line in enumerate(lines, 2)]
+    shown = [
+        Sentence(" ".join(line.split()), number) for number, line in sentences if line and "shellcheck" not in line
+    ]
+    return Prose(name, tuple(shown))
+
+
+def _read_module(name: str, text: str) -> Iterator[Prose]:
+    """Yield the texts of a module that a reader sees: its help, or its captions."""
+    if re.search(r"\.(?:add_argument|add_parser|addoption)\(|ArgumentParser\(", text):
+        yield Prose(name, tuple(_list_help(ast.parse(text))))
+    elif name.startswith("snippets/chapters/"):
+        tree = ast.parse(text)
+        texts = [(line, " ".join(words.split())) for line, words in _list_texts(tree)]
+        reading = Check(READING, "", 1)
+        yield Prose(name, tuple(Sentence(words, line, 0, reading) for line, words in texts if _is_caption(words)))
+
+
+def _is_caption(words: str) -> bool:
+    return len(re.findall(r"[A-Za-z]{2,}", words)) >= _FEWEST and "<" not in words
+
+
+def _list_help(tree: ast.Module) -> Iterator[Sentence]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            rest = [keyword for keyword in node.keywords if keyword.arg not in _HELP]
+            check = Check(OPTION, ast.unparse(ast.Call(node.func, node.args, rest)), node.lineno)
+            for keyword in node.keywords:
+                if keyword.arg in _HELP:
+                    yield from (Sentence(words, line, 0, check) for line, words in _list_texts(keyword.value))
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            if isinstance(target, ast.Name) and _TABLE.fullmatch(target.id):
+                for key, value in zip(node.value.keys, node.value.values, strict=True):
+                    named = ast.unparse(key) if key else ""
+                    yield from (
+                        Sentence(f"{named}: {words}", line, 0, Check(READING, "", line))
+                        for line, words in _list_texts(value)
+                    )
+    if any(isinstance(node, ast.Name) and node.id == "__doc__" for node in ast.walk(tree)):
+        text = ast.get_docstring(tree) or ""
+        yield from (Sentence(words, line, 0, Check(READING, "", 1)) for line, words in list_sentences(text))
+
+
+def _list_texts(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the texts in some code with their lines, but for docstrings and messages of errors."""
+    if isinstance(node, ast.Raise) or _is_message(node):
+        return
+    if isinstance(node, ast.JoinedStr):
+        parts = (
+            f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else ast.literal_eval(part)
+            for part in node.values
+        )
+        yield node.lineno, "".join(parts)
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+        yield node.lineno, node.value
+    for child in ast.iter_child_nodes(node):
+        yield from _list_texts(child)
+
+
+def _is_message(node: ast.AST) -> bool:
+    """Return whether a node is a docstring or the message of an error."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return True
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "message"

@@ -1,0 +1,148 @@
+"""The code that a check depends on: the statements of its page that made its names, and the project's helpers."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+type _Origin = tuple[Path, str]
+"""A module of helpers, and a name in it; without a name, the module itself."""
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """The names of a page or a module.
+
+    Attributes:
+        statements: By name, the statements that bind or fill it.
+        imports: By name, the module of helpers that it comes from.
+    """
+
+    statements: Mapping[str, tuple[ast.stmt, ...]]
+    imports: Mapping[str, _Origin]
+
+
+def normalize_code(code: str) -> str:
+    """Return code without its layout, comments, docstrings and imports; as it is where it is no Python."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return code.strip()
+    return "\n".join(
+        _strip(ast.unparse(node)) for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)
+    )
+
+
+@cache
+def _strip(code: str) -> str:
+    return ast.unparse(_Bare().visit(ast.parse(code)))
+
+
+class _Bare(ast.NodeTransformer):
+    """Removes docstrings."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        node.body = node.body[ast.get_docstring(node) is not None :] or [ast.Pass()]
+        return node
+
+
+def read_namespace(codes: Iterable[str], folders: tuple[Path, ...]) -> Namespace:
+    """Return the names of some code, whose imports from folders of helpers are followed.
+
+    Args:
+        codes: The blocks of a page, or the text of a module.
+        folders: The folders whose modules are helpers.
+    """
+    statements: dict[str, list[ast.stmt]] = {}
+    imports: dict[str, _Origin] = {}
+    for code in codes:
+        try:
+            body = ast.parse(code).body
+        except SyntaxError:
+            continue
+        for node in body:
+            if isinstance(node, ast.ImportFrom):
+                imports |= dict(_follow(node, folders))
+            for name in _list_bound(node):
+                statements.setdefault(name, []).append(node)
+    return Namespace({name: tuple(nodes) for name, nodes in statements.items()}, imports)
+
+
+def _follow(node: ast.ImportFrom, folders: tuple[Path, ...]) -> Iterator[tuple[str, _Origin]]:
+    """Yield the helpers that a statement imports, by the name that they get."""
+    package, _, rest = (node.module or "").partition(".")
+    for folder in folders:
+        if folder.name != package:
+            continue
+        for alias in node.names:
+            name = alias.asname or alias.name
+            module = folder / f"{rest or alias.name}.py"
+            if module.is_file():
+                yield name, (module, alias.name if rest else "")
+            elif (folder / "__init__.py").is_file():
+                yield name, (folder / "__init__.py", alias.name)
+
+
+def _list_bound(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement binds or fills."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+        return
+    parts = list(ast.walk(node))
+    inner = {id(leaf) for part in parts if isinstance(part, ast.comprehension) for leaf in ast.walk(part.target)}
+    for part in parts:
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and id(part) not in inner:
+            yield part.id
+        elif isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
+            yield from (leaf.id for leaf in ast.walk(part.value) if isinstance(leaf, ast.Name))
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        yield from (leaf.id for leaf in ast.walk(node.value.func) if isinstance(leaf, ast.Name))  # `rows.append(...)`
+
+
+@cache
+def _read_module(file: Path, _changed: int, folders: tuple[Path, ...]) -> Namespace:
+    return read_namespace([file.read_text(encoding="utf-8")], folders)
+
+
+def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> list[str]:
+    """Return the statements that code depends on, each without its layout, sorted."""
+    try:
+        waiting: list[tuple[ast.AST, Namespace]] = [(ast.parse(code), namespace)]
+    except SyntaxError:
+        return []
+    statements: dict[int, str] = {}
+    while waiting:
+        node, names = waiting.pop()
+        for name, attribute in _list_read(node):
+            home, wanted = names, name
+            if name in names.imports and name not in names.statements:
+                file, original = names.imports[name]
+                home = _read_module(file, file.stat().st_mtime_ns, folders)
+                wanted = original or attribute
+                while wanted in home.imports and wanted not in home.statements:  # what a package exports
+                    file, original = home.imports[wanted]
+                    home, wanted = _read_module(file, file.stat().st_mtime_ns, folders), original or attribute
+            for statement in home.statements.get(wanted, ()):
+                if id(statement) not in statements:
+                    statements[id(statement)] = _strip(ast.unparse(statement))
+                    waiting.append((statement, home))
+    return sorted(set(statements.values()))
+
+
+def _list_read(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the names that code reads and does not bind, each with the attribute that it reads of it."""
+    parts = list(ast.walk(node))
+    own = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    own |= {part.arg for part in parts if isinstance(part, ast.arg)}
+    for part in parts:
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id not in own:
+            yield part.value.id, part.attr
+        elif isinstance(part, ast.Name) and part.id not in own:
+            yield part.id, ""
