@@ -37,6 +37,7 @@ from chapters import (
     rooms,
     shard_picture,
     stage_picture,
+    tile_choices,
     tile_picture,
     tuned_choices,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "share_of_padding",
     "show_origins",
     "stage_picture",
+    "tile_choices",
     "tile_picture",
     "tuned_choices",
     "weigh_orders",

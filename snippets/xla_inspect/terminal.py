@@ -37,8 +37,8 @@ CONTINUED = " \\"
 """What stands at the end of a line that goes on in the next, as in Python and in a shell."""
 
 _STYLES = {"title": "1;36", "heading": "1", "faint": "2", "strong": "1", "good": "32", "bad": "31"}
-_LONG_NAME = re.compile(r"(\S{16})\S{129,}(\S{16})")
-"""A name of more than 160 characters, longer than the path of a file usually is."""
+_LONG_NAME = re.compile(r"(?<![^\s])([^\s=]{16})[^\s=]{129,}([^\s=]{16})(?![^\s])")
+"""A name of more than 160 characters, longer than the path of a file usually is, and not the setting of a variable."""
 
 _LOG = re.compile(
     r"(?:[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w./-]+\.(?:cc|h):\d+\] "

@@ -173,7 +173,7 @@ def test_where_uv_cannot_fetch_python_it_is_said_what_to_install(clone: Path) ->
 def test_a_page_that_does_not_exist_is_named(clone: Path) -> None:
     done = run_bash(clone, SYSTEM, "scripts/test", "docs/no-such-page.md")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "test: no page docs/no-such-page.md. A page is named by its path, such as docs/pipeline.md.\n"
+    assert done.stderr == "test: no file docs/no-such-page.md. A page is named by its path, such as docs/pipeline.md.\n"
 
 
 @pytest.mark.parametrize("script", ["serve", "test", "maintaining/pin", "ci/newest"])

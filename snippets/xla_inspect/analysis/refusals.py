@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
 
-HBM, VMEM, SHARED = "HBM", "VMEM", "shared memory"
+HBM = "HBM"
+"""The main memory of an accelerator, as a `Refusal` names it."""
+VMEM, SHARED = "VMEM", "shared memory"
 
 SPACES: Mapping[str, str] = {
     "hbm": HBM,

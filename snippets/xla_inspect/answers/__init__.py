@@ -17,7 +17,8 @@ from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
 from xla_inspect.answers.machine_code import MachineCode, explain_code
-from xla_inspect.answers.memory import ROLES, MemoryTrial, MemoryUse, explain_memory
+from xla_inspect.answers.memory import ROLES, MemoryTrial, MemoryUse
+from xla_inspect.answers.memory_finding import explain_memory
 from xla_inspect.answers.module_repeats import find_repeats
 from xla_inspect.answers.open_questions import OpenQuestions, list_open_questions
 from xla_inspect.answers.passes import CompileTimes, explain_passes

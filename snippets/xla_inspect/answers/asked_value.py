@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import HEAVY
+from xla_inspect.answers.boundaries import MATMULS
 from xla_inspect.answers.fates import place_value
 from xla_inspect.answers.removals import explain_removed, find_replacement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from xla_inspect.analysis import Launch
     from xla_inspect.answers.evidence import Evidence
     from xla_inspect.answers.selection import Selection
     from xla_inspect.answers.why import Finding
@@ -46,6 +49,47 @@ def describe_value(
         return f"{name} is now {now}." if now else ""
     gone = explain_removed(evidence, value).verdict.replace(evidence.name_value(value), name, 1)
     return f"{gone} What stands for it is {now}." if now else gone
+
+
+def find_rewritten(evidence: Evidence, selection: Selection, last: Instruction | None) -> str:
+    """Return the name of what a line says last where a pass removed that and left no weightier work of the line.
+
+    Args:
+        evidence: The capture.
+        selection: The part of the program that the question names.
+        last: The last instruction of the line that computes something, or None.
+    """
+    if last is None:
+        return ""
+    left = {each.opcode for each in selection.instructions}
+    # A weighty operation was rewritten if none of its kind is left, any other if nothing weighty is.
+    kind = MATMULS if last.opcode in MATMULS else {last.opcode}
+    if left & (kind if last.opcode in HEAVY else {*HEAVY}):
+        return ""
+    gone = evidence.histories.finally_is(evidence.histories.states[0].numbers[last]) is None
+    return last.name if gone and last in selection.removed else ""
+
+
+def list_launches(evidence: Evidence, selection: Selection) -> list[Launch]:
+    """Return the launches that a selection is computed in, those first that are mostly about it."""
+    kernels = evidence.kernels
+    chosen = set(selection.instructions)
+    found = dict.fromkeys(holder for each in selection.instructions if (holder := kernels.holder(each)) is not None)
+    if not found:
+        # What only renames a value is computed where that is.
+        for each in selection.instructions:
+            for user in (*evidence.module.operands(each), *evidence.module.users(each)):
+                if (holder := kernels.holder(user)) is not None:
+                    found.setdefault(holder)
+    return sorted(
+        found,
+        key=lambda each: (
+            kernels.hero(each) not in chosen,
+            each.role == "copy",
+            kernels.hero(each).opcode not in HEAVY,
+            -each.instruction.shape.bytes,
+        ),
+    )
 
 
 def name_asked(evidence: Evidence, selection: Selection, instruction: Instruction) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import Stage, name_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.exchange_finding import find_exchanges
-from xla_inspect.answers.memory import ON_THE_WAY, ROLES, explain_memory
+from xla_inspect.answers.memory import ON_THE_WAY, ROLES
+from xla_inspect.answers.memory_finding import explain_memory
 from xla_inspect.answers.replication import Replication  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.plural import plural
 from xla_inspect.report import model_launches, title

@@ -250,8 +250,7 @@ class Why(Answer):
         """Yield the verdict, then what it rests on."""
         first, *rest = self.findings
         where = f"{self.stage.join(self.program)} on {title(self.target)}:"
-        verdict = " ".join(filter(None, (where, self.value, first.verdict)))
-        yield verdict
+        yield (verdict := " ".join(filter(None, (where, self.value, first.verdict))))
         if self.is_full:
             yield from self._tell_finding(first)
             yield from self._tell_parts()
@@ -269,8 +268,7 @@ class Why(Answer):
         """Yield the lines, and of the rest what there is room for, the weightiest first."""
         first = self.findings[0]
         room = BRIEF - measure(verdict)
-        lines = tell_lines(first)
-        if lines:
+        if lines := tell_lines(first):
             room -= measure(lines)
             yield lines
         notes = " ".join(first.notes[:FEW_NOTES])
@@ -333,8 +331,7 @@ class Why(Answer):
             more = f" ({plural(left, 'more finding')})" if left > 0 else ""
             yield Hint(f"All of it{more}:", suggest_why(self.asked, self.what, "--full", is_pair=is_pair))
         if self.is_tried and not (self.trials or self.untried):
-            command = suggest_why(self.asked, self.what, "--try", "all", is_pair=is_pair)
-            yield Hint("What would change it:", command)
+            yield Hint("What would change it:", suggest_why(self.asked, self.what, "--try", "all", is_pair=is_pair))
 
 
 def suggest_why(asked: str, what: str, *options: str, is_pair: bool = False) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping  # noqa: TC003 - of a default
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HEAVY, find_stage, is_fusion, tell_failure
-from xla_inspect.answers.asked_value import describe_value
-from xla_inspect.answers.boundaries import MATMULS, explain_boundary
+from xla_inspect.answers.asked_value import describe_value, find_rewritten, list_launches
+from xla_inspect.answers.boundaries import explain_boundary
 from xla_inspect.answers.evidence import Evidence
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.fates import explain_argument, explain_exchange, explain_idle, explain_inside, explain_untraced
@@ -107,7 +107,7 @@ class WhyFinder:
             )
             raise InspectError(message)
         if not selection.is_one:
-            rewritten = self._find_rewritten(selection)
+            rewritten = find_rewritten(self.evidence, selection, self.selector.find_value(selection, _GATHERING | IDLE))
             findings.sort(
                 key=lambda each: (
                     _REWRITTEN if rewritten in each.names else _weigh(each),
@@ -123,7 +123,7 @@ class WhyFinder:
             InspectError: The program has no such thing, or one of the two is in no kernel.
         """
         first, second = (self.selector.select(each) for each in (one, other))
-        left, right = (self._find_launches(each) for each in (first, second))
+        left, right = (list_launches(self.evidence, each) for each in (first, second))
         for word, launches, selection in ((one, left, first), (other, right, second)):
             if not launches:
                 if selection.removed:
@@ -166,27 +166,6 @@ class WhyFinder:
         readers = self.evidence.kernels.readers
         return other in readers(one) or one in readers(other)
 
-    def _find_launches(self, selection: Selection) -> list[Launch]:
-        """Return the launches that a selection is computed in, those first that are mostly about it."""
-        kernels = self.evidence.kernels
-        chosen = set(selection.instructions)
-        found = dict.fromkeys(holder for each in selection.instructions if (holder := kernels.holder(each)) is not None)
-        if not found:
-            # What only renames a value is computed where that is.
-            for each in selection.instructions:
-                for user in (*self.evidence.module.operands(each), *self.evidence.module.users(each)):
-                    if (holder := kernels.holder(user)) is not None:
-                        found.setdefault(holder)
-        return sorted(
-            found,
-            key=lambda each: (
-                kernels.hero(each) not in chosen,
-                each.role == "copy",
-                kernels.hero(each).opcode not in HEAVY,
-                -each.instruction.shape.bytes,
-            ),
-        )
-
     def _find_in(self, selection: Selection, shared: Collection[Launch]) -> Instruction:
         """Return the instruction that a selection is mostly about, in a kernel that both have where there is one."""
         kernels = self.evidence.kernels
@@ -198,7 +177,7 @@ class WhyFinder:
         most = [each for each in most if each.opcode not in IDLE] or most
         inside = [each for each in most if kernels.holder(each) in shared]
         chosen = inside or most
-        return chosen[-1] if chosen else self._find_launches(selection)[0].instruction
+        return chosen[-1] if chosen else list_launches(self.evidence, selection)[0].instruction
 
     def _explain_one(self, selection: Selection) -> Iterator[Finding]:
         for instruction in selection.instructions:
@@ -243,7 +222,7 @@ class WhyFinder:
     def _explain_many(self, selection: Selection) -> Iterator[Finding]:
         """Yield what there is to ask of a line: its collectives and copies, then how its kernels come about."""
         evidence = self.evidence
-        launches = self._find_launches(selection)
+        launches = list_launches(self.evidence, selection)
         chosen = set(selection.instructions)
         exchanging = self._find_exchanging(selection)
         yield from (explain_exchange(evidence, exchange, launch) for launch, exchange in exchanging.items())
@@ -281,7 +260,7 @@ class WhyFinder:
 
     def _find_exchanging(self, selection: Selection) -> dict[Launch, Exchange]:
         """Return the launches of a selection that exchange, those too of which only what takes them is of its lines."""
-        chosen = {*self._find_launches(selection)}
+        chosen = {*list_launches(self.evidence, selection)}
         found = {}
         for launch in self.evidence.kernels.launches:
             exchange = self._find_exchange(launch, launch.instruction)
@@ -301,20 +280,6 @@ class WhyFinder:
         last = self.selector.find_value(selection, _GATHERING | IDLE)
         own = [each for each in (*selection.removed, *selection.instructions) if each.opcode not in IDLE]
         return describe_value(self.evidence, selection, last or next(iter(own[::-1]), None), findings)
-
-    def _find_rewritten(self, selection: Selection) -> str:
-        """Return the name of what a line says last where a pass removed that and left no weightier work of the line."""
-        numbers = self.evidence.histories.states[0].numbers
-        left = {each.opcode for each in selection.instructions}
-        last = self.selector.find_value(selection, _GATHERING | IDLE)
-        if last is None:
-            return ""
-        # A weighty operation was rewritten if none of its kind is left, any other if nothing weighty is.
-        kind = MATMULS if last.opcode in MATMULS else {last.opcode}
-        if left & (kind if last.opcode in HEAVY else {*HEAVY}):
-            return ""
-        gone = self.evidence.histories.finally_is(numbers[last]) is None
-        return last.name if gone and last in selection.removed else ""
 
     def _find_exchange(self, launch: Launch, instruction: Instruction) -> Exchange | None:
         names = {launch.name, launch.scheduled.name, instruction.name}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import USUAL_ROWS, Names, join_times, rank_launches
-from xla_inspect.commands import question
+from xla_inspect.commands import output_file, question
 from xla_inspect.compilation import USUAL, count_registers
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.targets import find_entry
@@ -94,7 +94,7 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
         message = "--label writes a profile with the lines in it: say which with --trace FILE"
         raise InspectError(message)
     if options.label:
-        question.check_output(options.label, force=options.force)
+        output_file.check_output(options.label, force=options.force)
     source = open_trace(options.trace)
     log.info("reading %s", source.path)
     timing = measure(source)

@@ -18,7 +18,7 @@ from xla_inspect.budgets import (
     read_records,
     write_records,
 )
-from xla_inspect.commands import child_process, command_line, question
+from xla_inspect.commands import child_process, command_line, output_file, question
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Request
 from xla_inspect.targets import count_devices
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         InspectError: The file, its records, or something in it is not as it should be.
     """
     if options.html:
-        question.check_output(options.html, force=options.force)
+        output_file.check_output(options.html, force=options.force)
     budgets = read_budgets(options.file)
     if options.only and not (budgets := tuple(each for each in budgets if each.name == options.only)):
         known = ", ".join(each.name for each in read_budgets(options.file))

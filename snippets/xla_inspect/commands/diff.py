@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.answers import compare_captures
 from xla_inspect.captured import Times
-from xla_inspect.commands import child_process, command_line, question, revisions
+from xla_inspect.commands import child_process, command_line, output_file, question, revisions
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Request, is_dump, is_saved, read_dump, read_saved
 
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         InspectError: There are not two sides, or one of them cannot be had.
     """
     if options.html:
-        question.check_output(options.html, force=options.force)
+        output_file.check_output(options.html, force=options.force)
     sides = find_sides(options)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_diff_") as folder:
         captures: list[Capture] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from xla_inspect.commands import time_limit
 from xla_inspect.commands.command_line import MISSING, NO, list_questions
+from xla_inspect.commands.output_file import check_output, write_file
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import (
     FORMS,
@@ -325,33 +326,6 @@ def answer_each[T](subject: Subject, targets: Sequence[str], ask: Callable[[str]
 def name_others(others: Sequence[str]) -> str:
     """Return what is said of what else a script compiles."""
     return f"also compiled by the script: {', '.join(others)} (--only NAME)"
-
-
-def check_output(path: Path, *, force: bool) -> None:
-    """Do nothing where a file may be written.
-
-    Raises:
-        InspectError: It is there, and nobody said that it may go; or its folder is not.
-    """
-    if path.exists() and not force:
-        message = f"{path} is there already; name another file, or say --force to overwrite it"
-        raise InspectError(message)
-    if not path.parent.is_dir():
-        message = f"cannot write {path}: there is no folder {path.parent}"
-        raise InspectError(message)
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file.
-
-    Raises:
-        InspectError: It cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}"
-        raise InspectError(message) from error
 
 
 def say(text: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.answers import describe_dump, list_dump
-from xla_inspect.commands import question
+from xla_inspect.commands import output_file, question
 from xla_inspect.dumps import pick_module
 from xla_inspect.subject import open_dump, read_module
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         InspectError: It cannot be read, or holds no module; there is no such module, or the file of the page is there.
     """
     if options.html:
-        question.check_output(options.html, force=options.force)
+        output_file.check_output(options.html, force=options.force)
     files, modules, path, name = open_dump(options.dump)
     left_out = files.left_out
     if name:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from xla_inspect.analysis import tell_failure
 from xla_inspect.captured import Captures
-from xla_inspect.commands import command_line, question
+from xla_inspect.commands import command_line, output_file, question
 from xla_inspect.compilation import USUAL, explain_no_assembly
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import Request, read_saved
@@ -55,10 +55,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     request = question.read_request(options)
     beside = read_beside(options.beside)
     if options.output:
-        question.check_output(options.output, force=options.force)
+        output_file.check_output(options.output, force=options.force)
     subject = question.read_subject(request, options.load_limit)
     path = options.output or Path(re.sub(r"[^\w.-]+", "_", subject.name) + ".html")
-    question.check_output(path, force=options.force)
+    output_file.check_output(path, force=options.force)
     targets, missing = question.choose_targets(USUAL, subject, options.target)
     wanted = tuple(name for name in KEPT if not getattr(options, f"no_{name}"))
     captures, lacking = capture_all(subject, targets, {"donate_argnums": ()} if request.donate else {}, wanted)
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if reason := explain_no_assembly():
         left_out += [f"{name} has no assembly: {reason}" for name in captures if find_entry(name).kind == "cpu"]
     donated = capture_all(subject, tuple(captures), {})[0] if request.donate else None
-    question.write_file(path, write_report(captures, donated, beside=beside))
+    output_file.write_file(path, write_report(captures, donated, beside=beside))
     out.writelines(f"{line}\n" for line in (*missing, *left_out))
     out.write(f"{path}: {path.stat().st_size:,} bytes; open it in a browser\n")
     return command_line.MISSING if missing else 0

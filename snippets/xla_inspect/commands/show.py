@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches, tell_failure
 from xla_inspect.answers import explain_code, write_json
-from xla_inspect.commands import command_line, question
+from xla_inspect.commands import command_line, output_file, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         TargetUnavailableError: This machine cannot compile for the target.
     """
     if options.output:
-        question.check_output(options.output, force=options.force)
+        output_file.check_output(options.output, force=options.force)
     _check_stage(options)
     subject = question.read_subject(question.read_request(options), options.load_limit)
     target = options.target or next(iter(subject.saved), "cpu")
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         told = explain_code(named, asked, kernel=options.kernel, full=options.full, gap=gap)
         text = f"{write_json(told)}\n" if options.json else f"{told}\n\n{text}"
     if options.output:
-        question.write_file(options.output, text)
+        output_file.write_file(options.output, text)
     else:
         out.write(text)
     if marks := [mark for mark in LEFT_OUT if mark in text]:

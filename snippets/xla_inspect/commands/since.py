@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.answers import write_issue
-from xla_inspect.commands import child_process, command_line, question
+from xla_inspect.commands import child_process, command_line, output_file, question
 from xla_inspect.commands.program_history import ProgramHistory
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.releases import (
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     """
     for path in (options.html, options.issue):
         if path:
-            question.check_output(path, force=options.force)
+            output_file.check_output(path, force=options.force)
     asked = _choose_questions(options)
     options.target = list(split_list(options.target or ["cpu"]))
     request = question.read_request(options)
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if options.issue:
         changed = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""
-        question.write_file(options.issue, write_issue(changed, source, question.retype(options, changed.target)))
+        output_file.write_file(options.issue, write_issue(changed, source, question.retype(options, changed.target)))
     return command_line.OK if all(answer.holds for answer in answers) else command_line.NO
 
 

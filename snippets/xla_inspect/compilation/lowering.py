@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -264,8 +265,14 @@ def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
 @cache
 def start_lowering(kind: str) -> jax.stages.Lowered:
     """Return the smallest program lowered, so that the times of no other include whatever JAX loads for its first."""
-    lowered: jax.stages.Lowered = jax.jit(lambda x: x + 1).trace(0.0).lower(lowering_platforms=(PLATFORMS[kind],))
-    return lowered
+
+    def work() -> jax.stages.Lowered:
+        lowered: jax.stages.Lowered = jax.jit(lambda x: x + 1).trace(0.0).lower(lowering_platforms=(PLATFORMS[kind],))
+        return lowered
+
+    # A thread of its own has no mesh: under the caller's the program would be one for several devices.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
 
 
 def run_fresh[T](work: Callable[[], T]) -> T:

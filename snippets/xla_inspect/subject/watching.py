@@ -246,7 +246,9 @@ class Watch:
         if self.signed or is_own(function):
             return
         self.inner.add(name_function(function))
-        if self.only and not self.inside and (self.only == ANY or matches(self.only, function)):
+        # A function that is done while a caller of it is traced is only a part of that caller.
+        is_part = self.only == ANY and any(not is_own(call.function) for call in self._state.calls)
+        if self.only and not is_part and not self.inside and (self.only == ANY or matches(self.only, function)):
             from xla_inspect.subject.noted import note
 
             self.inside = note(function, info, args, kwargs, traced)

@@ -23,7 +23,8 @@ from xla_inspect.answers import (
     write_json,
     write_page,
 )
-from xla_inspect.answers.memory import MemoryUse, find_available
+from xla_inspect.answers.memory import MemoryUse
+from xla_inspect.answers.memory_finding import find_available
 from xla_inspect.targets import TARGETS, find
 from xla_inspect.terminal import Paper
 

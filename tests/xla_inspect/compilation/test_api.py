@@ -79,7 +79,7 @@ def test_a_jump_in_assembly_goes_to_a_label_that_is_there(layers: Captures) -> N
 
 def test_a_gpus_thunks_have_a_grid_and_no_other_target_has_any(layers: Captures) -> None:
     assert layers["h100"].thunks == (
-        Thunk("gemm_fusion_dot", "kCustomKernel", (512, 1, 1), (64, 1, 1), 1024, "gemm_fusion_dot"),
+        Thunk("gemm_fusion_dot", "kCustomKernel", (64, 1, 1), (128, 1, 1), 8192, "gemm_fusion_dot"),
         Thunk("loop_maximum_fusion", "kCustomKernel", (128, 1, 1), (128, 1, 1), 0, "loop_maximum_fusion"),
     )
     assert (layers["cpu"].thunks, layers["tpu-v5e"].thunks) == ((), ())

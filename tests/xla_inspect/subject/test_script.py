@@ -182,7 +182,7 @@ ENDS = {
     "has no such function": (
         "@jax.jit\ndef step(x):\n    return x\nstep(x)",
         "stop",
-        "compiles no function 'stop'; it compiles step",
+        "compiles no function 'stop'; did you mean 'step'",
     ),
     "ends with an error status": ("sys.exit(3)", "", r"ended with sys\.exit\(3\)"),
 }
