@@ -66,7 +66,7 @@ def test_the_table_is_that_of_the_tool(dump_page: Opened, dump: Path) -> None:
         [module.key, module.title or title(module.target), str(module.passes), str(module.kernels)]
         for module in list_modules(Files.from_folder(dump))
     ]
-    rows = [[name, target, passes, kernels] for name, target, passes, _, kernels in dump_page.rows()]
+    rows = [[name, target, passes, kernels] for name, target, passes, _, kernels, _ in dump_page.rows()]
     assert rows == expected
     assert len(rows) == 2
     assert dump_page.page.locator(".modules caption").inner_text().startswith("dump: 2 modules, ")
