@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 PATIENCE = 90
 READY = "() => openDump.pending === 0"
-HLO = "HloModule jit_add, is_scheduled=true\n\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT y = f32[4]{0} add(x, x)\n}\n"
+HLO = (
+    "HloModule jit_add, is_scheduled=true\n\n"
+    "ENTRY main {\n  x = f32[4]{0} parameter(0)\n  ROOT y = f32[4]{0} add(x, x)\n}\n"
+)
 
 
 @dataclass
