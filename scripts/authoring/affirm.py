@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WIDTH = 66
 """How wide sentences are shown beside their check."""
 _ALIKE = 0.6
-"""How much of a sentence stays when it still is the same one, edited."""
+"""The least likeness at which a sentence counts as an edit of another."""
 
 
 @dataclass(frozen=True)

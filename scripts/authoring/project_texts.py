@@ -22,7 +22,7 @@ OPTION = "the option's other settings"
 _HELP = {"help", "description", "epilog"}
 _TABLE = re.compile(r"[A-Z][A-Z_]+")
 _FEWEST = 4
-"""How many words a caption has at least."""
+"""The fewest words that a caption has."""
 
 
 def list_pages(root: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from typing import Any
 
 MARK = "<!-- outputs -->"
 MOST = 50_000
-"""How much text is shown, in bytes, half of it for each fold; the service takes comments of 65,536."""
+"""The most text that is shown, in bytes, half of it for each fold; the service takes comments of 65,536."""
 MOST_ROWS = 8_000
 """How much the table of programs may take, in bytes."""
 LONGEST_FENCE = 100

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MOST = 3
 """How many sentences a failing check names."""
 _LONGEST = 8
-"""How many words a title has at most."""
+"""The most words that a title has."""
 _END = re.compile(r"[.!?;]\W*$")
 
 

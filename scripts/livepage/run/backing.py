@@ -37,10 +37,10 @@ KINDS = {
     SOURCE: "it, or the sentence next to it, links to its source",
     READING: "no code decides it: a person compared it with what it is about",
 }
-"""What can back a sentence instead of a check."""
+"""The kinds of backing that stand in the place of a check."""
 
 TITLE = 5
-"""How many digits of the second hash are those of the title."""
+"""The number of digits of the second hash that come from the title."""
 _DIGITS = 12
 _LINK = re.compile(r"\]\(|<https?://|\]\[|\[\^")
 _EXPRESSION = re.compile(r"(?<!`)(`+)\s?=\s(.+?)\s*\1")
@@ -88,7 +88,7 @@ def read_words(root: Path) -> dict[str, list[str]]:
 
 
 class Backings:
-    """What can back the sentences of a page, with hashes of its code."""
+    """The possible backings of the sentences of a page, with hashes of its code."""
 
     def __init__(self, prose: Prose) -> None:
         """Read the names of the page."""

@@ -49,7 +49,7 @@ class Stage:
 
     @property
     def is_final(self) -> bool:
-        """Whether it is the module that the compiler made code of."""
+        """Return whether the compiler made code of this module."""
         return self.name == "optimized"
 
     @property
