@@ -197,7 +197,8 @@ def why(  # noqa: PLR0913 - one for each option of the command
     settings = {name: value for name, value in arguments.items() if name.startswith(_OF_CALL)}
     named = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
     call = Call(fn, example_args, named, settings)
-    return try_changes(Subject(found.program, call, options=arguments.get("options")), target, kinds, finder, answer)
+    subject = Subject(found.program, call, options=arguments.get("options"))
+    return try_changes(subject, target, kinds, finder, answer, apart=apart)
 
 
 def compare(left: Capture, right: Capture) -> Difference:
