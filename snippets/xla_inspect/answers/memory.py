@@ -15,7 +15,7 @@ from xla_inspect.analysis import (
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.plural import plural
 from xla_inspect.report import close_brackets, title
-from xla_inspect.units import format_bytes, shorten
+from xla_inspect.units import format_bytes, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -241,8 +241,7 @@ class MemoryUse(Answer):
         return f"{said}. Temporaries are planned after the partitioner, so what it needs is not known."
 
     def _share(self, number: int) -> str:
-        share = 100 * number / self.needed_bytes
-        return f"{share:.0f}" if share >= 1 or not number else "<1"
+        return format_share(number / self.needed_bytes).removesuffix("%")
 
     def _tell_roles(self) -> Iterator[str]:
         sums = {role: self.sum_roles(role) for role in ROLES}
