@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import yaml
+from mkdocs.config import load_config
 
 from common import ROOT
 from livepage import render_one
@@ -30,17 +30,9 @@ LEAST_QUESTIONS = 3
 QUESTION = re.compile(r'id="(predict-[^"]+)"')
 
 
-class _Navigation(yaml.SafeLoader):
-    """Reads mkdocs.yml, whose own tags do not matter here."""
-
-
-for _tag in ("!ENV", "tag:yaml.org,2002:python/"):
-    _Navigation.add_multi_constructor(_tag, lambda *_: None)
-
-
 def list_chapters() -> list[Path]:
     """Return the chapters, in the order of the navigation."""
-    groups = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), _Navigation)["nav"]  # noqa: S506 - a safe loader
+    groups: list[dict[str, Any]] = load_config(str(ROOT / "mkdocs.yml"))["nav"]
     sections = [entries for group in groups for name, entries in group.items() if name in SECTIONS]
     names = [name for entries in sections for entry in entries for name in entry.values()]
     return [ROOT / "docs" / name for name in names if name not in LISTS]
