@@ -43,8 +43,6 @@ _PACKAGE = Path(__file__).parents[1]
 def obtain(source: Source) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
     _in_part.discard(source.name)
-    if project.instead:
-        return project.instead(source), True
     with unwatched():
         outcomes = recall(source)
         tool = list_tool_files(piece.code for piece in source.pieces) if outcomes is None else set()

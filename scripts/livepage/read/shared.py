@@ -77,8 +77,6 @@ class Project:
         holds: Whether the pages that run are held, so that after an edit no more runs than what that reaches.
         doubt: Who hears that a page ran in part here, by its name and hashes of its code and of what it came to.
         only_run: Whether a page ends once its pieces ran.
-        instead: What says what the pieces of a page come to, in the place of what is kept of it and of a run; or None.
-        hear: Who hears of each error that a piece raised, as it was raised; or None.
         ran: The pages that ran for this build, in this process or in another.
         pending: The pages that still run in another process.
         sources: Each page as read, by name, with what its pieces came to.
@@ -96,8 +94,6 @@ class Project:
     holds: bool = False
     doubt: Callable[[str, str, str], None] | None = None
     only_run: bool = False
-    instead: Callable[[Source], list[Outcome]] | None = None
-    hear: Callable[[BaseException], None] | None = None
     ran: set[str] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
     sources: dict[str, tuple[Source, list[Outcome]]] = field(default_factory=dict)

@@ -3,7 +3,6 @@
 from livepage.run import agreement, backing, supervisor
 from livepage.run.audit_events import listen
 from livepage.run.backing import KINDS, READING, SOURCE, Backings, Record
-from livepage.run.dependents import slice_page
 from livepage.run.edit_plan import make_plan
 from livepage.run.held_run import HeldRun
 from livepage.run.page_session import is_whole, remember, run_held, run_page
@@ -23,6 +22,5 @@ __all__ = [
     "remember",
     "run_held",
     "run_page",
-    "slice_page",
     "supervisor",
 ]

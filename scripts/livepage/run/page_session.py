@@ -35,20 +35,13 @@ ENTRIES = "search_entries"
 """The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
 
 
-def run_page(source: Source, known: Mapping[int, Outcome] | None = None) -> list[Outcome]:
-    """Run a page from the top in a fresh namespace and return what each piece came to.
-
-    Args:
-        source: The page.
-        known: What some of its pieces come to, by their places; they do not run, and nothing that runs reads of them.
-    """
-    state, known = State(), known or {}
+def run_page(source: Source) -> list[Outcome]:
+    """Run a page from the top in a fresh namespace and return what each piece came to."""
+    state = State()
     with Guard() as guard:
         session = _Session(source, guard)
-        outcomes = [known.get(at) or session.run(piece, state) for at, piece in enumerate(source.pieces)]
-    made = known[len(outcomes) - 1].made if len(outcomes) - 1 in known else None
-    ended = _end(source, outcomes, state, guard, session.module)
-    return ended if made is None else [*ended[:-1], replace(ended[-1], made=made)]
+        outcomes = [session.run(piece, state) for piece in source.pieces]
+    return _end(source, outcomes, state, guard, session.module)
 
 
 def run_held(source: Source, plan: Plan | None = None) -> HeldRun:
@@ -176,8 +169,6 @@ class _Session:
                 del self.namespace[name]
 
     def _judge(self, piece: Piece, error: BaseException, printed: str) -> Outcome:
-        if project.hear:
-            project.hear(error)
         missing = project.adapter.find_gap(error)
         if missing and os.environ.get("REQUIRE_TARGETS") != "all":
             if piece.kind is Kind.BLOCK:
