@@ -33,11 +33,6 @@ WAITS = '<p class="waiting">This still runs; what it shows will stand here.</p>'
 """What stands in a server's page for what is not there yet."""
 
 
-ONCE, EDIT, WHOLE = "once", "edit", "whole"
-"""How a page runs in another process: as in a build; as one that is edited, and runs in part where it can; as one that
-runs whole, and in part after its next edit."""
-
-
 @dataclass(frozen=True)
 class Answer:
     """What a page came to in another process.
@@ -74,8 +69,6 @@ class Project:
         missing: The targets that are missing, each with the reason.
         elsewhere: What runs a page in another process and returns what it came to, or None while it runs; None where
             each page runs in this one.
-        holds: Whether the pages that run are held, so that after an edit no more runs than what that reaches.
-        doubt: Who hears that a page ran in part here, by its name and hashes of its code and of what it came to.
         only_run: Whether a page ends once its pieces ran.
         ran: The pages that ran for this build, in this process or in another.
         pending: The pages that still run in another process.
@@ -91,8 +84,6 @@ class Project:
     totals: Counter[str] = field(default_factory=Counter)
     missing: dict[str, str] = field(default_factory=dict)
     elsewhere: Callable[[str], Answer | None] | None = None
-    holds: bool = False
-    doubt: Callable[[str, str, str], None] | None = None
     only_run: bool = False
     ran: set[str] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
