@@ -49,6 +49,7 @@ from xla_inspect.analysis.op_sources import (
     read_operations,
     read_stablehlo_lines,
 )
+from xla_inspect.analysis.package_lines import use_lines_of
 from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.peak_causes import PeakCause, find_peak_causes
@@ -181,4 +182,5 @@ __all__ = [
     "summarize_code",
     "tell_failure",
     "trace_flow",
+    "use_lines_of",
 ]

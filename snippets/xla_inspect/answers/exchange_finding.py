@@ -22,6 +22,7 @@ from xla_inspect.analysis import (
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
 from xla_inspect.answers.exchange_reasons import MOVERS, Reasons, list_carried
 from xla_inspect.answers.exchanges import Exchanges
+from xla_inspect.answers.line_totals import sum_scopes
 from xla_inspect.answers.replication import find_replication
 from xla_inspect.answers.written_program import name_primitive
 from xla_inspect.report import model_launches
@@ -65,7 +66,8 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     error = tell_failure(capture)
     replication = find_replication(capture, mesh) if stage.is_final else None
     mesh_axes = mesh.axes if mesh else ()
-    return Exchanges(program, capture.target, devices, mesh_axes, tuple(found), error, stage, replication)
+    scopes = sum_scopes([(each.where if each.places else "", each.scope, each.total_bytes) for each in found])
+    return Exchanges(program, capture.target, devices, mesh_axes, tuple(found), error, stage, replication, scopes)
 
 
 class _Finding:
