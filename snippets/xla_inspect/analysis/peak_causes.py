@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.analysis.traffic import MAIN
+from xla_inspect.analysis.value_flow import RENAMING
 from xla_inspect.plural import plural
 from xla_inspect.units import format_bytes
 
@@ -28,7 +29,7 @@ LEAST = 0.05
 """The share of the peak below which a cause is none to speak of."""
 
 _EARLY_VALUES = 2
-_HANDED_ON = frozenset({"bitcast", "get-tuple-element"})
+_HANDED_ON = RENAMING | {"get-tuple-element"}
 
 CAUSES: dict[CauseKind, str] = {
     "schedule": "The order of instructions holds {bytes}: {values} computed before the peak and first read after it, "
@@ -126,7 +127,7 @@ class _Order:
             if index and user.opcode == "get-tuple-element":
                 if int(user.attributes["index"]) == index[0]:
                     yield from self._list_readers(user, index[1:])
-            elif user.opcode == "bitcast":
+            elif user.opcode in RENAMING:
                 yield from self._list_readers(user, index)
             else:
                 yield user.name
