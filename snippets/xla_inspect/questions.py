@@ -206,7 +206,7 @@ def why(  # noqa: PLR0913 - one for each option of the command
     named = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
     call = Call(fn, example_args, named, settings)
     subject = Subject(found.program, call, options=arguments.get("options"), lines_of=lines_of)
-    return try_changes(subject, target, kinds, finder, answer)
+    return try_changes(subject, target, kinds, finder, answer, apart=apart)
 
 
 def compare(left: Capture, right: Capture, *, lines_of: str = "") -> Difference:
