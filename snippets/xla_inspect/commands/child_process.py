@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from xla_inspect.commands import command_line, time_limit
-from xla_inspect.crashes import REASONS, find_line, name_end
+from xla_inspect.process import REASONS, find_line, name_end
 from xla_inspect.targets import list_original, note_changes
 from xla_inspect.terminal import describe_terminal, drop_logs
 

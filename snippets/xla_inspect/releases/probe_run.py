@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.crashes import name_end
+from xla_inspect.process import name_end
 from xla_inspect.releases.environment_store import held
 from xla_inspect.releases.environments import clean_environment
 from xla_inspect.releases.uv_commands import ReleaseError

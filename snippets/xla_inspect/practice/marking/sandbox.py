@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from xla_inspect.crashes import REASONS, find_line, name_end
 from xla_inspect.errors import InspectError
 from xla_inspect.practice.marking.exercises import name_file
 from xla_inspect.practice.marking.verdict import WRONG, ExerciseVerdict, bad, read_remark
+from xla_inspect.process import REASONS, find_line, name_end
 
 if TYPE_CHECKING:
     from xla_inspect.practice.marking.exercises import Exercise
