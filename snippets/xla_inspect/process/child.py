@@ -29,10 +29,10 @@ _FOLLOW = """\
 import os, signal, threading
 def follow():
     os.read({lifeline}, 1)
-    {cleaning}
-    if os.getpgid(0) == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-    os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        {cleaning}
+    finally:
+        (os.killpg if os.getpgid(0) == os.getpid() else os.kill)(os.getpid(), signal.SIGKILL)
 threading.Thread(target=follow, daemon=True).start()
 del follow
 """
@@ -63,6 +63,7 @@ class Child:
         arguments: The words after it.
         variables: Its whole environment, by default this process's.
         folder: Its working folder, by default this process's.
+        source: Where its standard input comes from, as `subprocess.Popen` takes it, by default from `send`.
         errors: Where its standard error goes, as `subprocess.Popen` takes it.
         limits: The most that it may take.
         cleaning: A statement that it runs where its parent was killed, before it ends.
@@ -82,6 +83,7 @@ class Child:
         *,
         variables: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        source: int | None = subprocess.PIPE,
         errors: IO[bytes] | IO[str] | int | None = None,
         limits: Limits = Limits(),
         cleaning: str = "pass",
@@ -99,7 +101,7 @@ class Child:
         try:
             self.process = subprocess.Popen(  # noqa: S603 - code of the reader's own, which is the point
                 [*python, "-c", follow + program, *arguments],
-                stdin=subprocess.PIPE,
+                stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 encoding="utf-8",
@@ -174,8 +176,9 @@ class Child:
         self._ended.set()
         self.kill()
         code = self.process.wait()
-        streams = (self.process.stdin, self.process.stdout if self._listener is None else None)
-        for stream in filter(None, streams):
+        # Closing the output would wait for a listener, or for what the process started without a session.
+        is_read = self._listener is not None or not self._has_session
+        for stream in filter(None, (self.process.stdin, None if is_read else self.process.stdout)):
             # What was still to be written has no reader any more.
             with contextlib.suppress(OSError):
                 stream.close()

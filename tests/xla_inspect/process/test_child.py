@@ -94,7 +94,7 @@ def test_it_cleans_up_and_ends_when_its_parent_is_killed(tmp_path: Path, *, has_
     mark = tmp_path / "cleaned"
     parent = (
         "import sys; from xla_inspect.process import Child; child = Child([sys.executable], "
-        f"{f'import os; print(os.getpid(), flush=True); {FOREVER}'!r}, has_session={has_session}, "
+        f"'import os, time; print(os.getpid(), flush=True); time.sleep(600)', has_session={has_session}, "
         f"cleaning={f'open({str(mark)!r}, chr(119)).close()'!r}); print(child.listen(30), flush=True); "
         "child.listen(600)"
     )
