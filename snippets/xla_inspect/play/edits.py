@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.crashes import REASONS, find_line, name_end
 from xla_inspect.play.compilers import START, Job
 from xla_inspect.play.failures import make_failure
 from xla_inspect.play.offspring import STACKS
+from xla_inspect.process import REASONS, find_line, name_end
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
