@@ -42,7 +42,11 @@ _ODD = {
     "token": "no data: an order of events",
     "opaque": "something XLA cannot see",
 }
-_MEMORIES = {1: "VMEM, a TPU's memory on the chip", 2: "SMEM, a TPU's memory for scalars"}
+_MEMORIES = {
+    1: "VMEM, a TPU's memory on the chip",
+    2: "a TPU's memory for semaphores",
+    4: "SMEM, a TPU's memory for scalars",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def _parts(text: str, instruction: Instruction) -> Iterator[Part]:
     if instruction.is_root:
         yield Part("ROOT", "root", "this value is the computation's result", "call")
     written = f"%{instruction.name}" if f"%{instruction.name} = " in text else instruction.name
-    yield Part(written, "name", "what other lines call this value; it is computed once", "name")
+    yield Part(written, "name", "the name by which other lines use the result; only this line defines it", "name")
     yield Part(instruction.shape.text, "shape", "the type of the result, and how it lies in memory", "type")
     start = text.index(instruction.shape.text) + len(instruction.shape.text)
     opening = text.index("(", start)
