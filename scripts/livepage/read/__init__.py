@@ -16,23 +16,20 @@ from livepage.read.sentences import (
     mask,
     read_sentences,
 )
-from livepage.read.shared import EDIT, GARBAGE, ONCE, WAITS, WHOLE, Answer, PageError, PageRanError, log, project
+from livepage.read.shared import GARBAGE, WAITS, Answer, PageError, PageRanError, log, project
 from livepage.read.source_lines import Failure, Includes, Origin, relative
 
 __all__ = [
-    "EDIT",
     "FENCE",
     "FENCE_MARK",
     "GARBAGE",
     "LABELS",
-    "ONCE",
     "OUTPUT",
     "READING",
     "SAYS",
     "VALUE",
     "VALUE_MARK",
     "WAITS",
-    "WHOLE",
     "Adapter",
     "Answer",
     "Check",
