@@ -142,7 +142,10 @@ def test_the_text_of_another_version_is_not_shown(net: Path) -> None:
     file.write_text("# another\n\n" + DENSE)
     if file.parents[2].name == "site-packages":
         moved = {row.where: row.text for row in xla_inspect.kernels(made, lines_of="deep.nn").launches}
-        assert {**dict.fromkeys(rows, ""), **{place: text for place, text in rows.items() if "net.py" in place}} == moved
+        assert {
+            **dict.fromkeys(rows, ""),
+            **{place: text for place, text in rows.items() if "net.py" in place},
+        } == moved
     else:
         with pytest.raises(InspectError, match="step has no line of deep.nn"):
             xla_inspect.kernels(made, lines_of="deep.nn")

@@ -38,7 +38,9 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("where", "title"), [("model.py:5", "By scope in model.py:5"), ("", "By scope of what has no line")])
+@pytest.mark.parametrize(
+    ("where", "title"), [("model.py:5", "By scope in model.py:5"), ("", "By scope of what has no line")]
+)
 def test_a_line_that_holds_most_or_what_has_no_line_is_told_by_its_scopes(where: str, title: str) -> None:
     scopes = sum_scopes([(where if line == "model.py:5" else line, *rest) for line, *rest in ROWS])
     assert [(each.text, each.launches, each.amount) for each in scopes] == [
