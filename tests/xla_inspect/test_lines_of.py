@@ -147,7 +147,7 @@ def test_the_text_of_another_version_is_not_shown(net: Path) -> None:
             **{place: text for place, text in rows.items() if "net.py" in place},
         } == moved
     else:
-        with pytest.raises(InspectError, match="step has no line of deep.nn"):
+        with pytest.raises(InspectError, match=r"step has no line of deep\.nn"):
             xla_inspect.kernels(made, lines_of="deep.nn")
 
 
