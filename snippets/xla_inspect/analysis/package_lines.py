@@ -119,8 +119,10 @@ class _Package:
         """
         top, *below = self.name.split(".")
         inside = [_drop_folder(file) for file in files if file not in self.sources]
-        parts = [file.removesuffix(".py" if "/" in file else "").split("/") for file in inside]
-        others = sorted({".".join(part[: 1 + (part[0] == top) * len(below)]) for part in parts if part[0]})
+        # `<string>` is no file, and of an absolute path nobody knows where its package begins.
+        named = [file for file in inside if file[:1].isidentifier()]
+        parts = [file.removesuffix(".py" if "/" in file else "").split("/") for file in named]
+        others = sorted({".".join(part[: 1 + (part[0] == top) * len(below)]) for part in parts})
         if self.folder is None:
             near = list_nearest(self.name, others)
             reason = f"there is no package {self.name!r} here"
