@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from xla_inspect.play.argument_text import SHORT
+from xla_inspect.play.argument_text import SHORT, split_arguments
 
 _SHAPE = re.compile(r"(?<![\w.\])])([a-z]\w*)\s*\[([\d\s,]*)\]")
 _NAME = re.compile(r"(?:(?<=^)|(?<=,))\s*([^\W\d]\w*)\s*:")
@@ -13,14 +13,7 @@ _LONG = {short: name for name, short in SHORT.items()} | {f"s{bits}": f"int{bits
 
 def write_source(text: str) -> str:
     """Return a tuple of the arguments that a text lists, as Python; names outside brackets are left out."""
-    parts, depth, start = [], 0, 0
-    for at, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    parts.append(text[start:])
-    shown = [_show(re.sub(r"^\s*[^\W\d]\w*\s*:", "", part)) for part in parts if part.strip()]
+    shown = [_show(re.sub(r"^\s*[^\W\d]\w*\s*:", "", part)) for part in split_arguments(text)]
     return f"({', '.join(shown)},)" if shown else "()"
 
 

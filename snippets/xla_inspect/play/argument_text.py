@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from contextlib import suppress
 from functools import reduce
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
@@ -39,7 +41,7 @@ def read_arguments(
     """
     given: list[Any] = []
     named: dict[str, Any] = {}
-    for part in _split(text):
+    for part in split_arguments(text):
         match = _NAMED.fullmatch(part)
         value = _read(match[2] if match else part, names, 0)
         if match is None:
@@ -89,7 +91,7 @@ def _read(text: str, names: Mapping[str, Any], depth: int) -> Any:  # noqa: ANN4
                 raise
     for opening, closing, make in (("{", "}", None), ("[", "]", list), ("(", ")", tuple)):
         if text.startswith(opening) and text.endswith(closing):
-            inside = _split(text[1:-1])
+            inside = split_arguments(text[1:-1])
             if make is not None:
                 return make(_read(each, names, depth + 1) for each in inside)
             pairs = (re.fullmatch(r"\s*(?:'([^']*)'|\"([^\"]*)\"|(\w+))\s*:(.*)", each, re.DOTALL) for each in inside)
@@ -130,7 +132,7 @@ def _look_up(text: str, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 - what
         raise InspectError(message) from error
 
 
-def _split(text: str) -> list[str]:
+def split_arguments(text: str) -> list[str]:
     """Return the parts between commas that stand in no brackets and no quotes."""
     parts, depth, start, quote = [], 0, 0, ""
     for at, character in enumerate(text):
@@ -171,21 +173,24 @@ SHORT = {
 
 def write_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Callable[..., Any]) -> str:
     """Return arguments as a text that `read_arguments` reads, or an empty string where they cannot be written so."""
+    kinds = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    names = list[str]()
+    with suppress(TypeError, ValueError):
+        names = [each.name for each in inspect.signature(function).parameters.values() if each.kind in kinds]
     try:
-        known = [
-            each.name
-            for each in inspect.signature(function).parameters.values()
-            if each.kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-        ]
-    except (TypeError, ValueError):
-        known = []
-    names = [*known[: len(args)], *([""] * (len(args) - len(known)))]
-    try:
-        parts = [f"{name}: {_write(value)}" if name else _write(value) for name, value in zip(names, args, strict=True)]
-        parts += [f"{name}: {_write(value)}" for name, value in kwargs.items()]
+        return write_values(names, args, kwargs)
     except TypeError:
         return ""
-    return ", ".join(parts)
+
+
+def write_values(names: list[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    """Return arguments as text, the first with these names.
+
+    Raises:
+        TypeError: One of them has no form as text.
+    """
+    pairs = [*zip_longest(names[: len(args)], args, fillvalue=""), *kwargs.items()]
+    return ", ".join(f"{name}: {_write(value)}" if name else _write(value) for name, value in pairs)
 
 
 def _write(value: Any) -> str:  # noqa: ANN401 - whatever the file holds

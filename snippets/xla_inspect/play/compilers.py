@@ -1,10 +1,9 @@
-"""The compilers that the playground keeps running: a process for each kind of target, and one that reads code."""
+"""The compilers of the playground: a process for each kind of target, and one that reads code."""
 
 from __future__ import annotations
 
 import itertools
 import queue
-import signal
 import threading
 import time
 from dataclasses import dataclass, field
@@ -16,29 +15,29 @@ from xla_inspect.play.failures import make_failure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from xla_inspect.play.offspring import Nursery, Offspring
+    from xla_inspect.play.forked_process import ForkedProcess, ForkServer
 
 GRACE = 2.0
-"""Seconds that a compile which nobody waits for any more may go on, so that its process need not start again."""
+"""Seconds that a cancelled compile may go on, because its process would take longer to start again."""
 
 START = 60.0
-"""Seconds in which a process has to be ready."""
+"""Seconds within which a process has to be ready."""
 
 JOBS = 100
-"""How many programs a process compiles before another takes its place: compilers keep something of each."""
+"""The programs that a process compiles before another replaces it, because compilers store something of each."""
 
 _numbers = itertools.count(1)
 
 
 @dataclass
 class Job:
-    """What a compiler is asked for.
+    """A job for a compiler.
 
     Attributes:
-        work: What its process is told.
-        tell: Gets each message about it, and a last one that `is_last` says so of.
-        limit: Seconds that it may take.
-        cancelled: When nobody waited for it any more, by the monotonic clock; 0 while somebody does.
+        work: The content of the job, which goes to the process.
+        tell: Receives each message about the job, and at last `{"kind": "over"}`.
+        limit: The seconds that it may take.
+        cancelled: The time at which its result became useless, by the monotonic clock; 0 while it is needed.
     """
 
     work: dict[str, Any]
@@ -46,34 +45,31 @@ class Job:
     limit: float
     number: int = field(default_factory=lambda: next(_numbers))
     cancelled: float = 0.0
-    begun: bool = False
 
     def cancel(self) -> None:
-        """Wait for it no more."""
+        """Note that nobody waits for the result."""
         self.cancelled = self.cancelled or time.monotonic()
 
 
 class Compiler:
-    """A process that does one job after the other, started again where one ends it.
+    """A process that does one job after another, and is started again when it ends.
 
     Args:
-        nursery: Where it comes from.
-        role: What the process does.
-        kind: For which kind of target.
+        fork_server: The server that forks the process.
+        role: The role of the process.
+        kind: The kind of target that it compiles for.
     """
 
-    def __init__(self, nursery: Nursery, role: str, kind: str = "") -> None:
+    def __init__(self, fork_server: ForkServer, role: str, kind: str = "") -> None:
         """Start the process."""
-        self._nursery, self._role, self._kind = nursery, role, kind
+        self._fork_server, self._role, self._kind = fork_server, role, kind
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._heard: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._process: Offspring | None = None
+        self._process: ForkedProcess | None = None
         self._done = 0
-        self._thread = threading.Thread(target=self._work, name=f"play-{role}-{kind}", daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._work, name=f"play-{role}-{kind}", daemon=True).start()
 
     def submit(self, job: Job) -> None:
-        """Do a job when those before it are done."""
+        """Do a job after those that were submitted before."""
         self._jobs.put(job)
 
     def close(self) -> None:
@@ -84,64 +80,56 @@ class Compiler:
 
     def _start(self) -> None:
         self._done = 0
-        self._heard = queue.SimpleQueue()
         try:
-            self._process = self._nursery.fork(self._role, kind=self._kind)
+            self._process = self._fork_server.fork(self._role, self._kind)
         except OSError:
             self._process = None
-            return
-        self._process.hear(self._heard.put)
 
     def _work(self) -> None:
         self._start()
         while (job := self._jobs.get()) is not None:
-            if job.cancelled:
-                job.tell({"kind": "over"})
-                continue
-            # One that died while it had nothing to do says nothing of the program.
-            for _ in range(2):
-                if self._process is None or self._process.report is not None:
-                    self._start()
-                if self._process is None:
-                    continue
-                if self._do(job, self._process):
-                    break
-            else:
-                failure = make_failure("crash", "the process that compiles does not start, or ends at once")
-                job.tell({"kind": "failed", "failure": failure})
+            if not job.cancelled:
+                self._try(job)
             job.tell({"kind": "over"})
             if self._done >= JOBS and self._process:
                 self._process.end()
                 self._start()
 
-    def _do(self, job: Job, process: Offspring) -> bool:
-        """Do a job, and return whether something can be said of it."""
+    def _try(self, job: Job) -> None:
+        # A process that ended while it was idle says nothing about the program.
+        for _ in range(2):
+            if self._process is None or self._process.code is not None:
+                self._start()
+            if self._process and self._do(job, self._process):
+                return
+        job.tell(_fail("crash", "the process that compiles does not start, or ends at once"))
+
+    def _do(self, job: Job, process: ForkedProcess) -> bool:
+        """Do a job, and return whether the result says something about the program."""
         process.send({"job": job.number, "work": job.work})
-        until, begun = time.monotonic() + START, False
+        deadline, begun = time.monotonic() + START, False
         while True:
             now = time.monotonic()
-            if now > until or (job.cancelled and now > job.cancelled + GRACE):
+            if now > deadline or (job.cancelled and now > job.cancelled + GRACE):
                 process.end()
                 self._process = None
                 if not job.cancelled:
                     what = f"the compiler was not done after {job.limit:g} s" if begun else "the compiler did not start"
-                    hint = "raise the limit, as in --limit-compile 600" if begun else None
-                    job.tell({"kind": "failed", "failure": make_failure("time", what, hint=hint)})
+                    job.tell(_fail("time", what, "raise the limit, as in --limit-compile 600" if begun else None))
                 return True
             try:
-                message = self._heard.get(timeout=min(until - now, 0.5) if not job.cancelled else 0.1)
+                message = process.messages.get(timeout=min(deadline - now, 0.1 if job.cancelled else 0.5))
             except queue.Empty:
                 continue
             if message["kind"] == "ended":
                 self._process = None
-                if not begun:
-                    return False
-                job.tell({"kind": "failed", "failure": explain_end(process)})
-                return True
+                if begun:
+                    job.tell(explain_end(process))
+                return begun
             if message.get("job") != job.number:
                 continue
             if message["kind"] == "begun":
-                begun, until = True, time.monotonic() + job.limit
+                begun, deadline = True, time.monotonic() + job.limit
             elif message["kind"] == "idle":
                 self._done += 1
                 return True
@@ -149,11 +137,13 @@ class Compiler:
                 job.tell(message)
 
 
-def explain_end(process: Offspring) -> dict[str, Any]:
-    """Return what is told of a compiler's process that ended."""
-    report = process.report or {}
-    if report.get("reason") == "memory":
-        return make_failure("memory", "the compiler took more memory than it may", hint="raise it with --limit-memory")
-    code = int(report.get("code", -signal.SIGKILL))
-    said = "\n".join(line for line in process.printed.splitlines()[-8:])
-    return make_failure("crash", f"the compiler ended its process ({name_end(code)})\n{said}".strip())
+def explain_end(process: ForkedProcess) -> dict[str, Any]:
+    """Return the failure of a job that ended the compiler's process."""
+    if process.excess == "memory":
+        return _fail("memory", "the compiler took more memory than it may", "raise it with --limit-memory")
+    last = "\n".join(process.printed.splitlines()[-8:])
+    return _fail("crash", f"the compiler ended its process ({name_end(process.code or 0)})\n{last}".strip())
+
+
+def _fail(kind: str, message: str, hint: str | None = None) -> dict[str, Any]:
+    return {"kind": "failed", "failure": make_failure(kind, message, hint=hint)}

@@ -22,7 +22,7 @@ from xla_inspect.targets import TARGETS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from xla_inspect.play.workshop import Workshop
+    from xla_inspect.play.process_pool import ProcessPool
 
 ADDRESS = "127.0.0.1"
 PORT, PORTS = 8484, 50
@@ -52,7 +52,7 @@ class PlayServer(http.server.ThreadingHTTPServer):
 
     Args:
         port: Where it listens; 0 for any port that is free.
-        workshop: What answers edits.
+        pool: What answers edits.
         start: What the page begins with.
     """
 
@@ -62,14 +62,14 @@ class PlayServer(http.server.ThreadingHTTPServer):
     # One that begins again takes its port again, where the page and its edits are; on Windows two could share it.
     allow_reuse_address = sys.platform != "win32"
 
-    def __init__(self, port: int, workshop: Workshop, start: Mapping[str, Any]) -> None:
+    def __init__(self, port: int, pool: ProcessPool, start: Mapping[str, Any]) -> None:
         """Listen, and answer nothing yet.
 
         Raises:
             OSError: The port is taken.
         """
         super().__init__((ADDRESS, port), PlayHandler)
-        self.workshop, self.start = workshop, dict(start)
+        self.pool, self.start = pool, dict(start)
         self.token = secrets.token_urlsafe(32)
 
     @property
@@ -85,12 +85,12 @@ class PlayServer(http.server.ThreadingHTTPServer):
             print(f"xla-inspect play: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - a command prints
 
 
-def listen(port: int | None, workshop: Workshop, start: Mapping[str, Any]) -> PlayServer:
+def listen(port: int | None, pool: ProcessPool, start: Mapping[str, Any]) -> PlayServer:
     """Return a server on a port, or on the next that is free.
 
     Args:
         port: The first that is tried; 0 for any.
-        workshop: What answers edits.
+        pool: What answers edits.
         start: What the page begins with.
 
     Raises:
@@ -100,7 +100,7 @@ def listen(port: int | None, workshop: Workshop, start: Mapping[str, Any]) -> Pl
     tried = range(first, min(first + PORTS, 1 << 16)) if first else (0,)
     for each in tried:
         with contextlib.suppress(OSError):
-            return PlayServer(each, workshop, start)
+            return PlayServer(each, pool, start)
     message = f"the ports from {first} to {tried[-1]} are taken; name another, as in --port 0 for any that is free"
     raise InspectError(message)
 
@@ -194,23 +194,23 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
 
     def _describe(self, body: dict[str, Any]) -> None:
         code, function = request_checks.take_text(body, "code"), request_checks.take_text(body, "function", "")
-        self._send(200, JSON, _print(self.server.workshop.describe(code, function)))
+        self._send(200, JSON, _print(self.server.pool.describe(code, function)))
 
     def _tell_details(self, body: dict[str, Any]) -> None:
         names = (request_checks.take_text(body, name) for name in ("id", "target"))
-        self._send(200, JSON, _print(self.server.workshop.details(*names)))
+        self._send(200, JSON, _print(self.server.pool.details(*names)))
 
     def _stop(self, body: dict[str, Any]) -> None:
-        stopped = self.server.workshop.stop(request_checks.take_text(body, "client"))
+        stopped = self.server.pool.stop(request_checks.take_text(body, "client"))
         self._send(200, JSON, _print({"stopped": stopped}))
 
     def _copy(self, body: dict[str, Any]) -> None:
         edit = request_checks.read_edit(body, {*TARGETS})
         kind = request_checks.take_text(body, "kind")
-        workshop, start = self.server.workshop, self.server.start
-        told = workshop.describe(edit["code"], edit["function"])
+        pool, start = self.server.pool, self.server.start
+        told = pool.describe(edit["code"], edit["function"])
         chosen = {**edit, "function": told["chosen"] or edit["function"]}
-        seen = workshop.recall(chosen)
+        seen = pool.recall(chosen)
         arguments = edit["arguments"] or told["arguments"]
         # A starting point is of no file.
         is_saved = edit["code"] == start["code"] not in [starter["code"] for starter in start["starters"]]
@@ -223,7 +223,7 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         edit = request_checks.read_edit(body, {*TARGETS})
         if not edit["targets"]:
             raise RefusedError(400, "targets has to name at least one")
-        events = self.server.workshop.run(edit)
+        events = self.server.pool.run(edit)
         first = next(events)
         self.send_response(200)
         is_chunked = self.request_version != "HTTP/1.0"
@@ -259,7 +259,7 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
             except OSError:
                 gone = True
             if gone:
-                self.server.workshop.leave(edit["client"], edit["id"])
+                self.server.pool.leave(edit["client"], edit["id"])
                 return
 
     def _send(self, status: int, kind: str, content: bytes) -> None:

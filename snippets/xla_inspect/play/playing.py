@@ -6,27 +6,32 @@ import errno
 import os
 import platform
 import signal
-import socket
 import sys
 import threading
+import time
 import webbrowser
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from xla_inspect.errors import InspectError
 from xla_inspect.play.code_outline import outline
 from xla_inspect.play.play_server import listen
+from xla_inspect.play.process_pool import Limits, ProcessPool
 from xla_inspect.play.starting_points import list_starters
-from xla_inspect.play.workshop import Limits, Workshop
 from xla_inspect.spelling import suggest_file, suggest_name
 from xla_inspect.targets import TARGETS, available, find, find_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 EDIT = "edit.py"
 """What code is called that is of no file."""
+
+NOT_STOPPED = (
+    "The code runs with your rights: its time, memory and output are limited, "
+    "but not what it does with your files and the network."
+)
 
 USUAL = ("cpu", "h100", "tpu-v5e")
 
@@ -59,11 +64,13 @@ def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opene
     begun = read_file(named) if named else begin_with_starter()
     start = {**begun, **describe_machine(limits)}
     place = find_place(named, begun["file"])
-    with hear_signals() as wait, closing(Workshop(limits, place, list_kinds(start["targets"]))) as workshop:
-        server = listen(port, workshop, start)
+    wait = await_signal()
+    with closing(ProcessPool(limits, place, list_kinds(start["targets"]))) as pool:
+        server = listen(port, pool, start)
         with server:
             threading.Thread(target=server.serve_forever, name="play-server", daemon=True).start()
             announce(f"{begun['file']} is on {server.address} for you alone; Ctrl-C ends it", out)
+            announce(NOT_STOPPED, out)
             if is_opened:
                 threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
             wait()
@@ -82,35 +89,18 @@ def announce(text: str, out: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
-@contextmanager
-def hear_signals() -> Iterator[Callable[[], int]]:
-    """Hear the signals that end a program: gives what waits for the next of them and returns its number.
+def await_signal() -> Callable[[], None]:
+    """Note from now on the signals that end a program, and return the function that waits for the first."""
+    signals: list[int] = []
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        signal.signal(getattr(signal, name), lambda number, _: signals.append(number))
 
-    It waits for a byte, which is written as soon as a signal comes. A lock or a queue would not do: what Python calls
-    for a signal runs when the main thread next does something, and that may have begun to wait just then.
-    """
-    reader, writer = socket.socketpair()
-    writer.settimeout(0)
-    numbers = _list_signals()
+    def wait() -> None:
+        # A signal may come just before the main thread begins to wait for a lock, and would not wake it.
+        while not signals:
+            time.sleep(0.1)
 
-    def wait() -> int:
-        while (number := reader.recv(1)[0]) not in numbers:
-            pass
-        return number
-
-    with reader, writer:
-        heard_before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-        before = {number: signal.signal(number, lambda *_: None) for number in numbers}
-        try:
-            yield wait
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            signal.set_wakeup_fd(heard_before)
-
-
-def _list_signals() -> list[signal.Signals]:
-    return [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    return wait
 
 
 def list_kinds(targets: Iterable[str]) -> list[str]:

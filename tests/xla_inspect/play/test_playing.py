@@ -102,26 +102,6 @@ def test_a_terminal_that_hangs_up_before_the_address_is_printed_is_no_error() ->
     assert (done.stdout, done.stderr) == ("it goes on\n", "")
 
 
-STORM = """
-import os, random, subprocess, sys
-from xla_inspect.play.playing import hear_signals
-step = "os.kill(%d, signal.SIGHUP)\\n for _ in range(random.randrange(20)): pass"
-sender = "import os, random, signal\\nwhile True:\\n " + step
-with hear_signals() as wait:
-    storm = subprocess.Popen([sys.executable, "-c", sender % os.getpid()])
-    for _ in range(50_000):
-        wait()
-    storm.kill()
-    storm.wait()
-print("every signal was heard")
-"""
-
-
-def test_a_signal_is_heard_whenever_it_comes() -> None:
-    heard = subprocess.run([sys.executable, "-c", STORM], capture_output=True, text=True, timeout=60, check=False)
-    assert (heard.stdout, heard.stderr) == ("every signal was heard\n", "")
-
-
 def test_a_file_begins_with_its_first_function(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(CODE)
     begun = read_file(f"{tmp_path}/own.py")

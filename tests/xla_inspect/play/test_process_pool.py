@@ -13,7 +13,7 @@ import pytest
 
 from xla_inspect.compilation import capture
 from xla_inspect.play.copied_texts import Copied
-from xla_inspect.play.workshop import Limits, Workshop
+from xla_inspect.play.process_pool import Limits, ProcessPool
 from xla_inspect.report.explorer import describe_capture
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ CODE = "import jax\n\n\ndef f(x):\n    print('said')\n    return jax.nn.softmax(
 
 
 @pytest.fixture(scope="module")
-def workshop() -> Iterator[Workshop]:
-    """A workshop with little patience."""
-    made = Workshop(Limits(code=3, compile=60, memory=3 << 30), {"file": "edit.py", "package": "", "paths": []})
+def pool() -> Iterator[ProcessPool]:
+    """A pool with short limits."""
+    made = ProcessPool(Limits(code=3, compile=60, memory=3 << 30), {"file": "edit.py", "package": "", "paths": []})
     yield made
     made.close()
     assert not made.folder.exists()
@@ -38,16 +38,16 @@ def edit(code: str = CODE, **asked: Any) -> dict[str, Any]:  # noqa: ANN401 - wh
     return {**known, "options": {}, **asked}
 
 
-def fail(workshop: Workshop, code: str, **asked: Any) -> tuple[str, int | None]:  # noqa: ANN401 - likewise
+def fail(pool: ProcessPool, code: str, **asked: Any) -> tuple[str, int | None]:  # noqa: ANN401 - likewise
     """Return the kind and the line of the one failure of an edit."""
-    events = [*workshop.run(edit(code, **asked))]
+    events = [*pool.run(edit(code, **asked))]
     (failure,) = [event["failure"] for event in events if event["event"] == "failed"]
     assert events[-1]["event"] == "done"
     return failure["kind"], failure["line"]
 
 
-def test_an_edit_is_compiled_as_a_capture_is(workshop: Workshop, tmp_path: Path) -> None:
-    events = [*workshop.run(edit())]
+def test_an_edit_is_compiled_as_a_capture_is(pool: ProcessPool, tmp_path: Path) -> None:
+    events = [*pool.run(edit())]
     assert [event["event"] for event in events if event["event"] != "output"] == [
         "started",
         "traced",
@@ -70,7 +70,7 @@ def test_an_edit_is_compiled_as_a_capture_is(workshop: Workshop, tmp_path: Path)
     same = capture(names["f"], jax.ShapeDtypeStruct((8, 8), "float32"))
     expected = describe_capture(same.retold(sources={"edit.py": CODE}), code=True)
     assert whole["states"] == expected["states"]
-    assert workshop.details("1", "cpu")["code"]
+    assert pool.details("1", "cpu")["code"]
 
 
 @pytest.mark.parametrize(
@@ -88,41 +88,51 @@ def test_an_edit_is_compiled_as_a_capture_is(workshop: Workshop, tmp_path: Path)
         ("import numpy\n\nheld = numpy.ones(10**10)\n", "memory", 3),
     ],
 )
-def test_a_fault_is_told_with_its_line(workshop: Workshop, code: str, kind: str, line: int | None) -> None:
-    assert fail(workshop, code) == (kind, line)
+def test_a_fault_is_told_with_its_line(pool: ProcessPool, code: str, kind: str, line: int | None) -> None:
+    assert fail(pool, code) == (kind, line)
 
 
 @pytest.mark.parametrize("turn", range(3))
-def test_code_that_is_slow_is_told_as_that_however_deep_it_is_in_calls(workshop: Workshop, turn: int) -> None:
+def test_code_that_is_slow_is_told_as_that_however_deep_it_is_in_calls(pool: ProcessPool, turn: int) -> None:
     """To read the stack of a thread that runs meanwhile may crash: of three times it did in one or two."""
     code = "import jax.numpy as jnp\n\ndef f(x):\n    for turn in range(10**6):\n        x = jnp.sin(x) + turn\n"
-    assert fail(workshop, f"{code}    return x - {turn}\n") == ("time", 5)
+    assert fail(pool, f"{code}    return x - {turn}\n") == ("time", 5)
 
 
-def test_an_option_that_the_compiler_refuses_is_told(workshop: Workshop) -> None:
-    assert fail(workshop, CODE, options={"flags": {"xla_nothing": "1"}})[0] == "compiler"
+def test_an_option_that_the_compiler_refuses_is_told(pool: ProcessPool) -> None:
+    assert fail(pool, CODE, options={"flags": {"xla_nothing": "1"}})[0] == "compiler"
 
 
-def test_a_mesh_of_devices_is_compiled_for(workshop: Workshop) -> None:
-    events = [*workshop.run(edit(options={"mesh": "data=4"}))]
+def test_a_program_too_large_for_the_device_is_told_in_the_compilers_words(pool: ProcessPool) -> None:
+    """The compiler gives up after it has written dumps, from which a capture of the failure is read."""
+    code = "import jax.numpy as jnp\n\ndef f(x):\n    return jnp.sort(x @ x, axis=0)\n"
+    events = [*pool.run(edit(code, arguments="x: f32[65536,65536]", targets=["tpu-v5e"]))]
+    (failure,) = [event["failure"] for event in events if event["event"] == "failed"]
+    assert failure["kind"] == "compiler"
+    assert "Ran out of memory" in failure["message"]
+    assert "AttributeError" not in failure["message"]
+
+
+def test_a_mesh_of_devices_is_compiled_for(pool: ProcessPool) -> None:
+    events = [*pool.run(edit(options={"mesh": "data=4"}))]
     (data,) = [event["data"] for event in events if event["event"] == "data"]
     assert data["target"] == "cpu:4"
 
 
-def test_a_newer_edit_takes_the_place_of_an_older(workshop: Workshop) -> None:
+def test_a_newer_edit_takes_the_place_of_an_older(pool: ProcessPool) -> None:
     older: list[dict[str, Any]] = []
-    thread = threading.Thread(target=lambda: older.extend(workshop.run(edit("while True:\n    pass\n"))))
+    thread = threading.Thread(target=lambda: older.extend(pool.run(edit("while True:\n    pass\n"))))
     thread.start()
     time.sleep(0.5)
-    assert [*workshop.run(edit())][-1]["event"] == "done"
+    assert [*pool.run(edit())][-1]["event"] == "done"
     thread.join(5)
     assert older[-1]["event"] == "superseded"
 
 
-def test_a_copied_test_passes_and_a_copied_issue_runs(workshop: Workshop, tmp_path: Path) -> None:
+def test_a_copied_test_passes_and_a_copied_issue_runs(pool: ProcessPool, tmp_path: Path) -> None:
     asked = edit()
-    [*workshop.run(asked)]
-    copied = Copied(asked, "edit.py", "x: f32[8,8]", {"jax": "1"}, workshop.recall(asked))
+    [*pool.run(asked)]
+    copied = Copied(asked, "edit.py", "x: f32[8,8]", {"jax": "1"}, pool.recall(asked))
     for kind, command in {"test": ["-m", "pytest", "-q", "-p", "no:cacheprovider"], "issue": []}.items():
         file = tmp_path / f"test_{kind}.py"
         text = copied.write(kind)

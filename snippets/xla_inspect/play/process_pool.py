@@ -1,4 +1,4 @@
-"""Where edits are worked on: the processes that wait for them, what they may take, and what is kept of them."""
+"""The processes that wait for edits, their limits, and the results of the latest edits."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.errors import InspectError
 from xla_inspect.play.compilers import Compiler, Job
 from xla_inspect.play.edits import Edit
-from xla_inspect.play.offspring import Nursery, Offspring
+from xla_inspect.play.forked_process import ForkedProcess, ForkServer
+from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-KEPT = 12
-"""Of how many edits what was captured is kept, for what is asked for later."""
+STORED = 12
+"""The edits whose captures are stored for later questions of the page."""
 
 AT_ONCE = 8
-"""How many edits are worked on at once, each of another page."""
+"""The edits that run at once, each of another page."""
 
 LONGEST = 100_000
-"""Characters of arguments that are noted."""
+"""The characters of arguments that are stored."""
 
 OUTLINE = 5.0
 """Seconds that reading code without running it may take."""
@@ -37,7 +38,7 @@ OUTLINE = 5.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What an edit may take.
+    """The limits of an edit.
 
     Attributes:
         code: Seconds for the reader's own code.
@@ -50,12 +51,12 @@ class Limits:
     memory: int = 8 << 30
 
 
-class Workshop:
-    """All that the server needs to answer edits.
+class ProcessPool:
+    """The processes that answer edits.
 
     Args:
-        limits: What each may take.
-        place: What the reader's file is called and where it imports from: `file`, `package` and `paths`.
+        limits: The limits of each edit.
+        place: The reader's `file`, its `package`, and the `paths` that it imports from.
         kinds: The kinds of targets whose compilers are started at once.
     """
 
@@ -63,15 +64,15 @@ class Workshop:
         """Start the processes."""
         self.limits, self.place = limits, dict(place)
         self.folder = Path(tempfile.mkdtemp(prefix="xla_inspect_play_"))
-        (self.folder / "kept").mkdir()
-        self._nursery = Nursery(self.folder, limits.memory)
+        (self.folder / "stored").mkdir()
+        self._fork_server = ForkServer(self.folder, limits.memory)
         self._lock = threading.RLock()
-        self._spares: list[Offspring] = []
+        self._spares: list[ForkedProcess] = []
         self._numbers = itertools.count(1)
         self._edits: OrderedDict[str, Edit] = OrderedDict()
         self._current: dict[str, Edit] = {}
         self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
-        self._outliner = Compiler(self._nursery, "outline")
+        self._outliner = Compiler(self._fork_server, "outline")
         self._compilers: dict[str, Compiler] = {}
         self._refill()
         for kind in kinds:
@@ -88,18 +89,18 @@ class Workshop:
             compiler.close()
         for spare in spares:
             spare.end()
-        self._nursery.close()
+        self._fork_server.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def compiler(self, kind: str) -> Compiler:
         """Return the compiler for a kind of target."""
         with self._lock:
             if kind not in self._compilers:
-                self._compilers[kind] = Compiler(self._nursery, "compile", kind)
+                self._compilers[kind] = Compiler(self._fork_server, "compile", kind)
             return self._compilers[kind]
 
-    def take(self) -> Offspring:
-        """Return a process that waits for an edit, and let another take its place.
+    def _take(self) -> ForkedProcess:
+        """Return a process that waits for an edit, and start another.
 
         Raises:
             OSError: None can be started.
@@ -107,28 +108,28 @@ class Workshop:
         with self._lock:
             while self._spares:
                 spare = self._spares.pop()
-                if spare.report is None:
+                if spare.code is None:
                     break
             else:
-                spare = self._nursery.fork("edit")
+                spare = self._fork_server.fork("edit")
         threading.Timer(0.2, self._refill).start()
         return spare
 
     def _refill(self) -> None:
         with self._lock, contextlib.suppress(OSError):
             if not self._spares:
-                self._spares.append(self._nursery.fork("edit"))
+                self._spares.append(self._fork_server.fork("edit"))
 
-    def name_kept(self) -> Path:
-        """Return where something can be kept."""
-        return self.folder / "kept" / f"{next(self._numbers)}.gz"
+    def name_file(self) -> Path:
+        """Return the path of a new file for a capture."""
+        return self.folder / "stored" / f"{next(self._numbers)}.gz"
 
     def learn(self, request: Mapping[str, Any], arguments: object) -> None:
-        """Note with which arguments a function was compiled where the page named none."""
+        """Store the arguments that a function was compiled with where the page named none."""
         if isinstance(arguments, str) and len(arguments) < LONGEST and not request["arguments"].strip():
             with self._lock:
                 self._known[request["code"], request["function"]] = arguments
-                while len(self._known) > KEPT:
+                while len(self._known) > STORED:
                     self._known.popitem(last=False)
 
     def run(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -138,21 +139,23 @@ class Workshop:
             InspectError: Too many pages have edits that are worked on.
         """
         client = request["client"]
-        edit = Edit({**request, "file": self.place["file"]}, self)
         with self._lock:
             if before := self._current.pop(client, None):
                 before.supersede()
             if len(self._current) >= AT_ONCE:
                 message = f"{AT_ONCE} edits of other pages are compiled now; wait for them, or close those pages"
                 raise InspectError(message)
-            self._current[client] = edit
-            self._edits[edit.id] = edit
+            try:
+                edit = Edit({**request, "file": self.place["file"]}, self, self._take())
+            except OSError as error:
+                message = f"no process can be started for the code: {error.strerror or error}"
+                raise InspectError(message) from error
+            self._current[client] = self._edits[edit.id] = edit
             dropped = []
-            while len(self._edits) > KEPT:
+            while len(self._edits) > STORED:
                 dropped.append(self._edits.popitem(last=False)[1])
-        for each in dropped:
-            for path in each.kept.values():
-                path.unlink(missing_ok=True)
+        for path in (path for old in dropped for path in old.stored.values()):
+            path.unlink(missing_ok=True)
         try:
             yield from edit.run()
         finally:
@@ -169,14 +172,14 @@ class Workshop:
         return edit is not None
 
     def leave(self, client: str, identity: str) -> None:
-        """End an edit that its page does not wait for any more."""
+        """End an edit whose page has gone."""
         with self._lock:
             edit = self._current.get(client)
         if edit and edit.id == identity:
             edit.supersede()
 
     def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what was seen of the edit that a request would make again, by target."""
+        """Return the numbers of the edit that a request would repeat, by target."""
         with self._lock:
             for edit in reversed(self._edits.values()):
                 if all(edit.request[name] == request[name] for name in ("code", "function", "arguments", "options")):
@@ -184,7 +187,7 @@ class Workshop:
         return {}
 
     def describe(self, code: str, function: str) -> dict[str, Any]:
-        """Return what code defines, see `code_outline.outline`, and what was learnt of its arguments."""
+        """Return the outline of code, see `code_outline.outline`, with the arguments of its last compile."""
         told: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._outliner.submit(Job({"code": code, "function": function}, told.put, OUTLINE))
         message = told.get()
@@ -198,21 +201,19 @@ class Workshop:
         return {**data, "arguments": known or data["arguments"]}
 
     def details(self, identity: str, target: str) -> dict[str, Any]:
-        """Return what the explorer asks for later.
+        """Return the details that the explorer asks for later.
 
         Raises:
-            InspectError: Nothing is kept of such an edit.
+            InspectError: No capture of such an edit is stored.
         """
         with self._lock:
             edit = self._edits.get(identity)
-            path = edit.kept.get(target) if edit else None
+            path = edit.stored.get(target) if edit else None
         if path is None or not path.is_file():
-            text = "nothing is kept of this edit any more; change a character to compile it again"
+            text = "nothing is stored of this edit any more; change a character to compile it again"
             raise InspectError(text)
-        from xla_inspect.targets import find
-
         told: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self.compiler(find(target).kind).submit(Job({"kept": str(path)}, told.put, self.limits.compile))
+        self.compiler(find(target).kind).submit(Job({"stored": str(path)}, told.put, self.limits.compile))
         message = told.get()
         if message["kind"] != "details":
             text = message.get("failure", {}).get("message", "it cannot be read")
@@ -222,7 +223,7 @@ class Workshop:
 
 
 def choose_memory() -> int:
-    """Return how many bytes a process may take where nobody says: half of what the machine has, at most 8 GiB."""
+    """Return the usual limit of memory in bytes: half of the machine's, at most 8 GiB."""
     try:
         whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError):
