@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SHOWN = 20_000
 """The characters of the code's output that are shown."""
 
+BEAT = 0.5
+"""The seconds after which an event without content shows whether the page still listens."""
+
 _EXCESSES = {
     "output": ("output", "the code prints without end", "what it printed first is shown"),
     "memory": (
@@ -90,10 +93,13 @@ class Edit:
         self._deadline = time.monotonic() + limits.code + (0 if process.is_ready else START)
         process.send({**self.request, "seconds": limits.code, **self.pool.place})
         while self._is_running or self._waiting:
+            left = max(self._deadline - time.monotonic(), 0) if self._is_running else BEAT
             try:
-                left = max(self._deadline - time.monotonic(), 0) if self._is_running else None
-                message = process.messages.get(timeout=left)
+                message = process.messages.get(timeout=min(left, BEAT))
             except queue.Empty:
+                if left > BEAT or not self._is_running:
+                    yield {}
+                    continue
                 yield from self._end_late()
                 return
             if message["kind"] == "superseded":

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import itertools
 import json
 import secrets
-import socket
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -20,7 +19,7 @@ from xla_inspect.play.request_checks import RefusedError
 from xla_inspect.targets import TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.play.process_pool import ProcessPool
 
@@ -235,32 +234,13 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        watch = threading.Thread(target=self._watch, args=(edit,), daemon=True)
-        watch.start()
-        try:
-            for event in _chain(first, events):
-                line = _print(event) + b"\n"
+        # A page that has gone shows in the error of a write, which closes the events and so ends the edit.
+        with contextlib.closing(events):
+            for event in itertools.chain([first], events):
+                line = (_print(event) if event else b"") + b"\n"
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line) if is_chunked else line)
             if is_chunked:
                 self.wfile.write(b"0\r\n\r\n")
-        finally:
-            self._is_over = True
-            events.close()  # type: ignore[attr-defined]  # it is a generator
-            watch.join()
-
-    _is_over = False
-
-    def _watch(self, edit: dict[str, Any]) -> None:
-        """End an edit whose page has gone."""
-        while not self._is_over:
-            try:
-                self.connection.settimeout(PATIENCE)
-                gone = _is_closed(self.connection)
-            except OSError:
-                gone = True
-            if gone:
-                self.server.pool.leave(edit["client"], edit["id"])
-                return
 
     def _send(self, status: int, kind: str, content: bytes) -> None:
         with contextlib.suppress(OSError):
@@ -272,27 +252,6 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(content)
-
-
-def _is_closed(connection: socket.socket) -> bool:
-    """Return whether the other side has closed a connection, after a moment."""
-    import select
-
-    ready, _, _ = select.select([connection], [], [], 0.2)
-    if not ready:
-        return False
-    if connection.recv(1, socket.MSG_PEEK):
-        # Another request, which waits for its turn.
-        import time
-
-        time.sleep(0.2)
-        return False
-    return True
-
-
-def _chain(first: dict[str, Any], others: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    yield first
-    yield from others
 
 
 def _print(content: object) -> bytes:

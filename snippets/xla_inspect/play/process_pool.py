@@ -21,7 +21,7 @@ from xla_inspect.play.forked_process import ForkedProcess, ForkServer
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
 STORED = 12
 """The edits whose captures are stored for later questions of the page."""
@@ -132,7 +132,7 @@ class ProcessPool:
                 while len(self._known) > STORED:
                     self._known.popitem(last=False)
 
-    def run(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def run(self, request: dict[str, Any]) -> Generator[dict[str, Any]]:
         """Yield the events of an edit, which takes the place of the one before of the same page.
 
         Raises:
@@ -170,13 +170,6 @@ class ProcessPool:
         if edit:
             edit.supersede()
         return edit is not None
-
-    def leave(self, client: str, identity: str) -> None:
-        """End an edit whose page has gone."""
-        with self._lock:
-            edit = self._current.get(client)
-        if edit and edit.id == identity:
-            edit.supersede()
 
     def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of the edit that a request would repeat, by target."""
