@@ -81,7 +81,7 @@ def _do_jobs(connection: Connection, do: Callable[[dict[str, Any], Send], None])
 def _compile(work: dict[str, Any], send: Send) -> None:
     """Compile a program, or describe the details of one that is stored."""
     if "stored" in work:
-        data = describe_details(unpack(Path(work["stored"]).read_bytes()), code=True)
+        data = describe_details(unpack(work["stored"].read_bytes()), code=True)
         send({"kind": "details", "data": data})
         return
     target, program = find(work["target"]), pickle.loads(work["program"])  # noqa: S301 - of the same user's process
@@ -90,7 +90,7 @@ def _compile(work: dict[str, Any], send: Send) -> None:
     read = compile_lowered(program, program, target, {**pin_options(target), **work["options"]})
     capture = read().retold(sources=program.sources)
     send({"kind": "whole", **describe_whole(capture, seconds)})
-    Path(work["store"]).write_bytes(pack(capture))
+    work["store"].write_bytes(pack(capture))
 
 
 def describe_whole(capture: Capture, seconds: dict[str, float]) -> dict[str, Any]:

@@ -6,14 +6,14 @@ import itertools
 import queue
 import threading
 import time
-from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.crashes import name_end
 from xla_inspect.play.failures import make_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Generator, Iterator
 
     from xla_inspect.play.forked_process import ForkedProcess, ForkServer
 
@@ -29,28 +29,6 @@ JOBS = 100
 _numbers = itertools.count(1)
 
 
-@dataclass
-class Job:
-    """A job for a compiler.
-
-    Attributes:
-        work: The content of the job, which goes to the process.
-        tell: Receives each message about the job, and at last `{"kind": "over"}`.
-        limit: The seconds that it may take.
-        cancelled: The time at which its result became useless, by the monotonic clock; 0 while it is needed.
-    """
-
-    work: dict[str, Any]
-    tell: Callable[[dict[str, Any]], None]
-    limit: float
-    number: int = field(default_factory=lambda: next(_numbers))
-    cancelled: float = 0.0
-
-    def cancel(self) -> None:
-        """Note that nobody waits for the result."""
-        self.cancelled = self.cancelled or time.monotonic()
-
-
 class Compiler:
     """A process that does one job after another, and is started again when it ends.
 
@@ -63,78 +41,77 @@ class Compiler:
     def __init__(self, fork_server: ForkServer, role: str, kind: str = "") -> None:
         """Start the process."""
         self._fork_server, self._role, self._kind = fork_server, role, kind
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._process: ForkedProcess | None = None
-        self._done = 0
-        threading.Thread(target=self._work, name=f"play-{role}-{kind}", daemon=True).start()
-
-    def submit(self, job: Job) -> None:
-        """Do a job after those that were submitted before."""
-        self._jobs.put(job)
+        self._lock = threading.Lock()
+        self._start()
 
     def close(self) -> None:
         """End the process."""
-        self._jobs.put(None)
         if self._process:
             self._process.end()
 
     def _start(self) -> None:
         self._done = 0
-        try:
+        self._process: ForkedProcess | None = None
+        with suppress(OSError):
             self._process = self._fork_server.fork(self._role, self._kind)
-        except OSError:
-            self._process = None
 
-    def _work(self) -> None:
-        self._start()
-        while (job := self._jobs.get()) is not None:
-            if not job.cancelled:
-                self._try(job)
-            job.tell({"kind": "over"})
-            if self._done >= JOBS and self._process:
-                self._process.end()
+    def do(self, work: dict[str, Any], limit: float, cancelled: threading.Event) -> Iterator[dict[str, Any]]:
+        """Yield the messages about a job; it waits until no other thread's job is running.
+
+        Args:
+            work: The content of the job, which goes to the process.
+            limit: The seconds that it may take.
+            cancelled: Set when nobody needs the result any more.
+        """
+        with self._lock:
+            # A process that ended while it was idle says nothing about the program.
+            for _ in range(2):
+                if cancelled.is_set():
+                    return
+                if self._process is None or self._process.code is not None:
+                    self._start()
+                if self._process and (yield from self._run(self._process, work, limit, cancelled)):
+                    break
+            else:
+                yield _fail("crash", "the process that compiles does not start, or ends at once")
+            if self._done >= JOBS:
+                self.close()
                 self._start()
 
-    def _try(self, job: Job) -> None:
-        # A process that ended while it was idle says nothing about the program.
-        for _ in range(2):
-            if self._process is None or self._process.code is not None:
-                self._start()
-            if self._process and self._do(job, self._process):
-                return
-        job.tell(_fail("crash", "the process that compiles does not start, or ends at once"))
-
-    def _do(self, job: Job, process: ForkedProcess) -> bool:
-        """Do a job, and return whether the result says something about the program."""
-        process.send({"job": job.number, "work": job.work})
-        deadline, begun = time.monotonic() + START, False
-        while True:
-            now = time.monotonic()
-            if now > deadline or (job.cancelled and now > job.cancelled + GRACE):
-                process.end()
-                self._process = None
-                if not job.cancelled:
-                    what = f"the compiler was not done after {job.limit:g} s" if begun else "the compiler did not start"
-                    job.tell(_fail("time", what, "raise the limit, as in --limit-compile 600" if begun else None))
-                return True
+    def _run(
+        self, process: ForkedProcess, work: dict[str, Any], limit: float, cancelled: threading.Event
+    ) -> Generator[dict[str, Any], None, bool]:
+        """Yield the messages about a job, and return whether they say something about the program."""
+        number, begun = next(_numbers), False
+        process.send({"job": number, "work": work})
+        deadline = grace = time.monotonic() + START
+        while time.monotonic() < min(deadline, grace):
+            if cancelled.is_set():
+                grace = min(grace, time.monotonic() + GRACE)
             try:
-                message = process.messages.get(timeout=min(deadline - now, 0.1 if job.cancelled else 0.5))
+                message = process.messages.get(timeout=0.1)
             except queue.Empty:
                 continue
             if message["kind"] == "ended":
-                self._process = None
                 if begun:
-                    job.tell(explain_end(process))
+                    yield explain_end(process)
                 return begun
-            if message.get("job") != job.number:
+            if message.get("job") != number:
                 continue
             if message["kind"] == "begun":
-                begun, deadline = True, time.monotonic() + job.limit
+                begun, deadline = True, time.monotonic() + limit
+                grace = deadline
             elif message["kind"] == "idle":
                 self._done += 1
                 return True
             else:
-                job.tell(message)
+                yield message
+        process.end()
+        process.wait()
+        if not cancelled.is_set():
+            what = f"the compiler was not done after {limit:g} s" if begun else "the compiler did not start"
+            yield _fail("time", what, "raise the limit, as in --limit-compile 600" if begun else None)
+        return True
 
 
 def explain_end(process: ForkedProcess) -> dict[str, Any]:

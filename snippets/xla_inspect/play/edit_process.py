@@ -13,7 +13,7 @@ import tempfile
 import threading
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.play.argument_text import write_arguments
 from xla_inspect.play.compile_process import describe_whole
 from xla_inspect.play.edited_subject import choose_options, find_subject
-from xla_inspect.play.failures import describe_failure, make_failure
+from xla_inspect.play.failures import describe_failure
 from xla_inspect.play.forked_process import STACKS
 from xla_inspect.play.sent_program import pack_program
 from xla_inspect.subject import load_file, put_on_path
@@ -46,8 +46,6 @@ WARNING = 1.0
 
 LAST_WARNING = 0.3
 """Seconds before the end at which it does so for code that lets no other thread run, such as a loop in C."""
-
-_exit = os._exit
 
 
 def run_edit(order: dict[str, Any], connection: Connection) -> None:
@@ -95,7 +93,6 @@ class _Edit:
 
     def run(self) -> None:
         """Run it, and send the result or the failure."""
-        os._exit = self._leave  # type: ignore[assignment]  # it ends Python all the same
         with Path(STACKS).open("w", encoding="utf-8") as stacks:
             faulthandler.enable(stacks)
             seconds = self.request["seconds"]
@@ -121,22 +118,11 @@ class _Edit:
                 thread.join()
             if errors:
                 self._fail(None, errors[0])
-            self._end()
-
-    def _end(self) -> NoReturn:
-        self.send({"kind": "end"})
-        with contextlib.suppress(OSError, ValueError):
-            sys.stdout.flush()
-        _exit(0)
-
-    def _leave(self, code: int) -> NoReturn:
-        frame = sys._getframe(1)  # noqa: SLF001 - the caller
-        while frame is not None and frame.f_code.co_filename != str(self.path):
-            frame = frame.f_back  # type: ignore[assignment]  # the outermost has none
-        line = frame.f_lineno if frame is not None else None
-        failure = make_failure("crash", f"os._exit({code!r}) ends Python", line, hint="take out what ends Python")
-        self.send({"kind": "failed", "target": None, "failure": failure})
-        self._end()
+            self.send({"kind": "end"})
+            # Threads that go on would keep the process from its end.
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+            os._exit(0)
 
     def _fail(self, target: str | None, error: BaseException, stage: str = "") -> None:
         failure = describe_failure(error, stage or self.stage, self.path)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import queue
+import threading
 import time
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.crashes import REASONS, find_line, name_end
-from xla_inspect.play.compilers import START, Job
+from xla_inspect.play.compilers import START
 from xla_inspect.play.failures import make_failure
 from xla_inspect.targets import find
 
@@ -24,7 +24,7 @@ SHOWN = 20_000
 """The characters of the code's output that are shown."""
 
 BEAT = 0.5
-"""The seconds after which an event without content shows whether the page still listens."""
+"""The seconds after which an event without content is sent, which fails where the page has gone."""
 
 _EXCESSES = {
     "output": ("output", "the code prints without end", "what it printed first is shown"),
@@ -57,7 +57,7 @@ class Edit:
 
     def __post_init__(self) -> None:
         """Begin with nothing done."""
-        self._jobs: dict[str, Job] = {}
+        self._cancelled = threading.Event()
         self._waiting = set[str]()
         self._output = 0
         self.is_superseded, self._is_running = False, True
@@ -79,8 +79,7 @@ class Edit:
         try:
             yield from self._work()
         finally:
-            for job in self._jobs.values():
-                job.cancel()
+            self._cancelled.set()
             self.process.end()
         if self.is_superseded:
             yield {"event": "superseded"}
@@ -98,7 +97,7 @@ class Edit:
                 message = process.messages.get(timeout=min(left, BEAT))
             except queue.Empty:
                 if left > BEAT or not self._is_running:
-                    yield {}
+                    yield {"event": "waiting"}
                     continue
                 yield from self._end_late()
                 return
@@ -162,15 +161,16 @@ class Edit:
 
     def _submit(self, message: dict[str, Any]) -> None:
         """Let a compiler compile a lowered program."""
-        asked = message["asked"]
-        work = {name: message[name] for name in ("program", "target", "options")}
-        job = Job({**work, "store": str(self._store(asked))}, partial(self._hear, asked), self.pool.limits.compile)
-        self._jobs[asked] = job
-        self._waiting.add(asked)
-        self.pool.compiler(find(message["target"]).kind).submit(job)
+        target = message["asked"]
+        work = {name: message[name] for name in ("program", "target", "options")} | {"store": self._store(target)}
+        self._waiting.add(target)
+        threading.Thread(target=self._compile, args=(target, message["target"], work), daemon=True).start()
 
-    def _hear(self, target: str, message: dict[str, Any]) -> None:
-        self.process.messages.put({**message, "compiled_for": target})
+    def _compile(self, asked: str, target: str, work: dict[str, Any]) -> None:
+        compiler, limit = self.pool.compiler(find(target).kind), self.pool.limits.compile
+        for message in compiler.do(work, limit, self._cancelled):
+            self.process.messages.put({**message, "compiled_for": asked})
+        self.process.messages.put({"kind": "over", "compiled_for": asked})
 
     def _store(self, target: str) -> Path:
         path = self.stored[target] = self.pool.name_file()

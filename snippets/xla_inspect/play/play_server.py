@@ -224,32 +224,24 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
             raise RefusedError(400, "targets has to name at least one")
         events = self.server.pool.run(edit)
         first = next(events)
-        self.send_response(200)
-        is_chunked = self.request_version != "HTTP/1.0"
-        headers = {"Content-Type": "application/x-ndjson", **_HEADERS}
-        if is_chunked:
-            headers["Transfer-Encoding"] = "chunked"
-        else:
-            self.close_connection = True
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
+        # The answer ends with the connection, since its length is not known.
+        self.close_connection = True
+        self._begin(200, {"Content-Type": "application/x-ndjson"})
         # A page that has gone shows in the error of a write, which closes the events and so ends the edit.
         with contextlib.closing(events):
             for event in itertools.chain([first], events):
-                line = (_print(event) if event else b"") + b"\n"
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line) if is_chunked else line)
-            if is_chunked:
-                self.wfile.write(b"0\r\n\r\n")
+                self.wfile.write((b"" if event["event"] == "waiting" else _print(event)) + b"\n")
+
+    def _begin(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        closes = {"Connection": "close"} if self.close_connection else {}
+        for name, value in {**headers, **_HEADERS, **closes}.items():
+            self.send_header(name, value)
+        self.end_headers()
 
     def _send(self, status: int, kind: str, content: bytes) -> None:
         with contextlib.suppress(OSError):
-            self.send_response(status)
-            for name, value in {"Content-Type": kind, "Content-Length": str(len(content)), **_HEADERS}.items():
-                self.send_header(name, value)
-            if self.close_connection:
-                self.send_header("Connection", "close")
-            self.end_headers()
+            self._begin(status, {"Content-Type": kind, "Content-Length": str(len(content))})
             if self.command != "HEAD":
                 self.wfile.write(content)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import queue
 import shutil
 import tempfile
 import threading
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
-from xla_inspect.play.compilers import Compiler, Job
+from xla_inspect.play.compilers import Compiler
 from xla_inspect.play.edits import Edit
 from xla_inspect.play.forked_process import ForkedProcess, ForkServer
 from xla_inspect.targets import find
@@ -181,9 +180,7 @@ class ProcessPool:
 
     def describe(self, code: str, function: str) -> dict[str, Any]:
         """Return the outline of code, see `code_outline.outline`, with the arguments of its last compile."""
-        told: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._outliner.submit(Job({"code": code, "function": function}, told.put, OUTLINE))
-        message = told.get()
+        (message,) = self._outliner.do({"code": code, "function": function}, OUTLINE, threading.Event())
         if message["kind"] != "outline":
             text = "Python's parser ends on this code" if message["kind"] == "failed" else "it was not read"
             error = {"message": text, "line": 1, "column": None, "end_line": None}
@@ -205,9 +202,8 @@ class ProcessPool:
         if path is None or not path.is_file():
             text = "nothing is stored of this edit any more; change a character to compile it again"
             raise InspectError(text)
-        told: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self.compiler(find(target).kind).submit(Job({"stored": str(path)}, told.put, self.limits.compile))
-        message = told.get()
+        compiler = self.compiler(find(target).kind)
+        (message,) = compiler.do({"stored": path}, self.limits.compile, threading.Event())
         if message["kind"] != "details":
             text = message.get("failure", {}).get("message", "it cannot be read")
             raise InspectError(text)
