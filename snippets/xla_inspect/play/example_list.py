@@ -8,29 +8,20 @@ from importlib import resources
 from typing import Any
 
 
-def list_starters() -> list[dict[str, Any]]:
-    """Return the starting points, in the order in which they are offered.
+def list_examples() -> list[dict[str, Any]]:
+    """Return the examples, in the order in which they are offered.
 
     Returns:
         Of each its `name`, `title`, `question`, `code`, `function`, `arguments` (empty: those of `EXAMPLE`), `options`
         as the page sends them, and the `target` and `view` that show what the question asks about.
     """
-    folder = resources.files(__package__) / "starters"
-    told = tomllib.loads((folder / "starters.toml").read_text(encoding="utf-8"))
-    found = []
-    for name, entry in told.items():
+    folder = resources.files(__package__) / "examples"
+    examples = []
+    for name, entry in tomllib.loads((folder / "examples.toml").read_text(encoding="utf-8")).items():
         code = (folder / f"{name}.py").read_text(encoding="utf-8")
-        found.append(
-            {
-                "name": name,
-                "title": entry["title"],
-                "question": ast.get_docstring(ast.parse(code)),
-                "code": code,
-                "function": entry["function"],
-                "arguments": "",
-                "options": {"mesh": entry["mesh"]} if "mesh" in entry else {},
-                "target": entry["target"],
-                "view": entry["view"],
-            }
+        mesh, question = entry.pop("mesh", None), ast.get_docstring(ast.parse(code))
+        options = {"mesh": mesh} if mesh else {}
+        examples.append(
+            {"name": name, **entry, "question": question, "code": code, "arguments": "", "options": options}
         )
-    return found
+    return examples

@@ -211,8 +211,8 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         chosen = {**edit, "function": told["chosen"] or edit["function"]}
         seen = pool.recall(chosen)
         arguments = edit["arguments"] or told["arguments"]
-        # A starting point is of no file.
-        is_saved = edit["code"] == start["code"] not in [starter["code"] for starter in start["starters"]]
+        # An example is of no file.
+        is_saved = edit["code"] == start["code"] not in [example["code"] for example in start["examples"]]
         text = Copied(chosen, start["file"], arguments, start["versions"], seen, is_saved=is_saved).write(kind)
         if text is None:
             raise RefusedError(400, "kind has to be test, issue or command")

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from xla_inspect.errors import InspectError
 from xla_inspect.play.code_outline import outline
+from xla_inspect.play.example_list import list_examples
 from xla_inspect.play.play_server import listen
 from xla_inspect.play.process_pool import Limits, ProcessPool
-from xla_inspect.play.starting_points import list_starters
 from xla_inspect.spelling import suggest_file, suggest_name
 from xla_inspect.targets import TARGETS, available, find, find_version
 
@@ -61,7 +61,7 @@ def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opene
             f"the playground needs a system that can fork, such as Linux or macOS, and this is {platform.system()}"
         )
         raise InspectError(message)
-    begun = read_file(named) if named else begin_with_starter()
+    begun = read_file(named) if named else begin_with_example()
     start = {**begun, **describe_machine(limits)}
     place = find_place(named, begun["file"])
     wait = await_signal()
@@ -141,9 +141,9 @@ def read_file(named: str) -> dict[str, Any]:
     }
 
 
-def begin_with_starter() -> dict[str, Any]:
-    """Return what the page begins with where no file is named: the first starting point."""
-    first = list_starters()[0]
+def begin_with_example() -> dict[str, Any]:
+    """Return what the page begins with where no file is named: the first example."""
+    first = list_examples()[0]
     return {"file": EDIT, **{name: first[name] for name in ("code", "function", "arguments", "options")}}
 
 
@@ -167,7 +167,7 @@ def describe_machine(limits: Limits) -> dict[str, Any]:
     versions = {name: version for name in packages if (version := find_version(name))}
     return {
         "targets": usual,
-        "starters": list_starters(),
+        "examples": list_examples(),
         "available": [
             {"target": name, "title": find(name).title, "obstacle": obstacles[name] or None} for name in TARGETS
         ],

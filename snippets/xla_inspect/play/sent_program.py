@@ -16,8 +16,7 @@ from xla_inspect.compilation import PLATFORMS
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
-    from xla_inspect.compilation import Program
-    from xla_inspect.compilation.program_stages import Lowered
+    from xla_inspect.compilation import Lowered, Program
     from xla_inspect.targets import Target
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from measuring.trial_server import ADDRESS, COMMAND, MARK, Playground, play
 from xla_inspect.errors import InspectError
-from xla_inspect.play.playing import find_place, read_file
+from xla_inspect.play.playground import find_place, read_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ def test_it_ends_cleanly_with_its_terminal(tmp_path: Path) -> None:
 
 HUNG_UP = """
 import os, pty
-from xla_inspect.play.playing import announce
+from xla_inspect.play.playground import announce
 own, terminal = pty.openpty()
 os.close(own)
 with os.fdopen(terminal, "w") as out:
