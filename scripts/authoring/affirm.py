@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from authoring import project_texts
 from common import ROOT
-from livepage.read import Check, Sentence, project
+from livepage.read import READING, Check, Sentence, project
 from livepage.run import KINDS, Backings, agreement, backing
 
 if TYPE_CHECKING:
@@ -98,7 +98,10 @@ def _choose(prose: Prose, sentence: Sentence, backings: Backings, title: str, kn
     decided = [
         check for check in possible if check.title == backing.VALUES and not backing.find_undecided(sentence, check, [])
     ]
-    return next(iter([*before, *decided, *(check for check in possible if check.title != backing.VALUES)]))
+    others = [check for check in possible if check.title != backing.VALUES]
+    if sentence.line == sentence.section:  # a title is of all that stands below it
+        others.sort(key=lambda check: check.title != READING)
+    return next(iter([*before, *decided, *others]))
 
 
 def _show(prose: Prose, sentence: Sentence, check: Check, old: str, helpers: list[str]) -> str:

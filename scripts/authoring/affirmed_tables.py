@@ -46,7 +46,8 @@ def _list_claims(root: Path) -> Iterator[_Entry]:
     """Yield the claims of the ledger with what is true of them; their checks are functions."""
     for name, claim in _load(root, "claims.toml").items():
         where = f" ({', '.join(claim['where'])})" if "where" in claim else ""
-        text = f"{name}: {claim['claim']} {claim['verdict']}{where}: {claim['truth']}"
+        heard = f", heard {claim['heard']}" if "heard" in claim else ""
+        text = f"{name}: {claim['claim']} {claim['verdict']}{where}{heard}: {claim['truth']}"
         check = Check(claim["check"], f"{claim['check']}()", 1) if "check" in claim else None
         yield f"[{name}]", text, check
 

@@ -1,15 +1,15 @@
-"""The texts that state facts: pages, READMEs, help of commands, captions of pictures, tables of docs/data."""
+"""The texts that state facts: pages, READMEs, help of commands, captions, exercises with their hints, and tables."""
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+import tomllib
+from typing import TYPE_CHECKING, Any
 
 from authoring import affirmed_tables
 from livepage.notebooks import read_prose
-from livepage.read import Check, Prose, Sentence, list_sentences, read_sentences
-from livepage.run import READING
+from livepage.read import READING, Check, Prose, Sentence, list_sentences, read_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,13 @@ OPTION = "the option's other settings"
 
 _HELP = {"help", "description", "epilog"}
 _TABLE = re.compile(r"[A-Z][A-Z_]+")
+_SHOWN = (
+    "snippets/chapters/",
+    "snippets/practice/",
+    "snippets/xla_inspect/practice/texts/",
+    "snippets/xla_inspect/report/words.toml",
+)
+"""Where tables, exercises and texts lie that a reader is shown."""
 _FEWEST = 4
 """The fewest words that a caption has."""
 
@@ -45,10 +52,38 @@ def read_others(root: Path) -> Iterator[Prose]:
     for folder in ("snippets", "scripts"):
         for path in sorted((root / folder).rglob("*")):
             name = path.relative_to(root).as_posix()
-            if path.suffix == ".py":
+            if path.suffix == ".toml" and name.startswith(_SHOWN):
+                yield _read_table(name, path.read_text(encoding="utf-8"))
+            elif path.suffix == ".md" and name.startswith(_SHOWN):
+                yield read_sentences(name, path.read_text(encoding="utf-8"))
+            elif path.suffix == ".py":
                 yield from _read_module(name, path.read_text(encoding="utf-8"))
             elif folder == "scripts" and path.is_file() and not path.suffix and "__pycache__" not in name:
                 yield _read_command(name, path.read_text(encoding="utf-8"))
+
+
+def _read_table(name: str, text: str) -> Prose:
+    """Return the texts of a TOML file, each behind its key."""
+    lines = text.split("\n")
+    sentences = []
+    for key, words in _walk("", tomllib.loads(text)):
+        start = words.strip().partition("\n")[0]
+        line = next((number for number, line in enumerate(lines, 1) if start in line), 1)
+        sentences.append(Sentence(f"{key}: {' '.join(words.split())}", line, 0, Check(READING, "", line)))
+    return Prose(name, tuple(sentences))
+
+
+def _walk(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - whatever TOML can hold
+    """Yield the texts of two words or more below a value of TOML, with their keys; a regular expression is none."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            if name != "pattern":
+                yield from _walk(name, part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _walk(key, part)
+    elif isinstance(value, str) and " " in value.strip():
+        yield key, value
 
 
 def _read_command(name: str, text: str) -> Prose:
@@ -66,6 +101,11 @@ def _read_module(name: str, text: str) -> Iterator[Prose]:
     """Yield the texts of a module that a reader sees: its help, or its captions."""
     if re.search(r"\.(?:add_argument|add_parser|addoption)\(|ArgumentParser\(", text):
         yield Prose(name, tuple(_list_help(ast.parse(text))))
+    elif name.startswith("snippets/practice/"):
+        task = ast.get_docstring(ast.parse(text)) or ""
+        yield Prose(
+            name, tuple(Sentence(words, line, 0, Check(READING, "", 1)) for line, words in list_sentences(task))
+        )
     elif name.startswith("snippets/chapters/"):
         tree = ast.parse(text)
         texts = [(line, " ".join(words.split())) for line, words in _list_texts(tree)]

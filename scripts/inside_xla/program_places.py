@@ -45,15 +45,14 @@ _INSTALLED = {"jax", "jaxlib", "numpy", "xla_inspect"}
 _NEVER = (1980, 1, 1, 0, 0, 0)
 
 
-def add_places(html: str, page: str, url: str) -> str:
+def add_places(html: str, url: str) -> str:
     """Return a page with a place after each listing of a program that a reader can take away and compile.
 
     Args:
         html: What the page shows.
-        page: Its file, relative to the folder of the pages.
         url: Its address in the site.
     """
-    return _LISTING.sub(lambda listing: listing[0] + _write_place(listing, page, url), html)
+    return _LISTING.sub(lambda listing: listing[0] + _write_place(listing, url), html)
 
 
 def list_functions(path: Path) -> tuple[str, ...]:
@@ -110,7 +109,7 @@ def write_command(stem: str, function: str) -> str:
     return f"xla-inspect play {'' if is_alone else f'{FOLDER}/'}{stem}.py:{function}"
 
 
-def _write_place(listing: re.Match[str], page: str, url: str) -> str:
+def _write_place(listing: re.Match[str], url: str) -> str:
     path = project.root / listing["file"]
     known = list_functions(path)
     shown = _DEFINED.findall(entities.unescape(_TAG.sub("", listing["code"])))
@@ -118,14 +117,7 @@ def _write_place(listing: re.Match[str], page: str, url: str) -> str:
     if not functions:
         return ""
     taken, _ = bundle(listing["stem"])
-    block = find_block(page, listing["file"], shown)
-    marks = {
-        "program": listing["stem"],
-        "file": listing["file"],
-        "function": functions[0],
-        "page": page,
-        **({} if block is None else {"block": str(block)}),
-    }
+    marks = {"program": listing["stem"], "file": listing["file"], "function": functions[0]}
     named = " ".join(f'data-{name}="{entities.escape(value)}"' for name, value in marks.items())
     what = entities.escape(get_relative_url(f"{PUBLISHED}/{taken}", url))
     how = entities.escape(get_relative_url("your-code/#play", url))
@@ -139,23 +131,6 @@ def _write_place(listing: re.Match[str], page: str, url: str) -> str:
         '<figure class="highlight"><pre><span></span><code>'
         f"{entities.escape(write_command(listing['stem'], functions[0]))}</code></pre></figure></details></div>"
     )
-
-
-def find_block(page: str, file: str, functions: Iterable[str]) -> int | None:
-    """Return the number of the page's piece that printed a listing, or None where none did.
-
-    Args:
-        page: The page's file, relative to the folder of the pages.
-        file: The program's, relative to the project.
-        functions: What the listing defines.
-    """
-    _, outcomes = project.sources.get((project.docs / page).as_posix(), (None, []))
-    wanted = [f"def {name}(" for name in functions]
-    for number, outcome in enumerate(outcomes):
-        text = entities.unescape(outcome.text)
-        if file in text and all(name in text for name in wanted):
-            return number
-    return None
 
 
 @lru_cache(maxsize=256)

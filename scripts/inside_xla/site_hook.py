@@ -42,7 +42,7 @@ def on_files(_: Files, **__: object) -> None:
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
     """Say beside each program how a reader edits it."""
-    return program_places.add_places(html, page.file.src_uri, page.url)
+    return program_places.add_places(html, page.url)
 
 
 def on_post_page(output: str, page: Page, **_: object) -> str:

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from common import ROOT
 from livepage.notebooks import read_prose
-from livepage.read import FENCE, mask, project
-from livepage.run import READING, SOURCE, Backings, backing
+from livepage.read import FENCE, READING, mask, project
+from livepage.run import SOURCE, Backings, backing
 
 ALLOWED = Path(__file__).with_suffix(".toml")
 

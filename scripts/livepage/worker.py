@@ -1,7 +1,6 @@
 """Run the pages that are named on the standard input, and print what each came to: the process of `livepage.workers`.
 
-A line of it is JSON: the name of a page, and whether it runs once, after an edit, or whole whatever is held of it. Each
-page runs as it does in a build, and what it comes to is kept; nothing is rendered.
+Each page runs as it does in a build, and what it comes to is kept; nothing is rendered.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from queue import Queue
 from typing import IO, Any
 
 from livepage import render_one
-from livepage.keep import outcomes
-from livepage.read import GARBAGE, ONCE, WHOLE, Answer, Failure, Origin, log, project
+from livepage.read import GARBAGE, Answer, Failure, Origin, log, project
 
 _leave = os._exit  # which a page must not call
 
@@ -56,13 +54,10 @@ def main() -> None:
         slow.addHandler(_Teller(output, "work"))
         slow.setLevel(logging.INFO)
         slow.propagate = False
-    jobs: Queue[tuple[str, str]] = Queue()
+    jobs: Queue[str] = Queue()
     threading.Thread(target=_read, args=(jobs,), daemon=True).start()
     while True:
-        page, how = jobs.get()
-        project.holds = how != ONCE
-        if how == WHOLE:
-            outcomes.let_go(page)
+        page = jobs.get()
         try:
             answer = render_one.run(Path(page), config)
         except Exception as error:  # noqa: BLE001 - whatever it is, the build must hear of it
@@ -71,11 +66,10 @@ def main() -> None:
         _tell(output, {"data": answer.data, "failure": failure})
 
 
-def _read(jobs: Queue[tuple[str, str]]) -> None:
+def _read(jobs: Queue[str]) -> None:
     """Hand on what is read; end the process, whatever runs, when the other end is closed."""
     for line in sys.stdin:
-        page, how = json.loads(line)
-        jobs.put((page, how))
+        jobs.put(line.strip())
     _leave(0)
 
 

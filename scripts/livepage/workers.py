@@ -14,22 +14,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
 from livepage.keep import page_store
-from livepage.read import EDIT, ONCE, WHOLE, Answer, Failure, Origin, log, project
+from livepage.read import Answer, Failure, Origin, log, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MOST = 4
 """How many processes run side by side at most: each takes a core, and up to a gigabyte."""
-
-REST = 2.0
-"""Seconds without an edit after which a page runs whole that ran in part: who edits it may go on."""
-_A_MOMENT = 0.1
 
 _PLACE = re.compile(r"^(?P<line>[^\s:][^:\n]*:\d+): the process ended while this line ran$", re.MULTILINE)
 
@@ -44,9 +39,7 @@ class Workers:
         on_work: Who hears of each piece of slow work, and of the page that asked for it.
         on_end: Who hears of the end.
         most: How many processes run side by side at most, once more is asked for.
-        on_whole: Who hears what a page came to that ran whole since it was asked to by `ask_whole`, and says whether
-            that is something else than it came to in part.
-        holds: Whether the pages are edited from now on, so that the process that ran one holds what its next run needs.
+        serves: Whether the site is served, and each page may be looked at while others run.
     """
 
     pages: Sequence[str]
@@ -54,8 +47,7 @@ class Workers:
     on_work: Callable[[str, str], None] = lambda _page, _work: None
     on_end: Callable[[], None] = lambda: None
     most: int = MOST
-    on_whole: Callable[[str, Answer], bool] = lambda _page, _answer: False
-    holds: bool = False
+    serves: bool = False
     waiting: list[str] = field(default_factory=list)
     running: set[str] = field(default_factory=set)
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -68,8 +60,7 @@ class Workers:
         self._ended = False
         self._asked = ""
         self._busy: set[int] = set()
-        self._holders: dict[str, int] = {}
-        self._doubted: dict[str, float] = {}
+        self._ran_by: dict[str, int] = {}
 
     def ask(self, page: str) -> None:
         """Let a page run next, unless it runs already, and after it those that follow it."""
@@ -93,7 +84,6 @@ class Workers:
         """Let a page run in its turn: after those that wait and stand before it in `pages`."""
         with self._changed:
             self.answers.pop(page, None)
-            self._doubted.pop(page, None)
             if page not in self.waiting:
                 places = {name: place for place, name in enumerate(self.pages)}
                 own = places.get(page, len(places))
@@ -108,12 +98,6 @@ class Workers:
             self.most = MOST
             if self.waiting:
                 self._start()
-
-    def ask_whole(self, page: str) -> None:
-        """Let a page run whole that ran in part, once nothing else waits and nobody edits it for a moment."""
-        with self._changed:
-            self._doubted[page] = time.monotonic() + REST
-            self._start()
 
     def prefer(self, page: str) -> None:
         """Let a page that waits run next."""
@@ -154,41 +138,27 @@ class Workers:
         self.waiting.insert(0, page)
         self._asked = page
 
-    def _take(self, number: int) -> _Job | None:
-        """Wait for a page that a process runs next; None at the end."""
+    def _take(self, number: int) -> str:
+        """Wait for the page that a process runs next; an empty string at the end."""
         with self._changed:
             while not self._ended:
-                page = self.choose(number)
-                if page in self.waiting:
-                    self.waiting.remove(page)
-                    if page == self._asked or not page_store.seems_kept(page):
-                        self.running.add(page)
-                        is_held = self._holders.get(page, number) == number
-                        return self._begin(number, _Job(page, (EDIT if is_held else WHOLE) if self.holds else ONCE))
-                    self.on_done(page)
-                elif page:
-                    del self._doubted[page]
-                    return self._begin(number, _Job(page, WHOLE, is_doubted=True))
-                else:
-                    self._changed.wait(self._find_pause())
-            return None
-
-    def _begin(self, number: int, job: _Job) -> _Job:
-        self._busy.add(number)
-        self._changed.notify_all()  # who left a page to this process need not do so any longer
-        return job
+                if not (page := self.choose(number)):
+                    self._changed.wait()
+                    continue
+                self.waiting.remove(page)
+                if page == self._asked or not page_store.seems_kept(page):
+                    self.running.add(page)
+                    self._busy.add(number)
+                    self._changed.notify_all()  # a page that was left to this process is any other's now
+                    return page
+                self.on_done(page)
+            return ""
 
     def choose(self, number: int) -> str:
-        """Return the page that a process runs next: one that is held by it or by none that has nothing to do."""
+        """Return the page that a process runs next, but none that another one ran before which has nothing to do."""
         for page in self._order(number):
-            if (holder := self._holders.get(page, number)) == number or holder in self._busy:
+            if (last := self._ran_by.get(page, number)) == number or last in self._busy:
                 return page
-        if not self.waiting:
-            now, is_only = time.monotonic(), len(self._threads) == 1
-            for page, due in self._doubted.items():
-                # The process that holds a page is there for its next edit.
-                if due <= now and (is_only or self._holders.get(page) != number):
-                    return page
         return ""
 
     def _order(self, number: int) -> list[str]:
@@ -196,62 +166,35 @@ class Workers:
 
         So reading can begin, and a long page near the end is not left for one process to run at last.
         """
-        if not self.holds or number % 2 == 0:
+        if not self.serves or number % 2 == 0:
             return self.waiting
         first = self.waiting[: self.waiting[:1] == [self._asked]]
         return [*first, *reversed(self.waiting[len(first) :])]
 
-    def _find_pause(self) -> float | None:
-        return max(0.0, min(self._doubted.values()) - time.monotonic()) + _A_MOMENT if self._doubted else None
-
     def _serve(self, number: int) -> None:
         process: _Process | None = None
-        while job := self._take(number):
+        while page := self._take(number):
             if process is None or process.popen.poll() is not None:
                 process = _Process()
                 self._processes.add(process.popen)
                 with self._changed:
-                    self._holders = {page: holder for page, holder in self._holders.items() if holder != number}
-            answer = process.run(job, self._ignore if job.is_doubted else self.on_work)
-            self._end_job(number, job, answer)
+                    self._ran_by = {name: last for name, last in self._ran_by.items() if last != number}
+            self._end_page(number, page, process.run(page, self.on_work))
         if process:
             process.popen.kill()
             process.popen.wait()
 
-    @staticmethod
-    def _ignore(_page: str, _work: str) -> None:
-        """Hear of slow work that somebody waits for no longer."""
-
-    def _end_job(self, number: int, job: _Job, answer: Answer) -> None:
-        page = job.page
-        differs = job.is_doubted and not self._ended and self.on_whole(page, answer)
+    def _end_page(self, number: int, page: str, answer: Answer) -> None:
         with self._changed:
             self._busy.discard(number)
-            if not job.is_doubted or differs:
-                self._holders[page] = number
-            if not job.is_doubted:
-                project.ran.add(page)
-                self.running.discard(page)
-                if not self._ended:
-                    self.answers[page] = answer
+            self._ran_by[page] = number
+            project.ran.add(page)
+            self.running.discard(page)
+            if not self._ended:
+                self.answers[page] = answer
             self._changed.notify_all()
-        if not self._ended and not job.is_doubted:
+        if not self._ended:
             self.on_done(page)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """A page that a process runs.
-
-    Attributes:
-        page: Its name.
-        how: Whether it runs once, after an edit or whole.
-        is_doubted: Whether it ran in part before, and nobody waits for it.
-    """
-
-    page: str
-    how: str
-    is_doubted: bool = False
 
 
 class _Process:
@@ -265,13 +208,12 @@ class _Process:
             encoding="utf-8",
         )  # fmt: skip
 
-    def run(self, job: _Job, on_work: Callable[[str, str], None]) -> Answer:
+    def run(self, page: str, on_work: Callable[[str, str], None]) -> Answer:
         """Let it run a page, and return what it came to, or how the process ended."""
-        page = job.page
         self.errors.seek(0, os.SEEK_END)
         start = self.errors.tell()
         with contextlib.suppress(OSError):
-            self.popen.stdin.write(json.dumps([page, job.how]) + "\n")  # type: ignore[union-attr]  # a pipe
+            self.popen.stdin.write(f"{page}\n")  # type: ignore[union-attr]  # a pipe
             self.popen.stdin.flush()  # type: ignore[union-attr]  # likewise
         for line in self.popen.stdout or ():
             told = json.loads(line)

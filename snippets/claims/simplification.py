@@ -96,7 +96,7 @@ def known_values() -> Finding:
     makers = {fate.by for fate in rewrite("x * (full(2) * full(3)) → x * 6", "float32").values()}
     expect(makers == {"import"}, f"the product is made by {', '.join(sorted(makers))}")
     outcomes = {}
-    for name, (function, _, needed) in known_inputs.CASES.items():
+    for name, (function, _, needed) in known_inputs.PROGRAMS.items():
         modules = [one.module for one in capture_all(function, *known_inputs.EXAMPLE).values()]
         left = set().union(*(module.opcode_counts() - Counter({needed: 1}) for module in modules)) - known_inputs.IDLE
         outcomes[name] = (not left, f"left are `{'`, `'.join(sorted(left))}`" if left else "evaluated")

@@ -39,7 +39,7 @@ def factored_sum(x: jax.Array) -> jax.Array:
     return x * 3 + x * 5
 
 
-CASES: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
+PROGRAMS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "a product of two filled arrays": (product_of_filled, "x * (full(2) * full(3))", "multiply"),
     "a sum of an array of ones": (sum_of_ones, "x + ones.sum()", "add"),
     "a sine of an array of literals": (sine_of_literals, "x + sin(STEPS)", "add"),

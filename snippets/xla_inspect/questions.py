@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.analysis import use_lines_of
 from xla_inspect.answers import (
     CompileTimes,
     Difference,
@@ -42,6 +43,7 @@ def summary(
     fn: Callable[..., Any] | Capture,
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     targets: Sequence[str] = USUAL,
+    lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Summary:
     """Return the targets side by side: kernels, bytes, flops, memory, collectives.
@@ -50,15 +52,15 @@ def summary(
         fn: A function, or a capture of it.
         *example_args: Its positional arguments: arrays, shapes, or pytrees of them.
         targets: Short names.
+        lines_of: A package or module, such as `flax.linen`, whose lines are named in the place of yours that call it.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for a target.
-        InspectError: No such target or option, or arguments that do not go together.
+        InspectError: No such target or option, no line of the package, or arguments that do not go together.
     """
-    if isinstance(fn, Capture):
-        return summarize(fn.program, [fn], "")
-    captures = [compile_for(target, fn, example_args, arguments) for target in targets]
+    targets = [fn.target] if isinstance(fn, Capture) else targets
+    captures = [_take(fn, target, example_args, arguments, lines_of) for target in targets]
     return summarize(captures[0].program, captures, "")
 
 
@@ -67,6 +69,7 @@ def memory(
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     target: str = "cpu",
     by: str = "line",
+    lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> MemoryUse:
     """Return whether a program fits, and what takes the memory of a device, also where the compile fails for it.
@@ -76,21 +79,21 @@ def memory(
         *example_args: As in `summary`.
         target: A short name, with a topology where wanted.
         by: What a row is of: `line`, `scope` or `buffer`.
+        lines_of: As in `summary`.
         **arguments: As in `summary`.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
         InspectError: As in `summary`.
     """
-    return explain_memory(
-        fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments), "", by=by
-    )
+    return explain_memory(_take(fn, target, example_args, arguments, lines_of), "", by=by)
 
 
 def collectives(
     fn: Callable[..., Any] | Capture,
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     target: str = "cpu:8",
+    lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Exchanges:
     """Return what the devices send each other: by line, bytes, axis of the mesh, and who asked for it.
@@ -99,13 +102,14 @@ def collectives(
         fn: A function, or a capture of it.
         *example_args: As in `summary`.
         target: A short name, with as many devices as the mesh has.
+        lines_of: As in `summary`.
         **arguments: As in `summary`; `mesh` and `specs` lay the program out.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
         InspectError: As in `summary`.
     """
-    found = fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments)
+    found = _take(fn, target, example_args, arguments, lines_of)
     return find_exchanges(found.program, found, arguments.get("mesh") or {})
 
 
@@ -114,6 +118,7 @@ def kernels(
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     target: str = "cpu",
     names: Collection[str] = (),
+    lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Kernels:
     """Return each launch: its line, what is fused in it, its work, and the least time that it takes.
@@ -123,13 +128,14 @@ def kernels(
         *example_args: As in `summary`.
         target: A short name, with a topology where wanted.
         names: Launches to tell in detail.
+        lines_of: As in `summary`.
         **arguments: As in `summary`.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
         InspectError: As in `summary`, or there is no such launch.
     """
-    found = fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments)
+    found = _take(fn, target, example_args, arguments, lines_of)
     return rank_launches(found, names=names)
 
 
@@ -137,6 +143,7 @@ def passes(
     fn: Callable[..., Any] | Capture,
     *example_args: Any,  # noqa: ANN401 - whatever the function takes
     target: str = "cpu",
+    lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> CompileTimes:
     """Return where the time of the compile went, and what each pass changed.
@@ -145,13 +152,14 @@ def passes(
         fn: A function, or a capture of it.
         *example_args: As in `summary`.
         target: A short name, with a topology where wanted.
+        lines_of: As in `summary`.
         **arguments: As in `summary`.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
         InspectError: As in `summary`.
     """
-    found = fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments, passes=True)
+    found = _take(fn, target, example_args, arguments, lines_of, passes=True)
     return explain_passes(found.program, found, "")
 
 
@@ -163,6 +171,7 @@ def why(  # noqa: PLR0913 - one for each option of the command
     target: str = "cpu",
     full: bool = False,
     try_: str = "",
+    lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Why | OpenQuestions:
     """Return why the compiler did something to a part of a program; without a part, which questions it raises.
@@ -175,6 +184,7 @@ def why(  # noqa: PLR0913 - one for each option of the command
         target: A short name, with a topology where wanted.
         full: Whether all is told.
         try_: Kinds of changes to compile, to see which would change it: as of `--try`, such as `donate,batch` or `all`.
+        lines_of: As in `summary`.
         **arguments: As in `summary`.
 
     Raises:
@@ -185,9 +195,7 @@ def why(  # noqa: PLR0913 - one for each option of the command
     if kinds and (isinstance(fn, Capture) or not (what or apart)):
         message = "try_ compiles a program with changes: give the function, and what or apart of it"
         raise InspectError(message)
-    found = (
-        fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments, passes=True, reasons=True)
-    )
+    found = _take(fn, target, example_args, arguments, lines_of, passes=True, reasons=True)
     finder = WhyFinder(found, arguments.get("mesh"))
     if not what and apart is None:
         return list_open_questions(finder, found.program, full=full)
@@ -197,17 +205,36 @@ def why(  # noqa: PLR0913 - one for each option of the command
     settings = {name: value for name, value in arguments.items() if name.startswith(_OF_CALL)}
     named = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
     call = Call(fn, example_args, named, settings)
-    return try_changes(Subject(found.program, call, options=arguments.get("options")), target, kinds, finder, answer)
+    subject = Subject(found.program, call, options=arguments.get("options"), lines_of=lines_of)
+    return try_changes(subject, target, kinds, finder, answer)
 
 
-def compare(left: Capture, right: Capture) -> Difference:
+def compare(left: Capture, right: Capture, *, lines_of: str = "") -> Difference:
     """Return what differs between two captures: kernels, memory, collectives; the compiler told apart from the code.
 
     Args:
         left: The first.
         right: The second.
+        lines_of: As in `summary`.
+
+    Raises:
+        InspectError: Neither has a line of the package.
     """
+    left, right = use_lines_of(lines_of, left, right)
     return compare_captures(left, right, (left.target, right.target))
+
+
+def _take(
+    fn: Callable[..., Any] | Capture,
+    target: str,
+    example_args: tuple[Any, ...],
+    arguments: dict[str, Any],
+    lines_of: str,
+    **kept: bool,
+) -> Capture:
+    """Return the capture that is asked about, compiled where it is none yet, with the lines of a package."""
+    made = fn if isinstance(fn, Capture) else compile_for(target, fn, example_args, arguments, **kept)
+    return use_lines_of(lines_of, made)[0]
 
 
 def compile_for(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept

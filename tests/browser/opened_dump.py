@@ -12,7 +12,7 @@ from maintaining.pyodide_bundle import PYODIDE
 from . import opening
 from .host import serve
 from .visits import POLICY, WIDE
-from .waiting import wait_until
+from .waiting import wait_for_rest, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -48,7 +48,7 @@ class Opened:
     def settle(self) -> None:
         """Wait until nothing is under way."""
         wait_until(self.page, READY, seconds=PATIENCE)
-        self.page.wait_for_timeout(50)
+        wait_for_rest(self.page)
 
     def rows(self) -> list[list[str]]:
         """Return the cells of the table of modules."""

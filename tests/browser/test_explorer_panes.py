@@ -18,7 +18,7 @@ from xla_inspect.jax_private import parse_hlo
 from xla_inspect.report.explorer import write_report
 
 from .test_access import RULES, summary
-from .waiting import wait_until
+from .waiting import wait_for_rest, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +112,7 @@ def test_panes_scroll_together(show: Show, block: Captures) -> None:
     opened.page.evaluate(f"{INSIDE}.querySelector('.side .pane').scrollTop = 600")
     wait_until(opened.page, f"{INSIDE}.querySelectorAll('.side .pane')[1].scrollTop > 300")
     tops = opened.page.evaluate(f"[...{INSIDE}.querySelectorAll('.side .pane')].map(it => it.scrollTop)")
-    opened.page.wait_for_timeout(200)
+    wait_for_rest(opened.page)
     # What was scrolled to does not scroll back.
     assert opened.page.evaluate(f"[...{INSIDE}.querySelectorAll('.side .pane')].map(it => it.scrollTop)") == tops
 
@@ -144,11 +144,12 @@ def test_passes_are_stepped_by_buttons_and_keys_and_played(show: Show, layer: Ca
     opened.page.keyboard.press("[")
     wait_until(opened.page, f"{INSIDE}.querySelector('[aria-selected=true]').dataset.pass === '1'")
     opened.page.get_by_label("Speed").select_option("200")
+    opened.page.clock.install()
     opened.page.get_by_role("button", name="Play").click()
     wait_until(opened.page, f"Number({INSIDE}.querySelector('[aria-selected=true]').dataset.pass) >= 3")
     opened.page.get_by_role("button", name="Pause").click()
     stopped = chosen.get_attribute("data-pass")
-    opened.page.wait_for_timeout(500)
+    opened.page.clock.run_for(1000)
     assert chosen.get_attribute("data-pass") == stopped
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from .conftest import lacks
 from .visits import PHONE, WIDE, Look
-from .waiting import wait_until
+from .waiting import wait_for_rest, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -66,7 +66,7 @@ def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_anew: 
         .find(label => label.innerText.trim() === name))
       .filter(label => label?.checkVisibility())
       .map(label => document.getElementById(label.htmlFor).checked)"""
-    page.wait_for_timeout(200)
+    wait_for_rest(page)
     assert set(page.evaluate(chosen, shared)) == {True}
     page.reload()
     assert set(page.evaluate(chosen, shared)) == {True}

@@ -6,6 +6,7 @@ import pytest
 
 from .conftest import CHAPTER, Opener
 from .visits import PHONE
+from .waiting import wait_for_rest, wait_until
 
 GROUPS = ["Understand", "Beyond the compiler", "Use it well", "Practise", "Reference"]
 LAPTOP, DESK = {"width": 1280, "height": 800}, {"width": 1440, "height": 900}
@@ -38,7 +39,7 @@ def test_the_sections_stand_at_the_right_where_there_is_room_and_else_in_the_gro
 def test_on_a_phone_the_drawer_shows_every_group(open_page: Opener, path: str) -> None:
     page = open_page(path, viewport={"width": PHONE, "height": 844}, reduced_motion="reduce")
     page.locator("label.md-header__button[for=__drawer]").click()
-    page.wait_for_timeout(400)
+    wait_for_rest(page)
     assert page.get_by_role("list", name="Start").get_by_role("link", name="Your code", exact=True).is_visible()
     for name in GROUPS:
         summary = page.locator(".groups summary", has_text=name)
@@ -63,11 +64,10 @@ def test_no_name_of_the_navigation_is_cut_off_or_stands_twice(open_page: Opener)
 def test_a_button_leads_back_to_the_top(open_page: Opener) -> None:
     page = open_page(CHAPTER, reduced_motion="reduce")
     page.mouse.wheel(0, 4000)
-    page.wait_for_timeout(300)
+    wait_until(page, "scrollY >= 3900")
     page.mouse.wheel(0, -400)
     page.get_by_role("button", name="Back to top").click()
-    page.wait_for_timeout(300)
-    assert page.evaluate("scrollY") == 0
+    wait_until(page, "scrollY === 0")
 
 
 def test_the_foot_leads_to_citing_the_licence_the_feed_and_the_text_for_machines(open_page: Opener) -> None:

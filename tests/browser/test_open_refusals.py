@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .opened_dump import HLO, PATIENCE
+from .waiting import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,8 +84,7 @@ def test_what_is_stopped_can_be_asked_for_again(dump_anew: Opened, dump: Path) -
     dump_anew.give(dump)
     page.evaluate("() => { openDump.open(openDump.table.modules[0]); openDump.cancel.click() }")
     page.locator(".working [role=status]", has_text="Stopped.").wait_for()
-    page.wait_for_timeout(500)
-    assert page.workers == []
+    wait_for(page, lambda: page.workers == [])
     dump_anew.open("total")
     page.evaluate("() => { openDump.view.show('kernels'); openDump.cancel.click() }")
     page.locator("#dump-panel-kernels", has_text="Choose the view again").wait_for()

@@ -62,6 +62,22 @@ def test_a_link_is_copied_and_opened_by_pasting_it(page: Page) -> None:
     assert " sinh" in opcodes(page)
 
 
+def test_an_opening_menu_keeps_the_focus_in_its_field(page: Page) -> None:
+    """The browser sends "toggle" only after the menu is open, so that a field may have the focus by then."""
+    focus = """async () => {
+      const menu = [...document.querySelectorAll(".menu")].at(-1)
+      const open = () => {
+        const toggled = new Promise(resolve => menu.addEventListener("toggle", resolve, { once: true }))
+        menu.firstElementChild.click()
+        menu.querySelector("input")?.focus()
+        return toggled
+      }
+      for (let times = 0; times < 3; times++) await open()
+      return document.activeElement.getAttribute("aria-label")
+    }"""
+    assert page.evaluate(focus) == "A link to code"
+
+
 @pytest.mark.parametrize(
     ("item", "words"),
     [

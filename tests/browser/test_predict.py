@@ -9,6 +9,7 @@ import pytest
 
 from .test_access import judge
 from .visits import PHONE, WIDE
+from .waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
 
 ASKED, HOME = "asked/index.html", "index.html"
+KEEPS = "words => JSON.stringify(Object.values(localStorage)).replaceAll('\\\\', '').includes(words)"
+"""Tells whether the browser's storage holds some words."""
 
 
 def question(page: Page, place: int = 0) -> Locator:
@@ -100,7 +103,7 @@ def test_home_offers_to_read_on_where_one_was_and_forgets_when_asked(asked_page:
     guess(asked_page, 0, "CPU")
     asked_page.locator("#listing").scroll_into_view_if_needed()
     asked_page.mouse.wheel(0, 400)
-    asked_page.wait_for_timeout(500)
+    wait_until(asked_page, KEEPS, '"at":"listing"')
     asked_page.goto(f"{asked_address}/{HOME}")
     assert place.locator("p").first.inner_text() == (
         "Continue where you were: Asked & answered, at “What came out”; 1 of 3 questions predicted."
@@ -109,7 +112,7 @@ def test_home_offers_to_read_on_where_one_was_and_forgets_when_asked(asked_page:
     assert asked_page.url == f"{asked_address}/asked/#listing"
     asked_page.wait_for_load_state()
     asked_page.mouse.wheel(0, 99999)
-    asked_page.wait_for_timeout(500)
+    wait_until(asked_page, KEEPS, '"read":true')
     asked_page.goto(f"{asked_address}/{HOME}")
     assert "Read to the end: Asked & answered." in place.inner_text()
     assert judge(asked_page) == []

@@ -8,6 +8,7 @@ import pytest
 
 from .test_access import judge
 from .visits import PHONE, WIDE
+from .waiting import wait_for_rest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -44,11 +45,13 @@ def test_a_term_can_be_told_from_the_text_around_it_without_colour(asked_page: P
 
 
 def test_hovering_shows_one_sentence_that_the_pointer_can_reach_and_that_stays(asked_page: Page) -> None:
+    asked_page.clock.install()
+    asked_page.reload()
     term(asked_page).hover()
     tip(asked_page).wait_for()
     assert tip(asked_page).inner_text() == f"kernel {SAYS}"
     tip(asked_page).hover()
-    asked_page.wait_for_timeout(500)
+    asked_page.clock.run_for(1000)
     assert tip(asked_page).is_visible()
     asked_page.mouse.move(5, 500)
     tip(asked_page).wait_for(state="hidden")
@@ -124,8 +127,9 @@ def test_the_sentences_are_fetched_once_and_not_before_they_are_wanted(asked_pag
 
 def test_where_the_sentences_cannot_be_had_a_term_is_a_link(asked_page: Page) -> None:
     asked_page.route("**/terms.json", lambda route: route.abort())
-    term(asked_page).hover()
-    asked_page.wait_for_timeout(500)
+    with asked_page.expect_event("requestfailed"):
+        term(asked_page).hover()
+    wait_for_rest(asked_page)
     assert tip(asked_page).count() == 0
     term(asked_page).click()
     asked_page.wait_for_url("**/glossary/#kernel")
@@ -144,7 +148,7 @@ def test_everyone_can_use_it_and_it_stays_in_the_window(asked_page: Page) -> Non
     for link in asked_page.locator("a.term").all():
         link.hover()
         tip(asked_page).wait_for()
-        asked_page.wait_for_timeout(300)
+        wait_for_rest(asked_page)
         box = tip(asked_page).bounding_box()
         assert box is not None
         assert box["x"] >= 0

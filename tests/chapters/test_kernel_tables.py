@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,6 +58,12 @@ def test_the_cpus_kernels_are_told_by_the_width_of_their_vectors() -> None:
     (kernel,) = describe_kernels(made)
     assert f"{kernel.width} bits in 1" in shown
     assert kernel_tables.is_spilling(kernel) == bool(kernel.vectors and kernel.vectors.on_stack)
+    for remark, is_spilling in (
+        ("2 spills 3.0 total spills cost generated in function", True),
+        ("2 spills 3.0 total spills cost generated in loop", False),
+        ("loop vectorized in function", False),
+    ):
+        assert kernel_tables.is_spilling(replace(kernel, remarks=(remark,))) == is_spilling
 
 
 def test_the_longest_kernels_come_first(programs: dict[str, Capture]) -> None:

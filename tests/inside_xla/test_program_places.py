@@ -11,12 +11,11 @@ import zipfile
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from inside_xla import program_places
-from livepage.read import Outcome, project
+from livepage.read import project
 from measuring.trial_server import play
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,13 +40,11 @@ for line in sys.stdin.read().splitlines():
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(project, "root", ROOT)
-    monkeypatch.setattr(project, "docs", Path("docs"))
-    monkeypatch.setattr(project, "sources", {})
 
 
-def place(title: str, name: str, page: str = "fusion.md", url: str = "fusion/") -> str:
+def place(title: str, name: str, url: str = "fusion/") -> str:
     html = LISTING.format(title=title, name=name)
-    return program_places.add_places(f"<p>Before.</p>{html}<p>After.</p>", page, url)
+    return program_places.add_places(f"<p>Before.</p>{html}<p>After.</p>", url)
 
 
 def test_a_listing_says_which_command_opens_its_program() -> None:
@@ -57,18 +54,9 @@ def test_a_listing_says_which_command_opens_its_program() -> None:
     assert html.index("def") < html.index("program-edit") < html.index("After.")
 
 
-def test_a_place_names_program_file_function_page_and_the_block_that_printed_it() -> None:
-    outcomes = [Outcome("nothing"), Outcome('```python title="snippets/programs/layer.py"\ndef layer(x):\n```')]
-    project.sources["docs/fusion.md"] = (SimpleNamespace(), outcomes)  # type: ignore[assignment]  # outcomes alone count
-    html = place("snippets/programs/layer.py", "layer")
-    marks = dict(re.findall(r'data-(\w+)="([^"]*)"', html))
-    assert marks == {
-        "program": "layer",
-        "file": "snippets/programs/layer.py",
-        "function": "layer",
-        "page": "fusion.md",
-        "block": "1",
-    }
+def test_a_place_names_program_file_and_function() -> None:
+    marks = dict(re.findall(r'data-(\w+)="([^"]*)"', place("snippets/programs/layer.py", "layer")))
+    assert marks == {"program": "layer", "file": "snippets/programs/layer.py", "function": "layer"}
 
 
 def test_of_a_file_with_many_programs_the_listed_one_is_opened() -> None:
@@ -79,7 +67,7 @@ def test_of_a_file_with_many_programs_the_listed_one_is_opened() -> None:
 def test_the_place_stands_behind_the_fold_of_the_rest_of_the_file() -> None:
     fold = '\n<details class="listing">\n<summary>The whole file, 20 lines</summary>\n<p>It.</p></details>'
     html = LISTING.format(title="snippets/programs/layer.py", name="layer") + fold
-    assert program_places.add_places(html, "fusion.md", "fusion/").startswith(html + '\n<div class="program-edit"')
+    assert program_places.add_places(html, "fusion/").startswith(html + '\n<div class="program-edit"')
 
 
 @pytest.mark.parametrize("title", ["snippets/programs/cache_keys.py", "snippets/peers/torch/layers.py", "a.py"])

@@ -46,12 +46,12 @@ def make(file: str) -> dict[str, str]:
 PLANTED: list[tuple[str, dict[str, str], Reached]] = [
     ("nothing", {}, ((), (*EVERYWHERE, *NOWHERE))),
     ("prose", edit("docs/fusion.md", "\n# ", "\n\nA sentence.\n\n# "), ((), (*EVERYWHERE, *NOWHERE))),
-    ("a block", edit("docs/fusion.md", "(1024, 1024)", "(1024, 1025)"), (("docs/fusion.md",), NOWHERE)),
-    ("a value", edit("docs/pipeline.md", '`= len(one["cpu"].runs)`', "`= 1`"), (("docs/pipeline.md",), NOWHERE)),
-    ("a check", edit("docs/buffers.md", 'check="On each', 'check="At each'), (("docs/buffers.md",), NOWHERE)),
+    ("a block", edit("docs/fusion.md", 'exec="on"\n', 'exec="on"\nplanted = 1\n'), (("docs/fusion.md",), NOWHERE)),
+    ("a value", edit("docs/pipeline.md", "`= ", "`= not "), (("docs/pipeline.md",), NOWHERE)),
+    ("a check", edit("docs/buffers.md", 'check="', 'check="Planted: '), (("docs/buffers.md",), NOWHERE)),
     (
         "a cell",
-        edit("docs/practice/hlo.py", "import inspect\n", "import inspect, re\n"),
+        edit("docs/practice/hlo.py", "\nimport ", "\nimport re\nimport "),
         (("docs/practice/hlo.py",), NOWHERE),
     ),
     (

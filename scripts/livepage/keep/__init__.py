@@ -1,20 +1,17 @@
 """Keep what was made of pages and is still right, by content: one store on disk, and what each entry depends on."""
 
 from livepage.keep import outcomes, page_store, rendered
-from livepage.keep.fresh_modules import fresh_modules
-from livepage.keep.inputs import CACHES, Inputs, Stamp, stamp
+from livepage.keep.inputs import Inputs, Stamp, stamp
 from livepage.keep.kernel_watch import REPORT as KERNEL_REPORT
 from livepage.keep.theme_templates import Templates
 from livepage.keep.watch import Watch
 
 __all__ = [
-    "CACHES",
     "KERNEL_REPORT",
     "Inputs",
     "Stamp",
     "Templates",
     "Watch",
-    "fresh_modules",
     "outcomes",
     "page_store",
     "rendered",

@@ -14,29 +14,22 @@ from livepage.read import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import ModuleType
 
 _loaded: dict[str, str] = {}
 """The files of the project's packages that stay loaded, each with a hash of what it held then."""
 
 
 @contextmanager
-def fresh_modules(modules: dict[str, ModuleType] | None = None) -> Iterator[dict[str, str]]:
+def fresh_modules() -> Iterator[dict[str, str]]:
     """Put the modules of `snippets/` aside; what was imported meanwhile, each with its file's hash, is in the result.
 
     The packages that the project names as its tool stay: they are large, hold compilers, and count whole. They are
     imported anew where one of their files changed. What was put aside comes back at the end.
-
-    Args:
-        modules: Those that the page imported when it ran last, which are there again; those that it imported by then
-            are in it at the end.
     """
-    own = {} if modules is None else modules
     _drop_changed_packages()
     aside = {name: module for name, module in list(sys.modules.items()) if _is_fresh_for_each(name)}
     for name in aside:
         del sys.modules[name]
-    sys.modules.update(own)
     importlib.invalidate_caches()
     imported: dict[str, str] = {}
     try:
@@ -44,9 +37,8 @@ def fresh_modules(modules: dict[str, ModuleType] | None = None) -> Iterator[dict
     finally:
         imported.update({file: hash_file(file) for _, file in _list_modules()})
         _loaded.update({file: value for file, value in imported.items() if file not in _loaded})
-        own.update({name: module for name, module in list(sys.modules.items()) if _is_fresh_for_each(name)})
-        for name in own:
-            sys.modules.pop(name, None)
+        for name in [name for name in list(sys.modules) if _is_fresh_for_each(name)]:
+            del sys.modules[name]
         sys.modules.update(aside)
 
 

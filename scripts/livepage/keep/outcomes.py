@@ -12,27 +12,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livepage.keep import held_pages, page_store
+from livepage.keep import page_store
 from livepage.keep.fresh_modules import fresh_modules
 from livepage.keep.inputs import Inputs, hash_file
 from livepage.keep.watch import Watch, unwatched
 from livepage.read import Failure, Origin, Outcome, SearchEntry, log, project
-from livepage.run import make_plan, run_held, run_page
+from livepage.run import run_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from types import ModuleType
 
     from livepage.read import Answer, Piece, Source
-    from livepage.run import HeldRun
 
 KIND = "outcomes"
 
 _inputs: dict[str, Inputs] = {}
 """What went into the outcomes of each page, as this process heard of it last, kept or not."""
-
-_in_part: set[str] = set()
-"""The pages of whose last run a part was taken from the one before."""
 
 _ROOMS = ("read", "run", "keep")
 """What of this package decides what a page comes to."""
@@ -42,9 +37,6 @@ _PACKAGE = Path(__file__).parents[1]
 
 def obtain(source: Source) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
-    _in_part.discard(source.name)
-    if project.instead:
-        return project.instead(source), True
     with unwatched():
         outcomes = recall(source)
         tool = list_tool_files(piece.code for piece in source.pieces) if outcomes is None else set()
@@ -53,10 +45,7 @@ def obtain(source: Source) -> tuple[list[Outcome], bool]:
     if project.elsewhere and tool:
         outcomes = _ask(source, project.elsewhere)
         return outcomes, not any(outcome.waits for outcome in outcomes)
-    outcomes = run(source, tool)
-    if project.doubt and source.name in _in_part:
-        project.doubt(source.name, _tell_text(source), make_digest(outcomes))
-    return outcomes, True
+    return run(source, tool), True
 
 
 def _ask(source: Source, elsewhere: Callable[[str], Answer | None]) -> list[Outcome]:
@@ -82,9 +71,7 @@ def _blame(source: Source, failure: Failure) -> list[Outcome]:
 
 def answer(source: Source, outcomes: list[Outcome]) -> dict[str, Any]:
     """Return what the process that runs a page for another says, as JSON holds it."""
-    told = asdict(list_inputs(source.name))
-    is_partial = source.name in _in_part
-    return {"key": _tell_text(source), "outcomes": encode(outcomes), "inputs": told, "partial": is_partial}
+    return {"key": _tell_text(source), "outcomes": encode(outcomes), "inputs": asdict(list_inputs(source.name))}
 
 
 def recall(source: Source) -> list[Outcome] | None:
@@ -106,14 +93,10 @@ def list_inputs(name: str) -> Inputs:
 def forget() -> None:
     """Forget every page, as at the start of a process."""
     _inputs.clear()
-    _in_part.clear()
-    held_pages.forget()
 
 
 def run(source: Source, tool: set[str]) -> list[Outcome]:
-    """Run the pieces of a page in this process, those that an edit reaches where the page is held.
-
-    What they came to is kept where all of them ran and none failed.
+    """Run the pieces of a page in this process, and keep what they came to where none failed.
 
     Args:
         source: The page.
@@ -121,51 +104,16 @@ def run(source: Source, tool: set[str]) -> list[Outcome]:
     """
     for path in tool:
         hash_file(path)  # as it is before it is read
-    outcomes = _run_part(source, tool)
-    return _run_whole(source, tool) if outcomes is None else outcomes
-
-
-def _run_part(source: Source, tool: set[str]) -> list[Outcome] | None:
-    """Run what an edit reaches, and return what the page comes to; None where it has to run whole."""
-    held = held_pages.find(source.name, hash_common(*_ROOMS))
-    plan = make_plan(held.run, source) if held else None
-    if held is None or plan is None:
-        return None
-    with Watch() as watch, fresh_modules(held.modules) as imported:
-        run = run_held(source, plan)
-    inputs = held_pages.merge(held.inputs, _gather(source, watch, tool, imported))
-    if run.unfit or inputs.fleeting:
-        held_pages.drop(source.name)
-        return None
-    log.info("%s: %d of %d blocks, checks and values ran again", source.name, run.ran, len(run.runs))
-    _inputs[source.name] = inputs
-    _in_part.add(source.name)
-    held_pages.hold(source.name, run, inputs, held.common, held.modules)
-    return run.list_outcomes()
-
-
-def _run_whole(source: Source, tool: set[str]) -> list[Outcome]:
-    modules: dict[str, ModuleType] = {}
-    run: HeldRun | None = None
-    with Watch() as watch, fresh_modules(modules) as imported:
-        if held_pages.is_wanted():
-            run = run_held(source)
-        outcomes = run.list_outcomes() if run else run_page(source)
+    with Watch() as watch, fresh_modules() as imported:
+        outcomes = run_page(source)
     if watch.fleeting:
         log.info("%s is not kept: it read %s", source.name, watch.fleeting)
     _inputs[source.name] = inputs = _gather(source, watch, tool, imported)
-    if run:
-        held_pages.hold(source.name, run, inputs, hash_common(*_ROOMS), modules)
     if not any(outcome.failure for outcome in outcomes):
         plain, placed = make_keys(source)
         is_placed = any(source.name in outcome.text for outcome in outcomes)
         page_store.keep(KIND, source.name, placed if is_placed else plain, inputs, outcomes, encode=encode)
     return outcomes
-
-
-def let_go(name: str) -> None:
-    """Let a page run whole the next time."""
-    held_pages.drop(name)
 
 
 def _gather(source: Source, watch: Watch, tool: set[str], imported: Mapping[str, str]) -> Inputs:
@@ -194,7 +142,7 @@ def make_key(*parts: object) -> str:
 def hash_common(*rooms: str) -> str:
     """Return a hash of what all pages depend on: packages, Python, what the project says of this machine, this code."""
     files = sorted(path for room in rooms for path in (_PACKAGE / room).rglob("*") if path.suffix != ".pyc")
-    code = {path.name: hash_file(str(path)) for path in files if path.is_file()}
+    code = {path.relative_to(_PACKAGE).as_posix(): hash_file(str(path)) for path in files if path.is_file()}
     return make_key(_list_packages(), platform.python_version(), project.adapter.describe_machine(), code)
 
 

@@ -6,6 +6,7 @@ from livepage.read.sentences import (
     FENCE,
     LABELS,
     OUTPUT,
+    READING,
     VALUE,
     Check,
     Prose,
@@ -15,22 +16,20 @@ from livepage.read.sentences import (
     mask,
     read_sentences,
 )
-from livepage.read.shared import EDIT, GARBAGE, ONCE, WAITS, WHOLE, Answer, PageError, PageRanError, log, project
+from livepage.read.shared import GARBAGE, WAITS, Answer, PageError, PageRanError, log, project
 from livepage.read.source_lines import Failure, Includes, Origin, relative
 
 __all__ = [
-    "EDIT",
     "FENCE",
     "FENCE_MARK",
     "GARBAGE",
     "LABELS",
-    "ONCE",
     "OUTPUT",
+    "READING",
     "SAYS",
     "VALUE",
     "VALUE_MARK",
     "WAITS",
-    "WHOLE",
     "Adapter",
     "Answer",
     "Check",

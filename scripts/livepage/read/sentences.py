@@ -40,10 +40,13 @@ VALUE = re.compile(r"(?<!`)`=\s")
 
 OUTPUT = "output"
 """The kind of a backing that is the output of blocks."""
+READING = "reading"
+"""The kind of a backing that is no code."""
 
 LABELS = "labels: "
 """How a sentence begins that holds the labels of a block."""
 _DESCRIPTION = re.compile(r"^(?:title|description):\s*(?P<text>.+)$")
+_RUN = re.compile(r"\s(?:exec|check)=")
 _HEADING = re.compile(r"\s*(?P<level>#{1,6})\s")
 _NO_WORDS = re.compile(
     r"^\s*(?:[>*+-]\s+|#{1,6}\s+|\d+[.)]\s+|\*\*\d+\.\*\*\s*|:\s+|(?:!!!|\?\?\?\+?|===)\s*[\w ]*|\|)*"
@@ -77,7 +80,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, a heading, a row of a table, the claim of a check, or the labels of a block.
+    """A sentence, a heading, a row of a table, a line of shown code, the claim of a check, or the labels of a block.
 
     Attributes:
         text: Its words, without the marks of lists, headings and tables in front of them.
@@ -144,6 +147,10 @@ def gather_sentences(name: str, text: str, checks: Iterable[Check], code: Iterab
     blocks = [Check(OUTPUT, source, line, section(line)) for line, source in code]
     placed = [Check(check.title, check.code, check.line, section(check.line)) for check in checks]
     sentences = [Sentence(words, line, section(line)) for line, words in list_sentences(text)]
+    sentences += [
+        Sentence(words, line, section(line), Check(READING, "", line, section(line)))
+        for line, words in _list_shown(text)
+    ]
     sentences += [Sentence(check.title, check.line, check.section, check) for check in placed]
     for block in blocks:
         if labels := _list_labels(block.code):
@@ -178,6 +185,17 @@ def list_sentences(text: str) -> Iterator[tuple[int, str]]:
             yield start, _clean("\n".join(unit))
             unit = []
     yield from _split(start, unit)
+
+
+def _list_shown(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of code that is shown and not run, with their comments."""
+    for fence in FENCE.finditer(text):
+        head, *body = fence[0].split("\n")
+        if not _RUN.search(head):
+            first = text.count("\n", 0, fence.start()) + 2
+            for line, words in enumerate(body[:-1], first):
+                if _WORD.search(words):
+                    yield line, " ".join(words.split())
 
 
 def _split(line: int, unit: list[str]) -> Iterator[tuple[int, str]]:

@@ -33,11 +33,6 @@ WAITS = '<p class="waiting">This still runs; what it shows will stand here.</p>'
 """What stands in a server's page for what is not there yet."""
 
 
-ONCE, EDIT, WHOLE = "once", "edit", "whole"
-"""How a page runs in another process: as in a build; as one that is edited, and runs in part where it can; as one that
-runs whole, and in part after its next edit."""
-
-
 @dataclass(frozen=True)
 class Answer:
     """What a page came to in another process.
@@ -74,11 +69,7 @@ class Project:
         missing: The targets that are missing, each with the reason.
         elsewhere: What runs a page in another process and returns what it came to, or None while it runs; None where
             each page runs in this one.
-        holds: Whether the pages that run are held, so that after an edit no more runs than what that reaches.
-        doubt: Who hears that a page ran in part here, by its name and hashes of its code and of what it came to.
         only_run: Whether a page ends once its pieces ran.
-        instead: What says what the pieces of a page come to, in the place of what is kept of it and of a run; or None.
-        hear: Who hears of each error that a piece raised, as it was raised; or None.
         ran: The pages that ran for this build, in this process or in another.
         pending: The pages that still run in another process.
         sources: Each page as read, by name, with what its pieces came to.
@@ -93,11 +84,7 @@ class Project:
     totals: Counter[str] = field(default_factory=Counter)
     missing: dict[str, str] = field(default_factory=dict)
     elsewhere: Callable[[str], Answer | None] | None = None
-    holds: bool = False
-    doubt: Callable[[str, str, str], None] | None = None
     only_run: bool = False
-    instead: Callable[[Source], list[Outcome]] | None = None
-    hear: Callable[[BaseException], None] | None = None
     ran: set[str] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
     sources: dict[str, tuple[Source, list[Outcome]]] = field(default_factory=dict)

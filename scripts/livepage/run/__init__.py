@@ -2,27 +2,19 @@
 
 from livepage.run import agreement, backing, supervisor
 from livepage.run.audit_events import listen
-from livepage.run.backing import KINDS, READING, SOURCE, Backings, Record
-from livepage.run.dependents import slice_page
-from livepage.run.edit_plan import make_plan
-from livepage.run.held_run import HeldRun
-from livepage.run.page_session import is_whole, remember, run_held, run_page
+from livepage.run.backing import KINDS, SOURCE, Backings, Record
+from livepage.run.page_session import is_whole, remember, run_page
 
 __all__ = [
     "KINDS",
-    "READING",
     "SOURCE",
     "Backings",
-    "HeldRun",
     "Record",
     "agreement",
     "backing",
     "is_whole",
     "listen",
-    "make_plan",
     "remember",
-    "run_held",
     "run_page",
-    "slice_page",
     "supervisor",
 ]

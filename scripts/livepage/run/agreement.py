@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 _MOST = 3
 """How many sentences a failing check names."""
 _LONGEST = 8
-"""The most words that a title has."""
-_END = re.compile(r"[.!?;]\W*$")
+"""The most words that a request or a question has that claims nothing."""
 
 
 def claims(text: str) -> bool:
     """Return whether a sentence may state a fact.
 
-    Every sentence, row and label does, but a heading, a question, an invitation to do something and a sentence about
-    the page itself: these state one only where they hold a value or the project's words for what a compiler decides.
+    Every sentence, title, row and label does, but a short question, a short request and a short sentence about the page
+    itself: these state one only where they have code, an amount, or the project's words for what a compiler decides.
     """
-    if VALUE.search(text) or text.startswith(LABELS):
+    if VALUE.search(text) or text.startswith(LABELS) or re.search(r"[`|\d]", text):
         return True
     words = _read_words(project.root)
-    plain = re.sub(r"[*_`]", "", text)
-    is_title = len(text.split()) <= _LONGEST and not _END.search(text)
-    if "|" in text or not (is_title or text.rstrip("*_").endswith("?") or words["soft"].match(plain)):
+    plain = text.strip('"*_ ')
+    soft = words["soft"].match(plain)
+    if len(text.split()) > _LONGEST or not (soft or plain.endswith("?")):
         return True
-    kinds = {kind for kind in ("names", "actors", "things", "amounts") if words[kind].search(text)}
-    return "names" in kinds or {"actors", "things"} <= kinds or {"things", "amounts"} <= kinds
+    rest = plain[soft.end() :] if soft else plain
+    kinds = {kind for kind in ("names", "actors", "things", "amounts") if words[kind].search(rest)}
+    return bool(kinds & {"names", "amounts"}) or {"actors", "things"} <= kinds
 
 
 @cache

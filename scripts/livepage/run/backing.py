@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from livepage.read import LABELS, OUTPUT, VALUE, Check, project
-from livepage.run.helpers import list_helpers, normalize_code, read_namespace
+from livepage.read import LABELS, OUTPUT, READING, VALUE, Check, project
+from livepage.run.helpers import list_helpers, normalize_code, read_namespace, rename_variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,8 +29,6 @@ WORDS = Path("scripts/authoring/affirm.toml")
 VALUES = "values"
 SOURCE = "source"
 """The kind of a backing that is a link."""
-READING = "reading"
-"""The kind of a backing that is no code."""
 KINDS = {
     VALUES: "it computes what it says",
     OUTPUT: "it says what a block of its section prints",
@@ -101,7 +99,7 @@ class Backings:
         """Return the hash of a backing."""
         key = check.title, check.code
         if key not in self._seals:
-            code = "\n".join([normalize_code(check.code), *self.list_helpers(check)])
+            code = rename_variables("\n".join([normalize_code(check.code), *self.list_helpers(check)]))
             self._seals[key] = hash_title(check.title) + _hash(code, _DIGITS - TITLE)
         return self._seals[key]
 

@@ -53,6 +53,25 @@ class _Bare(ast.NodeTransformer):
         return node
 
 
+def rename_variables(code: str) -> str:
+    """Return code with numbers for the names of its variables, so that another name for one makes no difference.
+
+    Functions, parameters and whatever the code does not assign keep their names.
+    """
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return code
+    parts = list(ast.walk(tree))
+    names = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    names -= {part.arg for part in parts if isinstance(part, ast.arg)}
+    numbers: dict[str, str] = {}
+    for part in parts:
+        if isinstance(part, ast.Name) and part.id in names:
+            part.id = numbers.setdefault(part.id, f"variable{len(numbers)}")
+    return ast.unparse(tree)
+
+
 def read_namespace(codes: Iterable[str], folders: tuple[Path, ...]) -> Namespace:
     """Return the names of some code, whose imports from folders of helpers are followed.
 
@@ -112,7 +131,7 @@ def _read_module(file: Path, _changed: int, folders: tuple[Path, ...]) -> Namesp
 
 
 def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> list[str]:
-    """Return the statements that code depends on, each without its layout, sorted."""
+    """Return the statements that code depends on, each without its layout, in the order of their use."""
     try:
         waiting: list[tuple[ast.AST, Namespace]] = [(ast.parse(code), namespace)]
     except SyntaxError:
@@ -133,7 +152,7 @@ def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> 
                 if id(statement) not in statements:
                     statements[id(statement)] = _strip(ast.unparse(statement))
                     waiting.append((statement, home))
-    return sorted(set(statements.values()))
+    return list(dict.fromkeys(statements.values()))
 
 
 def _list_read(node: ast.AST) -> Iterator[tuple[str, str]]:

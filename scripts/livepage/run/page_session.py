@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any
 from livepage.read import Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
 from livepage.run import crash_reporter
 from livepage.run.asserts import HELPER, Asserts, find_fault
-from livepage.run.edit_plan import Replay
 from livepage.run.guard import Guard
-from livepage.run.held_run import HeldRun, Recorder
 from livepage.run.process_state import State
 from livepage.run.rewriter import last_name, rewrite
 from livepage.run.stdout import Stdout, find_trace
@@ -29,50 +27,17 @@ from livepage.run.stdout import Stdout, find_trace
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from livepage.run.edit_plan import Plan
-
 ENTRIES = "search_entries"
 """The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
 
 
-def run_page(source: Source, known: Mapping[int, Outcome] | None = None) -> list[Outcome]:
-    """Run a page from the top in a fresh namespace and return what each piece came to.
-
-    Args:
-        source: The page.
-        known: What some of its pieces come to, by their places; they do not run, and nothing that runs reads of them.
-    """
-    state, known = State(), known or {}
-    with Guard() as guard:
-        session = _Session(source, guard)
-        outcomes = [known.get(at) or session.run(piece, state) for at, piece in enumerate(source.pieces)]
-    made = known[len(outcomes) - 1].made if len(outcomes) - 1 in known else None
-    ended = _end(source, outcomes, state, guard, session.module)
-    return ended if made is None else [*ended[:-1], replace(ended[-1], made=made)]
-
-
-def run_held(source: Source, plan: Plan | None = None) -> HeldRun:
-    """Run a page so that it can run in part after the next edit; with a plan, run what that says and take the rest.
-
-    Where the run has something `unfit` about it after a plan, the page has to run whole at once.
-    """
+def run_page(source: Source) -> list[Outcome]:
+    """Run a page from the top in a fresh namespace and return what each piece came to."""
     state = State()
     with Guard() as guard:
-        session = _Session(source, guard, plan.last if plan else None)
-        held = HeldRun(session.module, session.asserts)
-        recorder, replay = Recorder(held), Replay(plan, held) if plan else None
-        for at, piece in enumerate(source.pieces):
-            if replay and (taken := replay.find(at, piece)):
-                recorder.take(taken)
-                continue
-            recorder.begin(piece)
-            run = recorder.end(piece, session.run(piece, state))
-            if replay:
-                replay.note(run)
-    if state.was_changed(guard.variables):
-        held.doubt("it changes what belongs to the process")
-    held.amend(_end(source, held.list_outcomes(), state, guard, session.module))
-    return held
+        session = _Session(source, guard)
+        outcomes = [session.run(piece, state) for piece in source.pieces]
+    return _end(source, outcomes, state, guard, session.module)
 
 
 def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard, module: ModuleType) -> list[Outcome]:
@@ -103,12 +68,12 @@ def _add(outcome: Outcome, guard: Guard) -> Outcome:
 class _Session:
     """The namespace of a page, and what already went wrong in it."""
 
-    def __init__(self, source: Source, guard: Guard, last: HeldRun | None = None) -> None:
+    def __init__(self, source: Source, guard: Guard) -> None:
         # Data classes and pickle look up the module that a class was made in; functions know its names.
-        self.module = last.module if last else ModuleType("livepage_" + re.sub(r"\W", "_", source.name))
+        self.module = ModuleType("livepage_" + re.sub(r"\W", "_", source.name))
         sys.modules[self.module.__name__] = self.module
         self.namespace: dict[str, Any] = self.module.__dict__
-        self.asserts = self.namespace[HELPER] = last.asserts if last else Asserts()
+        self.asserts = self.namespace[HELPER] = Asserts()
         self.guard = guard
         self.cut = ("", "")
         self.failed = False
@@ -176,8 +141,6 @@ class _Session:
                 del self.namespace[name]
 
     def _judge(self, piece: Piece, error: BaseException, printed: str) -> Outcome:
-        if project.hear:
-            project.hear(error)
         missing = project.adapter.find_gap(error)
         if missing and os.environ.get("REQUIRE_TARGETS") != "all":
             if piece.kind is Kind.BLOCK:

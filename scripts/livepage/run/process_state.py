@@ -81,24 +81,6 @@ class State:
             piece = next((piece for piece in reversed(pieces) if re.search(word, piece.code)), pieces[0])
             yield piece, _place(piece, word), f"{module.__name__}.{name}"
 
-    def was_changed(self, variables: set[str]) -> bool:
-        """Return whether a piece changed something, even if a later one put it back; asked before it is undone.
-
-        Args:
-            variables: As for `restore`.
-        """
-        states = [self.before, *(values for _, values in self.after)]
-        pieces = [piece for piece, _ in self.after]
-        for piece, was, now in zip(pieces, states[:-1], states[1:], strict=True):
-            for kind, name in was.keys() | now.keys():
-                before = was.get((kind, name), _NONE)
-                if before == now.get((kind, name), _NONE) or (kind == "os.environ" and name not in variables):
-                    continue
-                comes_by_import = before is _NONE and kind in {"the level of logger", *project.adapter.settings}
-                if not comes_by_import and (kind not in _BY_LIBRARIES or re.search(_WORDS[kind], piece.code)):
-                    return True
-        return False
-
     def _blame(self, kind: str, name: str) -> Piece | None:
         """Return the last piece that changed something, unless a value did."""
         states = [self.before, *(values for _, values in self.after)]

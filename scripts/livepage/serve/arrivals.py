@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from livepage import build_progress, workers
-from livepage.keep import Inputs, outcomes
-from livepage.read import log, project
+from livepage.keep import Inputs
+from livepage.read import project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,6 @@ class Arrivals:
         self._looked_at: set[str] = set()
         self._known: dict[str, tuple[Answer, Inputs]] = {}
         self._asked: dict[str, Inputs] = {}
-        self._doubted: dict[str, tuple[str, str]] = {}
 
     def begin(self, pages: Sequence[str]) -> None:
         """Let the pages of a build that begins run elsewhere.
@@ -40,9 +39,7 @@ class Arrivals:
         """
         if self._workers is None:
             # Until the pages are there to be read, a core is left to those who make them.
-            self._workers = workers.Workers(
-                pages, on_done=self._hear, on_work=self._hear_of_work, on_whole=self._compare, most=1
-            )
+            self._workers = workers.Workers(pages, on_done=self._hear, on_work=self._hear_of_work, most=1)
         self._workers.pages = pages
         if not self._asked:
             self._progress = build_progress.Progress({})
@@ -54,10 +51,9 @@ class Arrivals:
         Their names are relative to the folder of the pages.
         """
         self._show, self._show_later = show, show_later
-        project.holds, project.doubt = True, self._doubt
         if self._workers is None:
             return
-        self._workers.holds = True
+        self._workers.serves = True
         self._workers.widen()
         if arrived := [*self._workers.answers]:
             show(map(self._find_address, arrived))
@@ -87,8 +83,7 @@ class Arrivals:
         if self._workers:
             self._workers.end()
         self._workers = None
-        project.elsewhere = project.doubt = None
-        project.holds = False
+        project.elsewhere = None
 
     def _obtain(self, page: str) -> Answer | None:
         """Return what a page came to in another process, where that is still so, or None and let it run there."""
@@ -115,38 +110,10 @@ class Arrivals:
             met = answer.data.get("inputs", {}) if isinstance(answer.data, dict) else {}
             files = {**inputs.files, **met.get("files", {})}
             self._known[page] = answer, Inputs(**{**met, "files": files})
-            if isinstance(answer.data, dict) and answer.data.get("partial"):
-                self._doubt(page, answer.data["key"], outcomes.make_key(answer.data["outcomes"]))
         if page in self._known and self._known[page][1].are_same():
             return self._known[page][0]
         self._known.pop(page, None)
         return None
-
-    def _doubt(self, page: str, key: str, digest: str) -> None:
-        """Let a page run whole in its turn, of which a part was taken from its last run.
-
-        Args:
-            page: Its name.
-            key: A hash of its code.
-            digest: A hash of what it came to.
-        """
-        if self._workers:
-            self._doubted[page] = key, digest
-            self._workers.ask_whole(page)
-
-    def _compare(self, page: str, answer: Answer) -> bool:
-        """Return whether a page that ran whole came to something else than in part, and show that."""
-        key, digest = self._doubted.get(page, ("", ""))
-        data = answer.data or {}
-        if not answer.failure and (data["key"] != key or outcomes.make_key(data["outcomes"]) == digest):
-            return False
-        log.debug("%s comes to something else when all of it runs", page)
-        outcomes.let_go(page)
-        if page in self._known:
-            self._known[page] = answer, self._known[page][1]
-        if self._show:
-            self._show([self._find_address(page)])
-        return True
 
     def _hear(self, page: str) -> None:
         if self._progress:

@@ -49,6 +49,7 @@ from xla_inspect.analysis.op_sources import (
     read_operations,
     read_stablehlo_lines,
 )
+from xla_inspect.analysis.package_lines import use_lines_of
 from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.peak_causes import PeakCause, find_peak_causes
@@ -65,19 +66,20 @@ from xla_inspect.analysis.tracking import (
     follow_passes,
 )
 from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
-from xla_inspect.analysis.value_origins import MOVING, Origins
+from xla_inspect.analysis.value_flow import COPYING, REWRITING, ValueFlow, is_passed_on, search, skip_renaming
 
 __all__ = [
     "ALLOCATION_KINDS",
     "COLLECTIVE_KINDS",
+    "COPYING",
     "FINAL",
     "HBM",
     "HEAVY",
     "HOST_CALL",
     "INPUT",
     "MAIN",
-    "MOVING",
     "REDUCE_SCATTER",
+    "REWRITING",
     "UNREADABLE",
     "Allocation",
     "CodeSummary",
@@ -99,7 +101,6 @@ __all__ = [
     "Mesh",
     "ModuleChange",
     "Operation",
-    "Origins",
     "PassDifference",
     "PassState",
     "PeakCause",
@@ -114,6 +115,7 @@ __all__ = [
     "StageName",
     "Step",
     "Value",
+    "ValueFlow",
     "Work",
     "calls_host",
     "compare_modules",
@@ -141,6 +143,7 @@ __all__ = [
     "fused_computations",
     "is_cut_anew",
     "is_fusion",
+    "is_passed_on",
     "is_residual",
     "join_alike",
     "list_collectives",
@@ -174,7 +177,10 @@ __all__ = [
     "read_scope",
     "read_stablehlo_lines",
     "read_stage",
+    "search",
+    "skip_renaming",
     "summarize_code",
     "tell_failure",
     "trace_flow",
+    "use_lines_of",
 ]

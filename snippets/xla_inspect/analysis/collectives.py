@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.device_groups import count_group
 from xla_inspect.analysis.loops import Loops
-from xla_inspect.analysis.value_origins import Origins
+from xla_inspect.analysis.value_flow import ValueFlow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,15 +85,15 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
     A collective that the compiler splits into steps, as the TPU's does to overlap one with other fusions, is printed in
     each of them with one `channel_id`; it counts once.
     """
-    origins = Origins(module)
-    runs = _Runs(origins)
+    flow = ValueFlow(module)
+    runs = _Runs(flow)
     collectives: dict[object, Collective] = {}
     last: dict[object, Instruction] = {}
     for instruction in module.walk():
         kind = name_kind(instruction)
         if kind is None:
             continue
-        above = list(_climb(instruction, origins))
+        above = list(_climb(instruction, flow))
         fused = any(REDUCE_SCATTER in step.computation for step in (instruction, *above))
         scheduled = instruction
         inside = [step for step in (instruction, *above) if step.opcode in _STRUCTURE]
@@ -129,11 +129,11 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
 class _Runs:
     """How often each computation of a module runs."""
 
-    def __init__(self, origins: Origins) -> None:
-        self.loops = Loops(origins.module)
-        self.known: dict[str, int | None] = {origins.module.entry.name: 1}
+    def __init__(self, flow: ValueFlow) -> None:
+        self.loops = Loops(flow.module)
+        self.known: dict[str, int | None] = {flow.module.entry.name: 1}
         self.callers: dict[str, list[tuple[Instruction, str]]] = {}
-        for caller in origins.module.walk():
+        for caller in flow.module.walk():
             for part, names in caller.calls.items():
                 for name in names:
                     self.callers.setdefault(name, []).append((caller, part))
@@ -166,22 +166,22 @@ def _find_done(module: Module, found: Collective, last: Instruction) -> Instruct
     return next((user for user in users if user.opcode.endswith("-done")), found.scheduled)
 
 
-def is_cut_anew(origins: Origins, collective: Collective) -> bool:
+def is_cut_anew(flow: ValueFlow, collective: Collective) -> bool:
     """Return whether each device only keeps a part of what an all-gather brings it: the part that is its own.
 
     That is how the partitioner goes from one sharding to another where it knows no other way: it makes the whole value
     on every device, and cuts it again by the number of the device.
 
     Args:
-        origins: Of the collective's module.
+        flow: The values of the collective's module.
         collective: The collective.
     """
     if collective.kind != "all-gather":
         return False
-    uses = [use for use, _ in origins.find_uses(collective.done if collective.is_async else collective.instruction)]
+    uses = [use for use, _ in flow.find_uses(collective.done if collective.is_async else collective.instruction)]
     return bool(uses) and all(
         use.opcode == "dynamic-slice"
-        and any(origins.depends_on(number, "partition-id") for number in origins.module.operands(use)[1:])
+        and any(flow.depends_on(number, "partition-id") for number in flow.module.operands(use)[1:])
         for use in uses
     )
 
@@ -197,10 +197,10 @@ def is_async(instruction: Instruction) -> bool:
     return instruction.opcode.endswith("-start") or STEP in (instruction.backend_config or "")
 
 
-def _climb(instruction: Instruction, origins: Origins) -> Iterator[Instruction]:
+def _climb(instruction: Instruction, flow: ValueFlow) -> Iterator[Instruction]:
     """Yield the instructions that call an instruction's computation, the nearest first, up to ENTRY's."""
     computation = instruction.computation
-    while computation != origins.module.entry.name and computation in origins.callers:
-        caller = origins.callers[computation]
+    while computation != flow.module.entry.name and computation in flow.callers:
+        caller = flow.callers[computation]
         yield caller
         computation = caller.computation

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.fusions import is_fusion
 from xla_inspect.analysis.launches import Launch, list_launches
+from xla_inspect.analysis.value_flow import is_passed_on, search
 from xla_inspect.hlo import IDLE
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo import Instruction, Module
 
-_PASSING = frozenset({"bitcast", "get-tuple-element", "tuple", "opt-barrier", "reshape"})
-"""What hands a value on without a launch of its own."""
 HEAVY = (
     "dot",
     "convolution",
@@ -28,7 +27,6 @@ HEAVY = (
     "dynamic-update-slice",
 )
 """Opcodes that a kernel is mostly about, where it has one, the weightiest first."""
-_STEPS = 200
 
 
 class KernelParts:
@@ -87,60 +85,42 @@ class KernelParts:
 
     def is_returned(self, launch: Launch) -> bool:
         """Return whether a result of the computation around it is what a launch writes."""
-        computation = self.module.computation(launch.scheduled.computation)
-        seen, waiting = set[str](), [launch.scheduled]
-        while waiting and len(seen) < _STEPS:
-            each = waiting.pop()
-            if each.is_root:
-                return True
-            for user in computation.users(each.name):
-                if (user.opcode in _PASSING or user.opcode.endswith("-done")) and user.name not in seen:
-                    seen.add(user.name)
-                    waiting.append(user)
-        return False
+        return any(value.is_root for value in search([launch.scheduled], lambda value: self._list_same(value, launch)))
 
     def arguments(self, launch: Launch) -> tuple[Instruction, ...]:
         """Return the parameters of the computation around it that a launch reads."""
-        found: dict[Instruction, None] = {}
-        waiting, seen = list(self.module.operands(launch.scheduled)), set[str]()
-        while waiting and len(seen) < _STEPS:
-            each = waiting.pop(0)
-            if each.name in seen:
-                continue
-            seen.add(each.name)
-            if each.opcode == "parameter":
-                found[each] = None
-            elif self.holder(each) is None:
-                waiting += self.module.operands(each)
-        return tuple(found)
+
+        def list_before(value: Instruction) -> tuple[Instruction, ...]:
+            return self.module.operands(value) if self.holder(value) is None else ()
+
+        reached = search(self.module.operands(launch.scheduled), list_before)
+        return tuple(value for value in reached if value.opcode == "parameter")
+
+    def _list_same(self, value: Instruction, launch: Launch) -> Iterator[Instruction]:
+        """Yield the users that hand on the result of a launch and do not take a launch of their own."""
+        for user in self.module.users(value):
+            holder = self.holder(user)
+            if holder is launch or (holder is None and is_passed_on(user)):
+                yield user
 
     def _follow(self, launch: Launch, *, backward: bool) -> Iterator[Launch]:
-        computation = self.module.computation(launch.scheduled.computation)
+        def list_next(value: Instruction) -> tuple[Instruction, ...]:
+            holder = self.holder(value)
+            if holder is not launch and (holder is not None or not is_passed_on(value)):
+                return ()
+            return self.module.operands(value) if backward else self.module.users(value)
 
-        def list_next(instruction: Instruction) -> tuple[Instruction, ...]:
-            return computation.operands(instruction) if backward else computation.users(instruction.name)
-
-        waiting, seen = list(list_next(launch.scheduled)), set[str]()
-        while waiting and len(seen) < _STEPS:
-            each = waiting.pop(0)
-            if each.name in seen:
-                continue
-            seen.add(each.name)
-            holder = self.holder(each)
+        for value in search([launch.scheduled], list_next):
+            holder = self.holder(value)
             if holder is not None and holder is not launch:
                 yield holder
-            elif holder is launch or each.opcode in _PASSING or each.opcode.endswith("-done"):
-                waiting += list_next(each)
 
     def _open(self, instruction: Instruction) -> Iterator[Instruction]:
         """Yield an instruction with all that it fuses."""
-        waiting, seen = [instruction], set[str]()
-        while waiting:
-            each = waiting.pop(0)
-            if each.opcode not in IDLE or each is instruction:
-                yield each
-            if is_fusion(each):
-                for called in self.module.called(each):
-                    if called.name not in seen:
-                        seen.add(called.name)
-                        waiting += called.instructions
+
+        def list_fused(part: Instruction) -> Iterator[Instruction]:
+            for called in self.module.called(part) if is_fusion(part) else ():
+                yield from called
+
+        parts = search([instruction], list_fused)
+        return (part for part in parts if part.opcode not in IDLE or part is instruction)

@@ -11,19 +11,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.analysis.value_flow import COPYING
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from xla_inspect.hlo import Instruction, Module
 
-_RENAMING = frozenset({"bitcast", "convert", "copy", "copy-done", "copy-start", "opt-barrier", "reshape"})
+_SAME_NUMBER = COPYING | {"convert"}
 _CALLING = frozenset({"call", "fusion"})
 _INTEGER = re.compile(r"-?\d+")
 _TURNED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
 """What `a compared with b` says of b compared with a."""
 
-_FAR = 400
-"""Instructions that are read for one loop at most."""
+_LIMIT = 400
+"""Operations that are read for one loop at most; beyond them its trips are not known."""
 
 _WHOLE = -1
 """The element that a loop carries where it carries no tuple."""
@@ -60,11 +62,11 @@ class Loops:
         self._left = 0
 
     def count_trips(self, loop: Instruction) -> int | None:
-        """Return how often a `while` runs its body, or None where that is known only when it runs."""
+        """Return how often a `while` runs its body, or None where that is not known before it runs."""
         if loop not in self._known:
             said = read_config(loop).get("known_trip_count")
             told = str(said.get("n", "")) if isinstance(said, dict) else ""
-            self._left = _FAR
+            self._left = _LIMIT
             self._known[loop] = int(told) if told.isdecimal() else self._derive(loop)
         return self._known[loop]
 
@@ -94,11 +96,11 @@ class Loops:
     def _find_comparison(self, loop: Instruction) -> tuple[str, Number, Number] | None:
         """Return the direction and the two sides of the comparison that a loop goes on by, or None."""
         root, given = self.module.computation(loop.calls["condition"][0]).root, None
-        for _ in range(_FAR):
+        while True:
             if root.opcode in _CALLING and root.called:
                 given = self._bind(root, given)
                 root = self.module.computation(root.called[0]).root
-            elif root.opcode in _RENAMING and root.operands:
+            elif root.opcode in _SAME_NUMBER and root.operands:
                 root = self.module.operands(root)[0]
             else:
                 break
@@ -136,6 +138,8 @@ class Loops:
 
     def _read(self, at: Instruction, index: int | None, given: Given) -> Number | None:  # noqa: PLR0911 - one for each opcode
         """Return the whole number that an instruction yields, or an element of what it yields, or None."""
+        while at.opcode in _SAME_NUMBER and at.operands:
+            at = self.module.operands(at)[0]
         self._left -= 1
         if self._left < 0:
             return None
@@ -153,8 +157,6 @@ class Loops:
             return self._read(operands[index], None, given)
         if at.opcode in _CALLING and at.called:
             return self._read(self.module.computation(at.called[0]).root, index, self._bind(at, given))
-        if at.opcode in _RENAMING and operands:
-            return self._read(operands[0], index, given)
         if at.opcode in {"add", "subtract"}:
             left, right = (self._read(operand, None, given) for operand in operands)
             return _add(left, right) if at.opcode == "add" else _add(left, _negate(right))

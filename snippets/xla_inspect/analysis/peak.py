@@ -6,12 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.analysis.makers import Maker, Makers
 from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.analysis.module_stage import find_stage
 from xla_inspect.analysis.shard_shapes import list_parameter_shards, list_result_shards
 from xla_inspect.analysis.tracking import SourceLine, find_lines
 from xla_inspect.analysis.traffic import MAIN
+from xla_inspect.analysis.value_flow import Maker, ValueFlow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,7 +120,7 @@ class _Peak:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.assignment = parse_buffers(capture.buffers)
-        self.makers = Makers(capture.module)
+        self.flow = ValueFlow(capture.module)
         self.lines = find_lines(capture, capture.module)
         self.shapes = {(value.instruction, value.index): value.shape for _, value in self.assignment.values()}
         self.main = [allocation for allocation in self.assignment.allocations if allocation.color == MAIN]
@@ -142,7 +142,7 @@ class _Peak:
         if largest is None:
             return Held(role, size, 0, None, "", None, None)
         # The pointers of a tuple are the compiler's own, of no line, whatever they point to.
-        maker = None if largest.shape.is_tuple else self.makers.find(largest.instruction, largest.index)
+        maker = None if largest.shape.is_tuple else self.flow.find_maker(largest.instruction, largest.index)
         line = self.lines.get(maker.instruction) if maker else None
         return Held(role, size, _pad(largest.shape, size), largest.shape, largest.instruction, maker, line)
 
@@ -171,7 +171,7 @@ class _Peak:
         """Return what values that share a place are: what is known best of any of them is known of all."""
         shapes = [self.shapes[row.instruction, row.index] for row in sharing]
         found = [
-            (row, None if shape.is_tuple else self.makers.find(row.instruction, row.index))
+            (row, None if shape.is_tuple else self.flow.find_maker(row.instruction, row.index))
             for row, shape in zip(sharing, shapes, strict=True)
         ]
 
@@ -183,7 +183,7 @@ class _Peak:
         line = self.lines.get(maker.instruction) if maker else None
         shape = self.shapes[row.instruction, row.index]
         is_forward = maker is not None and not is_backward(maker.instruction.op_name or "")
-        saved = is_forward and any(self.makers.feeds_backward(each.instruction, each.index) for each in sharing)
+        saved = is_forward and any(self.flow.feeds_backward(each.instruction, each.index) for each in sharing)
         return Held("saved" if saved else "temporary", size, _pad(shape, size), shape, row.instruction, maker, line)
 
 

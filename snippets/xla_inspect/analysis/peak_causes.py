@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.analysis.traffic import MAIN
+from xla_inspect.analysis.value_flow import RENAMING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ LEAST = 0.05
 """The share of the peak below which a cause is none to speak of."""
 
 _EARLY_VALUES = 2
-_HANDED_ON = frozenset({"bitcast", "get-tuple-element"})
+_HANDED_ON = RENAMING | {"get-tuple-element"}
 
 REMEDIES: dict[CauseKind, str] = {
     "schedule": "let each wait for the one before: run them in jax.lax.scan or jax.lax.map in place of a Python loop, "
@@ -105,7 +106,7 @@ class _Order:
             if index and user.opcode == "get-tuple-element":
                 if int(user.attributes["index"]) == index[0]:
                     yield from self._list_readers(user, index[1:])
-            elif user.opcode == "bitcast":
+            elif user.opcode in RENAMING:
                 yield from self._list_readers(user, index)
             else:
                 yield user.name

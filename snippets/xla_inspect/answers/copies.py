@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import KernelParts, Origins, find_lines, is_fusion
+from xla_inspect.analysis import KernelParts, ValueFlow, find_lines, is_fusion
 from xla_inspect.answers.moves import MOVING, is_move
 from xla_inspect.report import read_line, show_place
 
@@ -53,7 +53,7 @@ def list_copies(capture: Capture) -> tuple[Copy, ...]:
 class _Copies:
     def __init__(self, capture: Capture) -> None:
         self.capture, self.module = capture, capture.module
-        self.kernels, self.origins = KernelParts(capture.module), Origins(capture.module)
+        self.kernels, self.flow = KernelParts(capture.module), ValueFlow(capture.module)
         self.lines = find_lines(capture, capture.module)
 
     def list(self) -> Iterator[Copy]:
@@ -79,7 +79,7 @@ class _Copies:
 
     def _describe(self, launch: Launch, moved: Instruction, made: Shape, taken: Instruction) -> Copy:
         line = self.lines.get(moved) or self.lines.get(launch.scheduled)
-        origin = self.origins.find_origin(taken, whole=True)
+        origin = self.flow.find_origin(taken, whole=True)
         is_argument = origin.opcode == "parameter" and origin.computation == self.module.entry.name
         before = taken.shape.layout
         is_same = moved.opcode != "transpose" and bool(before and made.layout) and before == made.layout

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import (
-    Origins,
+    ValueFlow,
     find_frame,
     find_mesh,
     find_stage,
@@ -17,11 +16,13 @@ from xla_inspect.analysis import (
     list_collectives,
     read_groups,
     read_pairs,
+    search,
     tell_failure,
 )
 from xla_inspect.answers.exchange import Exchange, Meanwhile, Place
 from xla_inspect.answers.exchange_reasons import MOVERS, Reasons, list_carried
 from xla_inspect.answers.exchanges import Exchanges
+from xla_inspect.answers.line_totals import sum_scopes
 from xla_inspect.answers.replication import find_replication
 from xla_inspect.answers.written_program import name_primitive
 from xla_inspect.report import model_launches
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
     from xla_inspect.report import Launched
 
-_STEPS = 200
 _BOOKKEEPING = 64
 """Bytes and operations of a launch below which it hides no exchange."""
 _WRAPPED = re.compile(r"^(?P<name>[\w.]+)\((?P<inner>.*)\)$")
@@ -66,7 +66,8 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     error = tell_failure(capture)
     replication = find_replication(capture, mesh) if stage.is_final else None
     mesh_axes = mesh.axes if mesh else ()
-    return Exchanges(program, capture.target, devices, mesh_axes, tuple(found), error, stage, replication)
+    scopes = sum_scopes([(each.where if each.places else "", each.scope, each.total_bytes) for each in found])
+    return Exchanges(program, capture.target, devices, mesh_axes, tuple(found), error, stage, replication, scopes)
 
 
 class _Finding:
@@ -74,8 +75,8 @@ class _Finding:
 
     def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
         self.capture, self.mesh = capture, mesh
-        self.origins = Origins(capture.module)
-        self.reasons = Reasons(capture, mesh, self.origins)
+        self.flow = ValueFlow(capture.module)
+        self.reasons = Reasons(capture, mesh, self.flow)
 
     @cached_property
     def launched(self) -> dict[Instruction, Launched]:
@@ -98,8 +99,8 @@ class _Finding:
         group = self._count_along(axes) if pairs and axes else collective.group
         is_asked = self.reasons.is_asked(collective)
         result = collective.done if collective.is_async else instruction
-        uses = [use for use, _ in self.origins.find_uses(result)]
-        rematerializes = is_asked is False and is_cut_anew(self.origins, collective)
+        uses = [use for use, _ in self.flow.find_uses(result)]
+        rematerializes = is_asked is False and is_cut_anew(self.flow, collective)
         places, inferred = self._find_places(collective, [] if rematerializes else uses)
         primitive = name_primitive(instruction) or name_primitive(collective.scheduled)
         asked = {True: primitive, None: ""}
@@ -155,24 +156,13 @@ class _Finding:
 
     def _search(self, value: Instruction, *, upwards: bool) -> Place | None:
         """Return the nearest line of what a value is computed from, or of what it is taken by."""
-        waiting, seen = deque([value]), {value}
-        for _ in range(_STEPS):
-            if not waiting:
-                return None
-            current = waiting.popleft()
-            if place := self._locate(current):
-                return place
-            around = self._list_above(current) if upwards else self.capture.module.users(current)
-            for each in around:
-                if each not in seen:
-                    seen.add(each)
-                    waiting.append(each)
-        return None
+        reached = search([value], self._list_above if upwards else self.capture.module.users)
+        return next(filter(None, map(self._locate, reached)), None)
 
     def _list_above(self, value: Instruction) -> Iterable[Instruction]:
         module = self.capture.module
         if value.opcode in {"parameter", "get-tuple-element"}:
-            origin = self.origins.find_origin(value)
+            origin = self.flow.find_origin(value)
             return (origin,) if origin is not value else ()
         inside = [called.root for called in module.called(value)] if value.opcode in {"fusion", "async-start"} else []
         return (*inside, *module.operands(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING, Origins, find_stage, is_fusion, name_kind
+from xla_inspect.analysis import REWRITING, ValueFlow, find_stage, is_fusion, name_kind, skip_renaming
 from xla_inspect.answers.shardings import find_sharding
 from xla_inspect.answers.written_program import NEIGHBOURS, PRODUCTS, WrittenProgram, name_argument, name_primitive
 
@@ -56,7 +56,6 @@ GENERATED = "is_spmd_generated"
 """What the partitioner writes beside the collectives that it brings in."""
 
 _REDUCING = frozenset({"all-reduce", "reduce-scatter", "all-reduce-scatter"})
-_STEPS = 50
 
 
 class Reasons:
@@ -65,12 +64,12 @@ class Reasons:
     Args:
         capture: The capture.
         mesh: The mesh that names the axes, or None where none is known.
-        origins: Of the capture's optimized module.
+        flow: The values of the capture's optimized module.
     """
 
-    def __init__(self, capture: Capture, mesh: Mesh | None, origins: Origins) -> None:
+    def __init__(self, capture: Capture, mesh: Mesh | None, flow: ValueFlow) -> None:
         """Look up the module as it was before it was partitioned."""
-        self.mesh, self.origins = mesh, origins
+        self.mesh, self.flow = mesh, flow
         # The partitioner has brought in none yet.
         self.is_global = find_stage(capture).shapes == "global"
         self.written = WrittenProgram(capture, mesh)
@@ -126,7 +125,7 @@ class Reasons:
     def find_sources(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
         """Return the operations that a collective was brought in for, each with the operand that came of it."""
         operands = self._list_operands(collective)
-        apart = [(self.written.find_given(self.origins.find_origin(operand), operand), operand) for operand in operands]
+        apart = [(self.written.find_given(self.flow.find_origin(operand), operand), operand) for operand in operands]
         if len(operands) > 1 and (found := [(given, operand) for given, operand in apart if given]):
             return found
         steps = (collective.instruction, collective.scheduled)
@@ -135,7 +134,7 @@ class Reasons:
         return [(given, operand) for given, operand in (*own, *apart) if given is not None][:1]
 
     def _list_operands(self, collective: Collective) -> tuple[Instruction, ...]:
-        return list_carried(self.origins.module, collective.instruction)
+        return list_carried(self.flow.module, collective.instruction)
 
     def _explain_sum(self, collective: Collective, along: str) -> str:
         kept = "" if collective.kind == "all-reduce" else "; each device keeps its part"
@@ -158,7 +157,7 @@ class Reasons:
     def _find_summed(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
         """Return the operations whose results are added up, each with the operand that came of it."""
         return [
-            (self.written.origins.find_origin(each, whole=True) if each.opcode in MOVING else each, operand)
+            (self.written.flow.find_origin(each, whole=True) if each.opcode in REWRITING else each, operand)
             for each, operand in self.find_sources(collective)
         ]
 
@@ -183,7 +182,7 @@ class Reasons:
         return tuple(dict.fromkeys(name_argument(parameter) for parameter in found if parameter is not None))
 
     def _find_arguments(self, collective: Collective) -> list[Instruction | None]:
-        entry = self.origins.module.entry.name
+        entry = self.flow.module.entry.name
         origins = [self._find_ungathered(operand) for operand in self._list_operands(collective)]
         return [
             self.written.parameters.get(origin.parameter_number)
@@ -194,11 +193,9 @@ class Reasons:
 
     def _find_ungathered(self, value: Instruction) -> Instruction:
         """Return where a value comes from, also one that was gathered over other axes before."""
-        origin = self.origins.find_origin(value)
-        for _ in range(_STEPS):
-            if name_kind(origin) != "all-gather":
-                break
-            origin = self.origins.find_origin(self.origins.module.operands(origin)[0])
+        origin = self.flow.find_origin(value)
+        while name_kind(origin) == "all-gather":
+            origin = self.flow.find_origin(self.flow.module.operands(origin)[0])
         return origin
 
     def _name(self, instruction: Instruction) -> str:
@@ -214,7 +211,7 @@ class Reasons:
             return f"{spread}gathered over {along} for its use: {wants}"
         source = self.find_source(collective)
         held, wanted, where = self.written.find_shardings(source)
-        made = self.origins.find_origin(self._list_operands(collective)[0])
+        made = self.flow.find_origin(self._list_operands(collective)[0])
         primitive = self._name(made) or (self._name(source) if source else "")
         what = f"the result of {primitive}" if primitive else "a result"
         if made.opcode == "parameter":
@@ -226,28 +223,21 @@ class Reasons:
 
 def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, ...]:
     """Return the values that a collective carries, which a GPU's compiler concatenates where it combines several."""
-    operands = tuple(_peel(module, each) for each in module.operands(collective))
+    operands = tuple(skip_renaming(module, each) for each in module.operands(collective))
     if len(operands) > 1:
         return module.operands(collective)
     for value in operands:
         inner = module.called(value)[0].root if is_fusion(value) else value
         if inner.opcode == "concatenate" and name_primitive(inner) != "concatenate":
-            parts = [_peel(module, each) for each in module.operands(inner)]
+            parts = [skip_renaming(module, each) for each in module.operands(inner)]
             given = module.operands(value)
             return tuple(
-                _peel(module, given[each.parameter_number or 0])
+                skip_renaming(module, given[each.parameter_number or 0])
                 if is_fusion(value) and each.opcode == "parameter"
                 else each
                 for each in parts
             )
     return module.operands(collective)
-
-
-def _peel(module: Module, value: Instruction) -> Instruction:
-    """Return the value that bitcasts and reshapes only give another shape."""
-    while value.opcode in {"bitcast", "reshape"}:
-        [value] = module.operands(value)
-    return value
 
 
 def name_axes(axes: Sequence[str], group: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers.answer import Answer, Hint, Table
 from xla_inspect.answers.exchange import Exchange  # noqa: TC001 - the schema is read off the annotations
+from xla_inspect.answers.line_totals import LineTotal, tell_scopes
 from xla_inspect.answers.replication import Replication  # noqa: TC001 - likewise
 from xla_inspect.plural import plural
 from xla_inspect.report import close_brackets, title
@@ -40,6 +41,8 @@ class Exchanges(Answer):
         error: What the compiler said where it gave up, or an empty string.
         stage: The stage of the module that has them.
         replication: The arguments, results and work that the devices repeat, or None where that is not known.
+        scopes: Of the one line that most bytes are brought for, or of all without a line, the bytes by scope (`text`).
+            Empty where neither has most, or those have one scope.
     """
 
     program: str
@@ -50,6 +53,7 @@ class Exchanges(Answer):
     error: str
     stage: Stage
     replication: Replication | None = None
+    scopes: tuple[LineTotal, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -74,6 +78,8 @@ class Exchanges(Answer):
         if not self.stage.is_final:
             yield self._tell_later()
         yield from self._tell_rows()
+        if self.scopes:
+            yield tell_scopes(self.scopes, "brings", format_bytes, "collectives")
         if self.replication and (sentence := self.replication.sentence):
             yield f"Replicated: {sentence}."
         if self.stage.has_launches:

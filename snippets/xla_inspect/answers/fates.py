@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING, REDUCE_SCATTER, SourceLine, is_fusion
+from xla_inspect.analysis import REDUCE_SCATTER, REWRITING, SourceLine, is_fusion
 from xla_inspect.answers.evidence import IMPORT, tell_maker
 from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.hlo import IDLE
@@ -94,7 +94,7 @@ def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
     if instruction.opcode in CONTROL:
         inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
         verdict = f"{name} runs {plural(inner, 'launch', 'launches')} of its own: {by}."
-    elif instruction.opcode in MOVING | IDLE:
+    elif instruction.opcode in REWRITING | IDLE:
         verdict = f"{name} takes no launch, for it moves no bytes: {by}."
     else:
         verdict = f"{name} takes no launch: {by}."

@@ -48,8 +48,8 @@ class Kernels(Answer):
         target: The target's short name, with its grid.
         launches: All launches, by the least time of all their runs, where there is none by the bytes they move.
         lines: The same by line of Python: seconds at least of all runs, bytes where there is no least time.
-        scopes: The same by scope, of the one line that most comes from, as that of a call of a library's model; each
-            `text` is a scope. Empty where no line has most, or its launches have one scope.
+        scopes: The same by scope, of the one line that most comes from, as that of a call of a library's model, or of
+            all without a line; each `text` is a scope. Empty where neither has most, or those have one scope.
         shown: How many launches are told, from the first.
         named: The launches that were asked for by name, which are told in detail.
         least_seconds: The least time of all together, one after the other, each as often as it is known to run; None
@@ -215,7 +215,7 @@ def rank_launches(
         target=capture.target,
         launches=tuple(sorted(rows, key=lambda row: row.weight, reverse=True)),
         lines=sum_lines((row.where, row.text, row.weight[not hardware]) for row in rows),
-        scopes=sum_scopes([(row.where, row.text, row.scope, row.weight[not hardware]) for row in rows]),
+        scopes=sum_scopes([(row.where, row.scope.rpartition("/")[0], row.weight[not hardware]) for row in rows]),
         shown=shown,
         named=found,
         least_seconds=sum(row.weight[0] for row in rows) if hardware else None,

@@ -1,4 +1,4 @@
-"""Launches summed by the line of Python that they come from: a model has many alike, and a line says more than one."""
+"""Launches, values and collectives summed by the line of Python or the scope that they come from."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FEW_LINES = 6
 
 @dataclass(frozen=True)
 class LineTotal:
-    """A line of Python and what comes of it.
+    """A line of Python, or a scope in it, and what comes of it.
 
     Attributes:
         where: The file and the line, as in `model.py:12`; an empty string for what has no line.
-        text: The line as it is written.
-        launches: How many launches come from it.
+        text: The line as it is written, or the scope.
+        launches: How many launches, values or collectives come from it.
         amount: What they amount to: seconds, or bytes where there is no time.
     """
 
@@ -49,34 +49,35 @@ def sum_lines(rows: Iterable[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
     return tuple(sorted(made, key=lambda line: -line.amount))
 
 
-def sum_scopes(rows: Sequence[tuple[str, str, str, float]]) -> tuple[LineTotal, ...]:
-    """Return the totals of the scopes of the one line that most comes from, or nothing where no line has most.
+def sum_scopes(rows: Sequence[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
+    """Return the totals of the scopes of the one line that has most, or of all without a line where those have most.
 
     Args:
-        rows: Of each launch its line, the text of that, its scope, and its amount.
+        rows: Of each launch, value or collective its line, its scope, and its amount.
     """
-    lines = sum_lines((where, text, amount) for where, text, _, amount in rows)
+    lines = sum_lines((where, "", amount) for where, _, amount in rows)
     whole = sum(line.amount for line in lines)
-    if not whole or not lines[0].where or lines[0].amount < MOST * whole:
+    if not whole or lines[0].amount < MOST * whole:
         return ()
     largest = lines[0].where
-    named = sum_lines((largest, _cut(scope), amount) for where, _, scope, amount in rows if where == largest)
+    named = sum_lines(row for row in rows if row[0] == largest)
     return named if len(named) > 1 else ()
 
 
-def _cut(scope: str) -> str:
-    """Return a scope without the operation at its end."""
-    return scope.rpartition("/")[0]
-
-
-def tell_scopes(scopes: Sequence[LineTotal], what: str, show: Callable[[float], str]) -> Table:
+def tell_scopes(scopes: Sequence[LineTotal], what: str, show: Callable[..., str], counted: str = "launches") -> Table:
     """Return the table of the largest scopes of one line, as `tell_lines` does of lines."""
-    table = tell_lines([replace(each, where="", text=each.text or "no scope") for each in scopes], what, show)
+    table = tell_lines([replace(each, where="", text=name_scope(each)) for each in scopes], what, show)
     rest = f", the largest {FEW_LINES} of {len(scopes)}" if len(scopes) > FEW_LINES else ""
-    return replace(table, columns=(*table.columns[:-1], "scope"), title=f"By scope in {scopes[0].where}{rest}")
+    place = f"in {scopes[0].where}" if scopes[0].where else "of what has no line"
+    return replace(table, columns=(*table.columns[:2], counted, "scope"), title=f"By scope {place}{rest}")
 
 
-def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[[float], str]) -> Table:
+def name_scope(total: LineTotal) -> str:
+    """Return the scope of a total as tables show it."""
+    return total.text or "no scope"
+
+
+def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) -> Table:
     """Return the table of the largest lines.
 
     Args:

@@ -13,6 +13,7 @@ from xla_inspect.analysis import (
     Stage,
 )
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.line_totals import LineTotal, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.report import close_brackets, title
 from xla_inspect.units import format_bytes, shorten
@@ -121,6 +122,8 @@ class MemoryUse(Answer):
         stage: The stage of the module that they are of.
         global_bytes: The bytes of global shapes, where those are not of one device; else as `needed_bytes`.
         unknown_shards: How many arguments and results count whole, since nothing says how they are sharded.
+        scopes: Of the one line that asks for most, or of all without a line, the bytes by scope (`text`). Empty where
+            neither has most, or those have one scope.
     """
 
     program: str
@@ -139,6 +142,7 @@ class MemoryUse(Answer):
     stage: Stage = FINAL
     global_bytes: int = 0
     unknown_shards: int = 0
+    scopes: tuple[LineTotal, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -163,6 +167,8 @@ class MemoryUse(Answer):
             cells.append((format_bytes(total), self._share(total), f"{len(rest)} more", "", ""))
         yield Table(("bytes", "%", "where", "what for", "what is held when most is"), tuple(cells), (0, 1))
         yield from self._tell_roles()
+        if self.scopes:
+            yield tell_scopes(self.scopes, "bytes", format_bytes, "values")
         padded = [row for row in self.rows if row.padding_bytes > max(0.2 * row.bytes, 0.01 * self.needed_bytes)]
         if padded:
             yield Table(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HBM, find_peak_causes, find_refusal, find_stage, list_held, read_op_scope
+from xla_inspect.answers.line_totals import sum_scopes
 from xla_inspect.answers.memory import MemoryRow, MemoryUse
 from xla_inspect.report import find_hardware
 
@@ -59,6 +60,11 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         if stage.shapes == "global"
         else needed,
         unknown_shards=sum(each.is_bound for each in held),
+        scopes=sum_scopes(
+            [(_name_place(each), _find_scope(each), each.size) for each in held if each.role not in {"argument", "gap"}]
+        )
+        if by == "line"
+        else (),
     )
 
 
@@ -72,7 +78,7 @@ def _group(capture: Capture, held: Iterable[Held], by: str) -> Iterator[MemoryRo
     """Yield what each place holds, the largest first."""
     groups: dict[tuple[str, ...], list[Held]] = defaultdict(list)
     for number, each in enumerate(held):
-        place = _name_place(each)
+        place = f"{each.line.file}:{each.line.number}" if each.line else _name_place(each)
         key = {"line": place, "scope": _find_scope(each), "buffer": str(number)}[by]
         # Small constants and arguments are many, and tell nothing one by one.
         groups[each.role, key, str(each.donated)].append(each)

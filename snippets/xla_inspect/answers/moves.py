@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Origins, is_fusion
+from xla_inspect.analysis import COPYING, ValueFlow, is_fusion, is_passed_on, search, skip_renaming
 from xla_inspect.answers.evidence import IMPORT
 from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.units import format_bytes
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Shape
 
 MOVING = frozenset({"copy", "transpose"})
-_CARRIED = MOVING | {"bitcast", "reshape", "copy-start", "copy-done"}
 _UPDATING = frozenset({"dynamic-update-slice", "scatter"})
 ASSIGNING = "memory_space_assignment"
 _CONTROL = frozenset({"call", "conditional", "while"})
@@ -38,7 +37,7 @@ def is_move(kernels: KernelParts, launch: Launch) -> bool:
     if launch.opcode in MOVING:
         return True
     parts = [part for part in kernels.parts(launch) if not is_fusion(part)]
-    return all(part.opcode in _CARRIED for part in parts) and any(part.opcode in MOVING for part in parts)
+    return all(part.opcode in COPYING | MOVING for part in parts) and any(part.opcode in MOVING for part in parts)
 
 
 def find_moved(evidence: Evidence, launch: Launch) -> Instruction:
@@ -157,34 +156,25 @@ def _find_source(evidence: Evidence, moved: Instruction, scheduled: Instruction)
         outer = module.operands(scheduled)
         number = value.parameter_number or 0
         value = outer[number] if number < len(outer) else value
-    while value.opcode in {"bitcast", "reshape"} and module.operands(value):
-        value = module.operands(value)[0]
-    return value
+    return skip_renaming(module, value)
 
 
 def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction, ...]:
     """Return what takes the copy, through what only renames, gathers or copies it again."""
-    found: list[Instruction] = []
-    waiting, seen = [scheduled], set[str]()
-    while waiting:
-        current = waiting.pop(0)
-        for user in evidence.module.users(current):
-            if user.name in seen:
-                continue
-            seen.add(user.name)
-            is_passing = user.opcode in {"bitcast", "copy", "tuple"} or user.opcode.endswith("-done")
-            if is_passing and not user.is_root:
-                waiting.append(user)
-            elif user.opcode == "call":
-                waiting += [
-                    parameter
-                    for called in evidence.module.called(user)
-                    for parameter, name in zip(called.parameters, user.operands, strict=False)
-                    if name == current.name
-                ]
-            else:
-                found.append(user)
-    return tuple(found)
+
+    def list_next(value: Instruction) -> Iterator[Instruction]:
+        for user in evidence.module.users(value):
+            if user.opcode == "call":
+                parameters = evidence.module.called(user)[0].parameters
+                pairs = zip(parameters, user.operands, strict=False)
+                yield from (parameter for parameter, name in pairs if name == value.name)
+            elif is_passed_on(user) and not user.is_root:
+                yield user
+
+    users = (user for value in search([scheduled], list_next) for user in evidence.module.users(value))
+    return tuple(
+        dict.fromkeys(user for user in users if user.is_root or not (is_passed_on(user) or user.opcode == "call"))
+    )
 
 
 def _find_cause(  # noqa: PLR0913 - what a copy is between
@@ -222,7 +212,7 @@ def _find_cause(  # noqa: PLR0913 - what a copy is between
 
 def _is_result(user: Instruction) -> bool:
     """Return whether what takes a value hands it on as a result and does nothing else."""
-    return user.is_root and user.opcode in {"bitcast", "copy", "tuple"}
+    return user.is_root and is_passed_on(user)
 
 
 def _explain_transpose(moved: Instruction, made: Step, reading: str) -> tuple[str, tuple[str, ...]]:
@@ -265,9 +255,9 @@ def _explain_protection(
     """Return what a copy that changes nothing protects, and from whom."""
     if made.deed == "imported":
         return "the program asks for it", ()
-    origins = Origins(evidence.module)
-    origin = origins.find_origin(source)
-    value = _name_source(evidence, origins, source, origin)
+    flow = ValueFlow(evidence.module)
+    origin = flow.find_origin(source)
+    value = _name_source(evidence, flow, source, origin)
     notes = tuple(_list_argument_notes(evidence, origin))
     others = [user for user in evidence.module.users(source) if user is not moved and user not in users]
     writers = [user for user in users if _updates(evidence, user)]
@@ -278,7 +268,7 @@ def _explain_protection(
     names = list(dict.fromkeys(evidence.name_value(each) for each in readers))[:2]
     reading = f"{' and '.join(names)} {'reads' if len(names) == 1 else 'read'} it too" if names else ""
     kept = reading or _say_kept(evidence, origin)
-    caller = origins.callers.get(moved.computation)
+    caller = flow.callers.get(moved.computation)
     if writers:
         why = f"{evidence.name_value(writers[0])} writes in place, and {value} must stay"
     elif overwriting := [user for user in others if _updates(evidence, user)]:
@@ -297,9 +287,9 @@ def _explain_protection(
     return f"{why}: {kept}" if kept else why, notes
 
 
-def _name_source(evidence: Evidence, origins: Origins, source: Instruction, origin: Instruction) -> str:
+def _name_source(evidence: Evidence, flow: ValueFlow, source: Instruction, origin: Instruction) -> str:
     """Return what is copied in words: an argument, what a loop carries, or what makes it."""
-    caller = origins.callers.get(origin.computation)
+    caller = flow.callers.get(origin.computation)
     if origin.opcode == "parameter" and caller is not None and caller.opcode == "while":
         return f"what the loop {caller.name} carries"
     if origin.opcode == "while":

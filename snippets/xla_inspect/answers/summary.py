@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import Stage, name_failure
 from xla_inspect.answers.answer import Answer, Hint, Table, suggest
 from xla_inspect.answers.exchange_finding import find_exchanges
+from xla_inspect.answers.launch_rows import find_scope
+from xla_inspect.answers.line_totals import LineTotal, name_scope, sum_scopes
 from xla_inspect.answers.memory import ON_THE_WAY, ROLES
 from xla_inspect.answers.memory_finding import explain_memory
 from xla_inspect.answers.replication import Replication  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.plural import plural
-from xla_inspect.report import model_launches, title
+from xla_inspect.report import model_launches, show_place, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ class TargetSummary:
         stage: The stage of the module that is counted; where kernels are not decided, what is counted of them is None.
         instructions: The instructions of the module.
         replication: The arguments, results and work that several devices repeat, or None.
+        scopes: By the sort of `largest`, the same by scope of the one line that has most, or of what has no line. Empty
+            where neither has most, or those have one scope.
     """
 
     target: str
@@ -86,6 +90,7 @@ class TargetSummary:
     stage: Stage
     instructions: int
     replication: Replication | None
+    scopes: Mapping[str, tuple[LineTotal, ...]]
 
 
 @dataclass(frozen=True)
@@ -149,7 +154,20 @@ class Summary(Answer):
                 )
                 header = ("target", told[1], *(("at least",) if timed else ()), "where", "what")
                 yield Table(header, cells, (1, 2) if timed else (1,), told[0])
+            yield from self._tell_scopes(sort)
         yield from self._advise()
+
+    def _tell_scopes(self, sort: str) -> Iterator[Table]:
+        """Yield the largest scopes of each target's line that has most of a sort."""
+        rows = []
+        for target in self.targets:
+            scopes = target.scopes[sort]
+            whole = sum(each.amount for each in scopes)
+            for each in scopes[:LARGEST]:
+                share = f"{each.amount / whole:.0%}"
+                rows.append((target.target, share, each.where or "no line", shorten(name_scope(each), PLACE)))
+        if rows:
+            yield Table(("target", "share", "where", "scope"), tuple(rows), (1,), f"{SORTS[sort][0]}, by scope")
 
     def _advise(self) -> Iterator[Hint]:
         if self.asked:
@@ -239,21 +257,37 @@ def _summarize(capture: Capture) -> TargetSummary:
         stage=told.stage,
         instructions=capture.module.instruction_count() if capture.after else 0,
         replication=exchanges.replication,
+        scopes={
+            "kernel": sum_scopes(list(_list_scopes(capture, kernels))),
+            "memory": told.scopes,
+            "collective": exchanges.scopes,
+        },
     )
+
+
+def _measure(each: Launched) -> tuple[float, int]:
+    """Return the least time of all runs of a kernel, zero where there is no roof, and the bytes that they move."""
+    runs = each.launch.runs or 1
+    return (each.bound.seconds * runs if each.bound else 0.0, each.bytes * runs)
 
 
 def _find_kernels(kernels: Sequence[Launched]) -> Iterator[Largest]:
     """Yield those that take longest at best, or move most where there is no roof."""
+    for each in sorted(kernels, key=_measure, reverse=True)[:LARGEST]:
+        seconds, moved = _measure(each)
+        yield Largest("kernel", each.launch.name, _name_place(each), moved, seconds or None)
 
-    def measure(each: Launched) -> tuple[float, int]:
-        runs = each.launch.runs or 1
-        return (each.bound.seconds * runs if each.bound else 0.0, each.bytes * runs)
 
-    for each in sorted(kernels, key=measure, reverse=True)[:LARGEST]:
-        line = each.lines[0] if each.lines else None
-        place = f"{line.file.rpartition('/')[2]}:{line.number}" if line else ""
-        seconds, moved = measure(each)
-        yield Largest("kernel", each.launch.name, place, moved, seconds or None)
+def _list_scopes(capture: Capture, kernels: Sequence[Launched]) -> Iterator[tuple[str, str, float]]:
+    """Yield the line, the scope and the weight of each kernel."""
+    has_roof = any(each.bound for each in kernels)
+    for each in kernels:
+        scope = find_scope(capture, each.launch.instruction).rpartition("/")[0]
+        yield _name_place(each), scope, _measure(each)[not has_roof]
+
+
+def _name_place(launched: Launched) -> str:
+    return show_place(launched.lines[0]) if launched.lines else ""
 
 
 def _find_memory(told: MemoryUse) -> Iterator[Largest]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Origins, find_frame, name_kind
+from xla_inspect.analysis import ValueFlow, find_frame, name_kind, search
 from xla_inspect.answers.shardings import find_sharding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xla_inspect.analysis import Mesh
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
@@ -20,7 +22,6 @@ NEIGHBOURS = frozenset({"concatenate", "convolution", "gather", "pad", "reduce-w
 
 _TELLING = NEIGHBOURS | PRODUCTS | {"custom-call", "dynamic-slice", "dynamic-update-slice", "reduce", "scatter", "sort"}
 _MOST_SHAPES = 4
-_STEPS = 50
 _KEY = re.compile(r"\['([^']+)'\]")
 _ESCAPED = re.compile(r"\\(['\"])")
 
@@ -36,7 +37,7 @@ class WrittenProgram:
     def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
         """Look up its instructions by name and line."""
         self.capture, self.mesh = capture, mesh
-        self.origins = Origins(capture.unoptimized_module)
+        self.flow = ValueFlow(capture.unoptimized_module)
         self.by_place: dict[tuple[str, str, int], list[Instruction]] = defaultdict(list)
         self.collectives: list[Instruction] = []
         for instruction in capture.unoptimized_module.walk():
@@ -74,9 +75,9 @@ class WrittenProgram:
             source: The product as the program has it.
             summed: What is added up, which may be the product transposed.
         """
-        module = self.origins.module
+        module = self.flow.module
         for operand in module.operands(source):
-            origin = self.origins.find_origin(operand)
+            origin = self.flow.find_origin(operand)
             is_argument = origin.opcode == "parameter" and origin.computation == module.entry.name
             if is_argument and len(origin.shape.dimensions) >= len(operand.shape.dimensions) > 1:
                 return ()
@@ -96,10 +97,10 @@ class WrittenProgram:
         """Return how an operation's value was spread, how a constraint wants it, and where that stands."""
         if source is None:
             return "", "", ""
-        operands = self.origins.module.operands(source)
+        operands = self.flow.module.operands(source)
         constraint = source if source.custom_call_target == "Sharding" else None
         held = self._find_held(operands[0] if constraint is not None and operands else source)
-        for use, _ in self.origins.find_uses(source) if constraint is None else ():
+        for use, _ in self.flow.find_uses(source) if constraint is None else ():
             if use.custom_call_target == "Sharding":
                 constraint = use
                 break
@@ -111,19 +112,13 @@ class WrittenProgram:
 
     def _find_held(self, value: Instruction) -> str:
         """Return how the nearest value of the same size is spread that a value is computed from, if any says so."""
-        waiting, seen = deque([value]), {value}
-        for _ in range(_STEPS):
-            if not waiting:
-                break
-            current = waiting.popleft()
-            if spec := find_sharding(current, self.mesh):
-                return spec
-            before = self.origins.find_origin(current, whole=True)
-            for each in (before,) if before is not current else self.origins.module.operands(current):
-                if each not in seen and each.shape.is_array and each.shape.size == value.shape.size:
-                    seen.add(each)
-                    waiting.append(each)
-        return ""
+
+        def list_before(current: Instruction) -> Iterator[Instruction]:
+            origin = self.flow.find_origin(current, whole=True)
+            before = (origin,) if origin is not current else self.flow.module.operands(current)
+            return (each for each in before if each.shape.is_array and each.shape.size == value.shape.size)
+
+        return next(filter(None, (find_sharding(each, self.mesh) for each in search([value], list_before))), "")
 
 
 def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MOVING, Histories, KernelParts, find_lines, is_fusion
+from xla_inspect.analysis import REWRITING, Histories, KernelParts, find_lines, is_fusion
 from xla_inspect.answers import Selector
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import IDLE
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xla_inspect.analysis import Launch
     from xla_inspect.captured import Capture
 
-_CHEAP = IDLE | MOVING | {"broadcast", "iota", "while", "conditional", "call", "pad", "slice", "concatenate"}
+_CHEAP = IDLE | REWRITING | {"broadcast", "iota", "while", "conditional", "call", "pad", "slice", "concatenate"}
 """What costs nothing inside of a kernel, or only moves: a compiler makes it again wherever it is needed."""
 _SHOWN = 12
 __tracebackhide__ = True

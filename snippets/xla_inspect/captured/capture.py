@@ -159,6 +159,12 @@ class Capture:
         made.__dict__.update(values)
         return made
 
+    @property
+    def own(self) -> Capture:
+        """The capture with the lines of the reader's own code, of one that was given those of a package."""
+        own: Capture = self.__dict__.get("_own", self)
+        return own
+
     if not TYPE_CHECKING:  # a checker would take it to allow any name
 
         def __getattr__(self, name: str) -> object:

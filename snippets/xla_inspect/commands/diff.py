@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from xla_inspect.analysis import use_lines_of
 from xla_inspect.answers import compare_captures
 from xla_inspect.captured import Times
 from xla_inspect.commands import child_process, command_line, output_file, question, revisions
@@ -88,6 +89,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
             if isinstance(made, int):
                 return made
             captures.append(made.retold(times=Times()) if options.no_times else made)
+    captures = [*use_lines_of(options.lines_of, *captures)]
     answer = compare_captures(captures[0], captures[1], (sides[0].name, sides[1].name))
     question.tell([answer], captures[1].program, options, out)
     return 0 if answer.holds else command_line.NO

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.analysis import use_lines_of
 from xla_inspect.answers import ReleaseHistory, ReleaseRow, explain_release_change, explain_release_failure
 from xla_inspect.commands import question
 from xla_inspect.errors import InspectError
@@ -169,14 +170,14 @@ class ProgramHistory:
             folder = Path(self.described[refused.version]["folder"])
             return explain_release_failure(boundary.question.name, releases, told, between, refused.refused, folder)
         self.say(f"comparing {releases[0]} with {releases[1]}: {boundary.question.name}")
-        captures = (self.capture(releases[0]), self.capture(releases[1]))
+        old, new = use_lines_of(self.options.lines_of, *map(self.capture, releases))
         seconds = [
             read_log(Path(self.described[version]["folder"]) / "log", capture.module.name)[1]
-            for version, capture in zip(releases, captures, strict=True)
+            for version, capture in zip(releases, (old, new), strict=True)
         ]
         return explain_release_change(
             boundary.question.name,
-            captures,
+            (old, new),
             releases,
             told,
             between=between,

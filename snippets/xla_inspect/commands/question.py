@@ -81,6 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None
         default=300.0,
         help="seconds for your own code to load and be traced (default: %(default)g)",
     )
+    how.add_argument(
+        "--lines-of",
+        metavar="PACKAGE",
+        default="",
+        help="name lines of this package or module, such as flax or flax.linen, in the place of yours that call it",
+    )
     how.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
 
 
@@ -103,6 +109,9 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
     Raises:
         InspectError: An option is of another form than it should be.
     """
+    if getattr(options, "whole", False) and options.lines_of:
+        message = f"{options.command} names the lines that call what is compiled, and takes no --lines-of"
+        raise InspectError(message)
     asked = options.target if isinstance(options.target, list) else [options.target]
     return Request(
         words=tuple(words or options.subject),
@@ -129,7 +138,8 @@ def retype(options: argparse.Namespace, target: str = "") -> str:
     """
     asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
     targets = [f"--target={name}" for name in asked or () if name]
-    words = [part for word in (*repeat(options), *targets) for part in _write_option(word)]
+    lines_of = [f"--lines-of={options.lines_of}"] * bool(options.lines_of)
+    words = [part for word in (*repeat(options), *lines_of, *targets) for part in _write_option(word)]
     # What stands behind a script are its own arguments.
     is_script = options.subject[0] == "run"
     return shlex.join([*words, *options.subject] if is_script else [*options.subject, *words])
@@ -238,7 +248,7 @@ def find_answers(question: Question, options: argparse.Namespace) -> tuple[Subje
     for target in options.target or ():
         find(target)
     subject = read_subject(read_request(options), options.load_limit)
-    subject.is_timed = not options.no_times
+    subject.is_timed, subject.lines_of = not options.no_times, options.lines_of
     targets, missing = choose_targets(question.USUAL, subject, options.target)
     return subject, list(question.ask(subject, targets, options)), missing
 

@@ -57,6 +57,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if options.output:
         output_file.check_output(options.output, force=options.force)
     subject = question.read_subject(request, options.load_limit)
+    subject.lines_of = options.lines_of
     path = options.output or Path(re.sub(r"[^\w.-]+", "_", subject.name) + ".html")
     output_file.check_output(path, force=options.force)
     targets, missing = question.choose_targets(USUAL, subject, options.target)

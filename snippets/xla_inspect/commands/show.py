@@ -63,6 +63,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         output_file.check_output(options.output, force=options.force)
     _check_stage(options)
     subject = question.read_subject(question.read_request(options), options.load_limit)
+    subject.lines_of = options.lines_of
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
     kind, is_code = find_entry(target).kind, options.stage == "code"
@@ -166,7 +167,8 @@ def _capture_whole(subject: Subject, target: str, options: argparse.Namespace) -
     if subject.saved and ((options.reasons and not compiled.log) or (options.machine and not _has_machine(compiled))):
         message = f"{subject.name} is a capture that was saved without that: save it anew from the program"
         raise InspectError(message)
-    return compiled
+    # What is saved keeps all call chains.
+    return compiled.own
 
 
 def _has_machine(compiled: Capture) -> bool:

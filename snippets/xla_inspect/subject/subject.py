@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
+from xla_inspect.analysis import use_lines_of
 from xla_inspect.captured import Times
 from xla_inspect.compilation import begin, describe_program
 from xla_inspect.errors import InspectError
@@ -68,6 +69,7 @@ class Subject:
         origin: What a subject without a call is.
         axes: The axes of the mesh with their sizes, of a subject without a call.
         modules: All modules of a dump, where that is asked about.
+        lines_of: The package whose lines captures have, or an empty string for the reader's own.
 
     Attributes:
         is_timed: Whether captures say how long they took to make.
@@ -87,6 +89,7 @@ class Subject:
         origin: str = "a capture that was saved",
         axes: Mapping[str, int] | None = None,
         modules: Sequence[DumpedModule] = (),
+        lines_of: str = "",
     ) -> None:
         """Compile nothing yet."""
         self.is_timed = True
@@ -100,6 +103,7 @@ class Subject:
         self.script = script
         self.origin = origin
         self.modules = tuple(modules)
+        self.lines_of = lines_of
         self.axes = dict((call.settings.get("mesh") if call else axes) or {})
         self._programs: dict[str, Program] = {}
 
@@ -137,10 +141,10 @@ class Subject:
 
         Raises:
             TargetUnavailableError: This machine cannot compile for the target.
-            InspectError: No such target; or arguments, mesh and target do not go together.
+            InspectError: No such target; arguments, mesh and target do not go together; or no line of the package.
         """
         asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
-        made = self._capture(target, settings, asked)
+        (made,) = use_lines_of(self.lines_of, self._capture(target, settings, asked))
         return made if self.is_timed else made.retold(times=Times())
 
     def _capture(self, target: str, settings: dict[str, Any], asked: Mapping[str, bool]) -> Capture:

@@ -165,7 +165,7 @@ def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[
 
 def _change(subject: Subject, kind: str, changes: Iterable[argument_changes.Changed]) -> Iterator[Trial]:
     for change, call in changes:
-        yield Trial(change, Subject(subject.name, call, options=subject.options), traced_changes.nothing, kind)
+        yield Trial(change, _anew(subject, call), traced_changes.nothing, kind)
 
 
 def _list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Trial]:
@@ -240,7 +240,7 @@ def _list_remats(subject: Subject, capture: Capture) -> Iterator[Trial]:
         change = "jax.checkpoint around the body of each jax.lax.scan"
         yield Trial(change, _anew(subject), traced_changes.checkpoint_scans, "remat")
     seen: set[str] = set()
-    for frames in _list_chains(capture):
+    for frames in _list_chains(capture.own):
         for frame in frames:
             name = frame.function.rpartition(".")[2]
             found = _find_function(name, frame)
@@ -274,5 +274,5 @@ def _find_function(name: str, frame: Frame) -> Any:
     return None
 
 
-def _anew(subject: Subject) -> Subject:
-    return Subject(subject.name, subject.call, options=subject.options)
+def _anew(subject: Subject, call: Call | None = None) -> Subject:
+    return Subject(subject.name, call or subject.call, options=subject.options, lines_of=subject.lines_of)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livepage.keep import page_store
+from livepage.keep import outcomes, page_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -242,3 +242,16 @@ def test_a_page_that_hands_on_the_whole_environment_is_kept_for_the_next_build(c
     assert "(1 run)" in copy.run()
     assert "(0 run)" in copy.run()
     assert "(1 run)" in copy.run(CHOICE="another")
+
+
+@pytest.mark.parametrize("edited", ["read/__init__.py", "keep/__init__.py", "keep/inner/name.py"])
+def test_a_page_depends_on_each_file_of_the_engine_also_where_names_are_alike(
+    edited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes, "_PACKAGE", tmp_path)
+    for name in ("read/__init__.py", "keep/__init__.py", "keep/inner/name.py", "keep/name.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("before", encoding="utf-8")
+    before = outcomes.hash_common("read", "keep")
+    (tmp_path / edited).write_text("after it", encoding="utf-8")
+    assert outcomes.hash_common("read", "keep") != before

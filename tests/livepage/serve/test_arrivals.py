@@ -104,8 +104,6 @@ def test_a_page_that_ran_is_shown_when_somebody_opens_it_and_the_last_one_always
 
 def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[Arrivals, list[str], list[str]]:
     """Return arrivals that wait for two pages, and what they show at once and in its time."""
-    for name in ("holds", "doubt"):
-        monkeypatch.setattr(project, name, getattr(project, name))
     monkeypatch.setattr(project, "docs", Path("docs"))
     arrivals, shown, later = Arrivals(), list[str](), list[str]()
     arrivals.tell(shown.extend, later.extend)

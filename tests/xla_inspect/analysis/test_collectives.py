@@ -11,7 +11,7 @@ from programs import exchange, train_step
 from xla_inspect import Capture, capture
 from xla_inspect.analysis.collectives import is_cut_anew, list_collectives
 from xla_inspect.analysis.device_groups import Mesh, read_groups
-from xla_inspect.analysis.value_origins import Origins
+from xla_inspect.analysis.value_flow import ValueFlow
 from xla_inspect.hlo import parse_module
 
 EIGHT = ("cpu:8", "h100:8", "tpu-v5e:2x4")
@@ -160,4 +160,4 @@ ENTRY %main (x: f32[8], layer: s32[]) -> f32[8] {{
 """
     module = parse_module(text)
     (found,) = list_collectives(module)
-    assert is_cut_anew(Origins(module), found) == is_cut
+    assert is_cut_anew(ValueFlow(module), found) == is_cut

@@ -6,7 +6,9 @@
   // A button that opens a list of others; Esc and leaving it close it.
   const menu = (title, fill) => {
     const list = element("div", { class: "list" });
-    const root = element("details", { class: "menu" }, element("summary", {}, title), list);
+    // The click fills the list, before the list opens. "toggle" comes later and would take the focus from a field in it.
+    const refill = () => root.open || list.replaceChildren(...fill(item));
+    const root = element("details", { class: "menu" }, element("summary", { on: { click: refill } }, title), list);
     const close = (isFocused) => {
       root.open = false;
       if (isFocused) root.firstElementChild.focus();
@@ -14,7 +16,6 @@
     const item = (text, act, more = "") =>
       element("button", { type: "button", on: { click: () => (close(true), act()) } }, text, more && element("small", {}, more));
     root.addEventListener("toggle", () => {
-      if (root.open) list.replaceChildren(...fill(item));
       // What the list lies over is out of reach meanwhile.
       document.getElementById("result").inert = document.querySelector(".menu[open]") !== null;
     });

@@ -1,0 +1,147 @@
+"""A hook of MkDocs: on a served page, *Edit* beside a program opens the playground on it."""
+
+from __future__ import annotations
+
+import html
+import re
+import subprocess
+import sys
+import threading
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from common import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from mkdocs.livereload import LiveReloadServer
+
+PREFIX = "/play/"
+"""The path of the links, before the file and the function."""
+
+MOST = 3
+"""Playgrounds that run at a time; one more ends the oldest."""
+
+_PLACE = re.compile(r'<div class="program-edit" [^>]*data-file="([^"]*)" data-function="([^"]*)"[^>]*>')
+
+_playgrounds: list[Playgrounds] = []
+
+
+class Playgrounds:
+    """A WSGI application before that of the server, which starts a playground when a link asks for one."""
+
+    def __init__(self, root: Path) -> None:
+        """Start nothing.
+
+        Args:
+            root: The folder of the project.
+        """
+        self._root = root
+        self._programs: set[str] = set()
+        self._running: dict[str, tuple[subprocess.Popen[str], str]] = {}
+        self._guard = threading.Lock()
+        self._port = 0
+        self._app: Callable[..., Iterable[bytes]] | None = None
+
+    def link(self, content: str) -> str:
+        """Return the content of a page with links to playgrounds above the commands that open them."""
+
+        def write(place: re.Match[str]) -> str:
+            program = f"{place[1]}:{place[2]}"
+            self._programs.add(html.unescape(program))
+            link = f'<a href="{PREFIX}{program}" target="_blank" rel="noopener">Edit</a>'
+            return f"{place[0]}<p>{link} <code>{place[2]}</code> in the playground</p>"
+
+        return _PLACE.sub(write, content)
+
+    def begin(self, server: LiveReloadServer) -> None:
+        """Answer the requests of a server that begin with `PREFIX`."""
+        self._port, self._app = server.server_address[1], server.get_app()
+        server.set_app(self)
+
+    def end(self) -> None:
+        """End all playgrounds."""
+        with self._guard:
+            while self._running:
+                _end(self._running.popitem()[1][0])
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
+        """Answer a request."""
+        path = environ["PATH_INFO"]
+        if not path.startswith(PREFIX):
+            return self._app(environ, start_response) if self._app else []
+        program = path.removeprefix(PREFIX)
+        status, text = self._answer(environ, program)
+        kind = ("Location", text) if status is HTTPStatus.SEE_OTHER else ("Content-Type", "text/plain; charset=utf-8")
+        start_response(f"{status.value} {status.phrase}", [kind, ("Cache-Control", "no-store")])
+        return [text.encode()]
+
+    def _answer(self, environ: dict[str, Any], program: str) -> tuple[HTTPStatus, str]:
+        if program not in self._programs:
+            return HTTPStatus.NOT_FOUND, f"No page shows the program {program!r}."
+        # A page of another site must start nothing, also not under a name that it gave this machine.
+        is_own = environ.get("HTTP_SEC_FETCH_SITE", "none") in {"none", "same-origin"}
+        hosts = {f"{name}:{self._port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+        if not is_own or environ.get("HTTP_HOST", "") not in hosts:
+            return HTTPStatus.FORBIDDEN, (
+                "The playground runs for the machine that serves this page alone. "
+                f"On another one, run: xla-inspect play {program}"
+            )
+        with self._guard:
+            if address := self._open(program):
+                return HTTPStatus.SEE_OTHER, address
+        return HTTPStatus.INTERNAL_SERVER_ERROR, (
+            "The playground did not start; the terminal of `mkdocs serve` shows why. "
+            f"Try it there: xla-inspect play {program}"
+        )
+
+    def _open(self, program: str) -> str:
+        """Return the address of a program's playground, or an empty string where it does not start."""
+        process, address = self._running.pop(program, (None, ""))
+        if process is None or process.poll() is not None:
+            for oldest in [*self._running][: 1 - MOST]:
+                _end(self._running.pop(oldest)[0])
+            command = [sys.executable, "-m", "xla_inspect.commands", "play", program, "--no-browser"]
+            process = subprocess.Popen(command, cwd=self._root, stdout=subprocess.PIPE, text=True)
+            output = process.stdout
+            match = re.search(r"http://\S+", output.readline()) if output else None
+            if match is None or output is None:
+                _end(process)
+                return ""
+            address = match[0]
+            threading.Thread(target=output.read, daemon=True).start()  # a full pipe would stop the process
+        self._running[program] = process, address
+        return address
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def on_startup(command: str, **_: object) -> None:
+    """Show links where pages are served, and only there: the published site has no playground."""
+    _playgrounds[:] = [Playgrounds(ROOT)] if command == "serve" else []
+
+
+def on_page_content(content: str, **_: object) -> str:
+    """Link the programs of a page."""
+    return _playgrounds[0].link(content) if _playgrounds else content
+
+
+def on_serve(server: LiveReloadServer, **_: object) -> None:
+    """Answer links to playgrounds before MkDocs answers."""
+    for playgrounds in _playgrounds:
+        playgrounds.begin(server)
+
+
+def on_shutdown() -> None:
+    """End the playgrounds."""
+    while _playgrounds:
+        _playgrounds.pop().end()

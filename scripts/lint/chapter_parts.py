@@ -1,0 +1,78 @@
+"""Recommend the parts of a chapter that a page lacks: an answer first, a picture, questions, exercises, a way on.
+
+    python -m lint.chapter_parts docs/fusion.md ...    print what each page lacks, and succeed
+
+A page without them is welcome, so nothing here fails a build. Wrong parts do: tests/site/test_anatomy.py holds that an
+answer to an exercise is executed, and that a question leads to what stands below it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mkdocs.config import load_config
+
+from common import ROOT
+from livepage import render_one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECTIONS = ("Understand", "Beyond the compiler", "Use it well")
+"""Groups of the navigation that hold chapters."""
+LISTS = {"questions.md"}
+"""Pages of these groups that are lists of answers, each with its own listing."""
+LEAST_EXERCISES = 2
+LEAST_QUESTIONS = 3
+QUESTION = re.compile(r'id="(predict-[^"]+)"')
+
+
+def list_chapters() -> list[Path]:
+    """Return the chapters, in the order of the navigation."""
+    groups: list[dict[str, Any]] = load_config(str(ROOT / "mkdocs.yml"))["nav"]
+    sections = [entries for group in groups for name, entries in group.items() if name in SECTIONS]
+    names = [name for entries in sections for entry in entries for name in entry.values()]
+    return [ROOT / "docs" / name for name in names if name not in LISTS]
+
+
+def list_answers(text: str) -> list[str]:
+    """Return the body of each folded answer to an exercise in a page's Markdown."""
+    return re.findall(r"^\?\?\?\+? question .*\n((?:(?: {4}.*)?\n)+)", text, re.MULTILINE)
+
+
+def list_missing(text: str, html: str) -> Iterator[str]:
+    """Yield each part that a chapter has and a page lacks, from its Markdown and its HTML."""
+    opening = html.partition("<h2")[0]
+    answers = re.findall(r'<p class="answer">(.*?)</p>', opening, re.DOTALL)
+    if [len(re.findall(r"[.?!](?=\s|$)", re.sub(r"<[^>]*>", "", answer))) for answer in answers] != [1]:
+        yield "one sentence before everything else that answers the page's question, marked { .answer }"
+    if not re.search(r"<figure\b|<svg\b", html):
+        yield "a picture"
+    if len({question[1] for question in QUESTION.finditer(html)}) < LEAST_QUESTIONS:
+        yield f"{LEAST_QUESTIONS} questions, each above the output that answers it"
+    if len(list_answers(text)) < LEAST_EXERCISES:
+        yield f"{LEAST_EXERCISES} exercises with folded answers"
+    headings = re.findall(r"^## .*$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+    if bare := next((heading for heading in headings if "{ #" not in heading and heading != "## Next"), None):
+        yield f"an address for each section, such as {bare} {{ #{bare[3:].lower().replace(' ', '-')} }}"
+    sections = re.findall(r'<h2 id="([^"]+)"', html)
+    if "own-code" not in sections:
+        yield "a section { #own-code } with the command that asks the same of the reader's own code"
+    if not headings or not headings[-1].startswith("## Next"):
+        yield "a last section, ## Next, with what to read next"
+
+
+def main(pages: list[str]) -> None:
+    """Print what each of some pages lacks that is a chapter."""
+    chapters = list_chapters()
+    for page in map(Path, pages):
+        if page.resolve() in chapters:
+            for part in list_missing(page.read_text(encoding="utf-8"), render_one.render(page.resolve(), ROOT)[0]):
+                print(f"{page}: recommended for a chapter: {part}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

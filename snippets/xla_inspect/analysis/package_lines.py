@@ -1,0 +1,147 @@
+"""The lines of one package in the answers of a capture: the frames that lie in the package, and its files' text."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.errors import InspectError
+from xla_inspect.spelling import list_nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Frame
+
+_INSTALLED = re.compile(r".*/(?:site|dist)-packages/")
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:")
+_HIDDEN = ("jax", "jaxlib")
+
+
+def use_lines_of(package: str, *captures: Capture) -> tuple[Capture, ...]:
+    """Return captures whose operations belong to the innermost line of a package that their call chain passes through.
+
+    An operation that passes through none keeps the line that it has. The text of a package's file is shown where the
+    file here has an expression wherever a call chain names one, so that text of another version is never shown.
+
+    Args:
+        package: The package or module, such as `flax` or `flax.linen`; with an empty string the captures stay as they
+            are.
+        *captures: The captures that one answer is about.
+
+    Raises:
+        InspectError: No capture has a line of the package.
+    """
+    if not package:
+        return captures
+    frames: dict[str, set[Frame]] = {}
+    for frame in (frame for capture in captures for chain in capture.frames.values() for frame in chain):
+        frames.setdefault(frame.file, set()).add(frame)
+    sources = {file: text for capture in captures for file, text in capture.sources.items()}
+    looked_for = _Package(package.replace("/", "."), sources)
+    texts = {file: text for file in frames if (text := looked_for.read(file, frames[file])) is not None}
+    if not texts:
+        raise InspectError(looked_for.explain_lack(captures[-1].program, frames))
+    return tuple(_put_first(capture, texts) for capture in captures)
+
+
+def _put_first(capture: Capture, texts: Mapping[str, str]) -> Capture:
+    """Return a capture whose call chains begin in the package where they pass through it."""
+
+    def cut(chain: tuple[Frame, ...]) -> tuple[Frame, ...]:
+        return next((chain[at:] for at, frame in enumerate(chain) if frame.file in texts), chain)
+
+    frames = {number: cut(chain) for number, chain in capture.frames.items()}
+    return capture.retold(frames=frames, sources={**texts, **capture.sources}, _own=capture)
+
+
+@dataclass(frozen=True)
+class _Package:
+    """A package that a reader names.
+
+    Attributes:
+        name: Its name.
+        sources: The reader's own files with their text.
+    """
+
+    name: str
+    sources: Mapping[str, str]
+
+    @property
+    def path(self) -> str:
+        """Its path below the folder that it is installed in, without the suffix of a module."""
+        return self.name.replace(".", "/")
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """The folder that it is installed in here, or None where it is not."""
+        try:
+            spec = importlib.util.find_spec(self.name.partition(".")[0])
+        except (ImportError, ValueError):
+            return None
+        places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec else []
+        return Path(places[0]).parent if places else None
+
+    def read(self, file: str, frames: Collection[Frame]) -> str | None:
+        """Return the text of one of its files, empty where that is not at hand, or None of a file of another package.
+
+        Args:
+            file: A file that call chains name.
+            frames: Their frames in it.
+        """
+        inside = _drop_folder(file)
+        if file in self.sources and inside == file.replace("\\", "/"):
+            # A project may keep its packages in any folder.
+            is_inside = f"/{self.path}/" in f"/{file}" or f"/{file}".endswith(f"/{self.path}.py")
+            return self.sources[file] if is_inside else None
+        if inside.startswith(f"{self.path}/") or inside == f"{self.path}.py":
+            paths = [self.folder / inside] if self.folder else []
+            return next((text for path in paths if (text := _read_fitting(path, frames))), "")
+        if "/" in inside or self.folder is None:
+            return None
+        # Of a file in neither a project nor an installation, as of a package installed from its source, JAX's
+        # locations keep the name alone.
+        paths = sorted((self.folder / self.path).rglob(inside))
+        return next((text for path in paths if (text := _read_fitting(path, frames))), None)
+
+    def explain_lack(self, program: str, files: Collection[str]) -> str:
+        """Return why a program has no line of it, and which packages the program has lines of.
+
+        Args:
+            program: The program's name.
+            files: All files that its call chains name.
+        """
+        top, *below = self.name.split(".")
+        inside = [_drop_folder(file) for file in files if file not in self.sources]
+        parts = [file.removesuffix(".py").split("/") for file in inside if "/" in file and not _ABSOLUTE.match(file)]
+        others = sorted({".".join(part[: 1 + (part[0] == top) * len(below)]) for part in parts})
+        if self.folder is None:
+            near = list_nearest(self.name, others)
+            reason = f"there is no package {self.name!r} here"
+            reason += f"; did you mean {near[0]!r}?" if near else ""
+        else:
+            reason = f"{program} has no line of {self.name}"
+            reason += ", whose frames JAX leaves out" if top in _HIDDEN else ""
+        return f"--lines-of: {reason}; the program has lines of {', '.join(others) or 'no package but your own code'}"
+
+
+def _drop_folder(file: str) -> str:
+    """Return a file's path below the folder that packages are installed in, or as it is where it is elsewhere."""
+    return _INSTALLED.sub("", file.replace("\\", "/"))
+
+
+def _read_fitting(path: Path, frames: Collection[Frame]) -> str:
+    """Return the text of a file in which an expression ends wherever a frame does, or an empty string."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        nodes = ast.walk(ast.parse(text))
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    ends = {(getattr(node, "end_lineno", None), getattr(node, "end_col_offset", -1) + 1) for node in nodes}
+    return text if {(frame.end_line, frame.end_column) for frame in frames} <= ends else ""
