@@ -52,7 +52,7 @@ def summary(
         fn: A function, or a capture of it.
         *example_args: Its positional arguments: arrays, shapes, or pytrees of them.
         targets: Short names.
-        lines_of: A package or module, such as `flax.linen`, whose lines are named in the place of yours that call it.
+        lines_of: A package or module, such as `flax.linen`, whose lines are named instead of your lines that call it.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:

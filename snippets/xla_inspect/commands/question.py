@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None
         "--lines-of",
         metavar="PACKAGE",
         default="",
-        help="name lines of this package or module, such as flax or flax.linen, in the place of yours that call it",
+        help="name lines of this package or module, such as flax.linen, instead of your lines that call it",
     )
     how.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
 
