@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.logged_compile import LEVELS, LoggedProcess, list_variables
     from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh
+    from xla_inspect.compilation.program_stages import Lowered
 
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "PREFIX",
     "USUAL",
     "LoggedProcess",
+    "Lowered",
     "Program",
     "RefusedHloError",
     "ambient_flags",
@@ -81,6 +83,7 @@ __getattr__ = lazy_names(
         "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
         "logged_compile": ("LEVELS", "LoggedProcess", "list_variables"),
         "meshes": ("make_mesh",),
+        "program_stages": ("Lowered",),
         "lowering": ("PLATFORMS", "Program", "held_settings", "lower", "run_fresh"),
     },
 )
