@@ -52,7 +52,7 @@ from xla_inspect.analysis.op_sources import (
 from xla_inspect.analysis.package_lines import use_lines_of
 from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
 from xla_inspect.analysis.peak import Held, list_held
-from xla_inspect.analysis.peak_causes import PeakCause, find_peak_causes
+from xla_inspect.analysis.peak_causes import SCHEDULER, PeakCause, find_peak_causes
 from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
 from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
@@ -80,6 +80,7 @@ __all__ = [
     "MAIN",
     "REDUCE_SCATTER",
     "REWRITING",
+    "SCHEDULER",
     "UNREADABLE",
     "Allocation",
     "CodeSummary",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from xla_inspect.commands import command_line, time_limit
-from xla_inspect.crashes import REASONS, find_line, name_end
+from xla_inspect.process import REASONS, Child, find_line, name_end
 from xla_inspect.targets import list_original, note_changes
 from xla_inspect.terminal import describe_terminal, drop_logs
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-STATUS, STACKS, ENVIRONMENT, ALIVE = "status", "stacks", "environment", "alive"
-"""The files by which the process says how the command ended, and where it was when it crashed; by which it learns of
-the reader's environment, and hears that this process ended, after which nobody writes to a named pipe any more."""
+STATUS, STACKS, ENVIRONMENT = "status", "stacks", "environment"
+"""The files by which the process says how the command ended, and where it was when it crashed, and by which it learns
+of the reader's environment."""
 
 ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
 """What to do about a file that ends the process."""
@@ -65,8 +65,6 @@ def run(
     """
     file = command_line.name_file(options)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, ending_by_exception():
-        # Not the working folder but the file's is where the file imports from, as when it is run.
-        command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()", name, *arguments]
         original = list_original()
         if paths:
             original["PYTHONPATH"] = os.pathsep.join(filter(None, (*paths, original.get("PYTHONPATH", ""))))
@@ -77,26 +75,27 @@ def run(
             **_simulate(options),
             "PYTHONIOENCODING": "utf-8",
         }
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-            env=environment,
-            cwd=folder,
+        child = Child(
+            # Not the working folder but the file's is where the file imports from, as when it is run.
+            [sys.executable, "-P"],
+            f"from {__name__} import main; main()",
+            [name, *arguments],
+            variables=environment,
+            folder=folder,
+            source=None,
+            errors=subprocess.PIPE,
+            cleaning=f"from {__name__} import sweep; sweep({name!r})",
+            has_session=False,
         )
         try:
-            with _staying_alive(Path(name) / ALIVE):
-                closed, failure = _pass_all_on(process)
-                process.wait()
+            closed, failure = _pass_all_on(child.process)
+            child.process.wait()
         except KeyboardInterrupt:
             _ignore_interrupts()
             _say("xla-inspect: interrupted")
             return _INTERRUPTED
         finally:
-            process.kill()
-            process.wait()
+            code = child.end()
             status = Path(name) / STATUS
             exit_status = status.read_text(encoding="utf-8") if status.is_file() else ""
             if not exit_status:
@@ -107,7 +106,7 @@ def run(
             _say(f"xla-inspect: the answer cannot be written: {failure}")
             return 2
         if not exit_status and not closed:
-            _say(_explain_end(process.returncode, options, file, Path(name) / STACKS))
+            _say(_explain_end(code, options, file, Path(name) / STACKS))
         return int(exit_status or 2)
 
 
@@ -149,21 +148,6 @@ def ending_by_exception() -> Iterator[None]:
 
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-
-
-@contextmanager
-def _staying_alive(pipe: Path) -> Iterator[None]:
-    """Hold a pipe open that the process reads: the system closes it where this process is killed."""
-    if not hasattr(os, "mkfifo"):
-        yield
-        return
-    os.mkfifo(pipe)
-    # For reading too, so that opening it waits for nobody.
-    held_open = os.open(pipe, os.O_RDWR)
-    try:
-        yield
-    finally:
-        os.close(held_open)
 
 
 def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
@@ -219,7 +203,6 @@ def main() -> None:
     """Run the command that the words after a folder's name give, and leave its status there."""
     folder, *arguments = sys.argv[1:]
     note_changes(json.loads((Path(folder) / ENVIRONMENT).read_text(encoding="utf-8")))
-    threading.Thread(target=_end_with_parent, args=[Path(folder)], daemon=True).start()
     leave = os._exit
 
     def raise_instead(code: int) -> NoReturn:
@@ -247,15 +230,10 @@ def main() -> None:
         end(command_line.run_here(arguments, out))
 
 
-def _end_with_parent(folder: Path) -> None:
-    """Wait until the parent process ends, and then end this one and remove its dumps."""
-    if not hasattr(os, "mkfifo"):
-        return
-    with (folder / ALIVE).open("rb") as pipe:
-        pipe.read()
-    if folder.is_dir():
+def sweep(folder: str) -> None:
+    """Remove what a command leaves whose parent process was killed: its folder, and the dumps of this process."""
+    if Path(folder).is_dir():
         shutil.rmtree(folder, ignore_errors=True)
         # Another process does it, since this one holds them until it ends.
-        sweep = "import time; time.sleep(1); from xla_inspect.compilation import sweep_dumps; sweep_dumps()"
-        subprocess.Popen([sys.executable, "-P", "-c", sweep], start_new_session=True)  # noqa: S603 - our own module
-        os.kill(os.getpid(), signal.SIGKILL)
+        program = "import time; time.sleep(1); from xla_inspect.compilation import sweep_dumps; sweep_dumps()"
+        subprocess.Popen([sys.executable, "-P", "-c", program], start_new_session=True)  # noqa: S603 - our own module

@@ -9,8 +9,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.crashes import name_end
 from xla_inspect.play.failures import make_failure
+from xla_inspect.process import name_end
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -8,9 +8,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.crashes import REASONS, find_line, name_end
 from xla_inspect.play.compilers import START
 from xla_inspect.play.failures import make_failure
+from xla_inspect.process import REASONS, find_line, name_end
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:

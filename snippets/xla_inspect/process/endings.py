@@ -1,4 +1,4 @@
-"""How a process that ran the reader's file ended, and where in the file it was."""
+"""The end of a process that ran the reader's file: the signal or status, its reason, and the line of the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REASONS: dict[int, str] = {
     signal.SIGSEGV: "what crashed is not Python: a library that the code calls, or recursion without end",
     9: "the system ends a process so when memory runs out",
 }
-"""Why a signal ends a process that runs the reader's code, by the signal's number."""
+"""Reasons why a signal ends a process that runs the reader's code, by the signal's number."""
 
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
@@ -33,3 +33,9 @@ def name_end(code: int) -> str:
     # Real-time signals but for two have numbers alone.
     names: dict[int, str] = {number: number.name for number in signal.Signals}
     return f"signal {names.get(-code, -code)}"
+
+
+def explain_end(code: int) -> str:
+    """Return how a process ended, and why a signal ends one where that is known."""
+    reason = REASONS.get(-code)
+    return f"{name_end(code)}; {reason}" if reason else name_end(code)

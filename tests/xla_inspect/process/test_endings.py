@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xla_inspect.crashes import find_line, name_end
+from xla_inspect.process import find_line, name_end
 
 LATE = 'Thread 0x01 (most recent call first):\n  File "jax.py", line 9 in trace\n  File "edit.py", line 5 in f\n'
 CRASH = 'Fatal Python error: Aborted\n\nThread 0x01 (most recent call first):\n  File "edit.py", line 7 in f\n'

@@ -39,7 +39,7 @@ def factored_sum(x: jax.Array) -> jax.Array:
     return x * 3 + x * 5
 
 
-PROGRAMS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
+CASES: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "a product of two filled arrays": (product_of_filled, "x * (full(2) * full(3))", "multiply"),
     "a sum of an array of ones": (sum_of_ones, "x + ones.sum()", "add"),
     "a sine of an array of literals": (sine_of_literals, "x + sin(STEPS)", "add"),
@@ -51,6 +51,3 @@ PROGRAMS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
 EXAMPLE = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
 IDLE = {"parameter", "constant", "broadcast", "bitcast", "fusion", "copy", "copy-start", "copy-done"}
 """Operations that compute no number."""
-
-if __name__ == "__main__":
-    print(jax.make_jaxpr(sine_of_iota)(*EXAMPLE))
