@@ -1,7 +1,8 @@
 """The questions that one asks about a program, each answered as plain data from captures, and told first line first."""
 
 from xla_inspect.answers.absences import list_absences, tell_absences
-from xla_inspect.answers.answer import Answer, Part, Table
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Part, Table
 from xla_inspect.answers.change_effects import Effect, find_effect
 from xla_inspect.answers.comparison import compare_captures
 from xla_inspect.answers.copies import Copy, list_copies

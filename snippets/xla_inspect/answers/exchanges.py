@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off the annotations
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.answers.exchange import Exchange  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers.line_totals import LineTotal, tell_scopes
 from xla_inspect.answers.replication import Replication  # noqa: TC001 - likewise
@@ -18,7 +19,7 @@ from xla_inspect.units import format_amount, format_bytes, format_duration, shor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 _LONGEST_LINE = 60
 _LARGEST = 3

@@ -6,7 +6,8 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.answers.kernels import show_seconds
 from xla_inspect.answers.line_totals import LineTotal, tell_lines
 from xla_inspect.plural import plural
@@ -16,7 +17,7 @@ from xla_inspect.units import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 FEW_OTHERS = 8
 """How many names that are not in the program are shown where nobody says how many."""

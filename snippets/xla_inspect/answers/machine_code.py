@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import tell_failure
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.below_code import drop_empty, say_below, shorten_place, tell_below
 from xla_inspect.plural import plural
 from xla_inspect.report import BelowListing, KernelListing, describe_below, describe_kernels, title
@@ -18,7 +19,7 @@ from xla_inspect.units import format_bytes, shorten
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.captured import Capture
 
 USUAL_KERNELS = 12

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Stage, name_failure
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.launch_rows import find_scope
 from xla_inspect.answers.line_totals import LineTotal, name_scope, sum_scopes
@@ -21,7 +22,7 @@ from xla_inspect.units import format_amount, format_bytes, format_duration, shor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.answers.exchange import Exchange
     from xla_inspect.answers.memory import MemoryUse
     from xla_inspect.captured import Capture

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from xla_inspect.analysis import FINAL, Stage
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.brief import (
     BRIEF,
     count_kinds,
@@ -26,7 +27,7 @@ from xla_inspect.report import title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 type Kind = Literal[
     "apart", "together", "copy", "layout", "transpose", "collective", "matmul", "kernel", "removed", "argument"

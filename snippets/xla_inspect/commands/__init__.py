@@ -1,6 +1,15 @@
 """The command `xla-inspect`: a module for each of its subcommands, which imports what is heavy only when it runs."""
 
-from xla_inspect.commands.command_line import BAD_INPUT, CHANGED, MISSING, NO, OK, list_questions, main, run_here
+from typing import TYPE_CHECKING
+
+from xla_inspect.commands.command_line import main, run_here
+from xla_inspect.commands.command_list import BAD_INPUT, CHANGED, MISSING, NO, OK, list_questions
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.commands.magic import register as register_magic
+else:
+    __getattr__ = lazy_names(__name__)
 
 __all__ = [
     "BAD_INPUT",
@@ -10,5 +19,6 @@ __all__ = [
     "OK",
     "list_questions",
     "main",
+    "register_magic",
     "run_here",
 ]

@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.commands import command_line, question
+from xla_inspect.commands import command_line, command_list, question, registry
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Call
 
@@ -107,13 +107,13 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
     text = ast.unparse(call)
     _calls[ast.unparse(call.func)] = text
     question.CALLS[text] = Call(function, tuple(args), kwargs)
-    if options.command in command_line.APART:
+    if options.command in command_list.APART:
         message = f"{options.command} reads files: write the cell into one with %%writefile, and name FILE.py:FUNCTION"
         raise InspectError(message)
-    if options.command not in command_line.QUESTIONS or options.json or options.html:
+    if options.command not in command_list.QUESTIONS or options.json or options.html:
         command_line.run_here(words)
         return None
-    _, answers, missing = question.find_answers(command_line.load(options.command), options)
+    _, answers, missing = question.find_answers(registry.load(options.command), options)
     for reason in missing:
         question.say(reason)
     return Shown(answers)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from xla_inspect.commands import time_limit
-from xla_inspect.commands.command_line import MISSING, NO, list_questions
+from xla_inspect.commands.command_list import MISSING, NO, list_questions
 from xla_inspect.commands.output_file import check_output, write_file
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import (

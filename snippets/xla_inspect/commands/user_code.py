@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import read_refusal
-from xla_inspect.commands import child_process
+from xla_inspect.commands.command_list import BAD_INPUT, MISSING
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.terminal import printable
 
@@ -56,11 +56,16 @@ _ABSENT = re.compile(
 )
 _LIBRARY = re.compile(r"(?:cu|roc|hip)(?:solver|dnn|blas|sparse|fft|rand)|MIOpen|NCCL", re.IGNORECASE)
 
+ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
+"""What to do about a file that ends the process."""
+
+
+class LeftError(BaseException):
+    """What `os._exit` raises in the process, which else would end where it stands and say nothing."""
+
 
 def find_status(error: BaseException) -> int:
     """Return the exit status of an error: whether something is missing here, or wrong with what was asked."""
-    from xla_inspect.commands.command_line import BAD_INPUT, MISSING
-
     is_missing = isinstance(error, TargetUnavailableError) or _ABSENT.search(_print(error))
     return MISSING if is_missing else BAD_INPUT
 
@@ -80,9 +85,9 @@ def explain(error: BaseException, file: str) -> str:
         file: The file or module, as the reader named it.
     """
     place = find_place(error, file)
-    if isinstance(error, (SystemExit, child_process.LeftError)):
+    if isinstance(error, (SystemExit, LeftError)):
         call = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"os._exit({error.args[0]!r})"
-        return f"{place}: {call} ends Python before the command is done\n{child_process.ENDED}"
+        return f"{place}: {call} ends Python before the command is done\n{ENDED}"
     if isinstance(error, InspectError):
         return str(error)
     name = type(error).__name__

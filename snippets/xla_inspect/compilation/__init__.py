@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.logged_compile import LEVELS, LoggedProcess, list_variables
     from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh
+else:
+    __getattr__ = lazy_names(__name__)
 
 
 __all__ = [
@@ -73,14 +75,3 @@ __all__ = [
     "sweep_dumps",
     "walk_equations",
 ]
-
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "compiler_run": ("capture_program", "compile_lowered"),
-        "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
-        "logged_compile": ("LEVELS", "LoggedProcess", "list_variables"),
-        "meshes": ("make_mesh",),
-        "lowering": ("PLATFORMS", "Program", "held_settings", "lower", "run_fresh"),
-    },
-)

@@ -17,6 +17,8 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.dumps.dump_capture import check_module, read_capture
+else:
+    __getattr__ = lazy_names(__name__)
 
 __all__ = [
     "BETWEEN",
@@ -49,6 +51,3 @@ __all__ = [
     "split_dump",
     "strip_front",
 ]
-
-# By name, since a compile needs the rest alone, and what it needs is a part of the key of its capture.
-__getattr__ = lazy_names(__name__, {"dump_capture": ("check_module", "read_capture")})

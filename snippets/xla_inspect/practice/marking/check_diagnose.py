@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from xla_inspect import capture
+from xla_inspect.compilation import capture
 from xla_inspect.plural import plural
 from xla_inspect.practice.marking import probes
 from xla_inspect.practice.marking.faults import FAULTS
