@@ -14,7 +14,7 @@ from xla_inspect.analysis.collectives import (
 from xla_inspect.analysis.compilations import Compilation, ScriptRun
 from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
 from xla_inspect.analysis.device_groups import Mesh, find_mesh, read_groups, read_pairs
-from xla_inspect.analysis.flops import Count, Work
+from xla_inspect.analysis.flops import Count
 from xla_inspect.analysis.fusion_log import FusionLog, parse_log
 from xla_inspect.analysis.fusions import (
     Fusion,
@@ -27,8 +27,10 @@ from xla_inspect.analysis.fusions import (
 from xla_inspect.analysis.histories import Histories, Step
 from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
 from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
+from xla_inspect.analysis.launch_costs import MEMORY, STATEMENT, Launched, model_launches
 from xla_inspect.analysis.launch_sources import list_origins
 from xla_inspect.analysis.launches import HOST_CALL, Launch, Role, calls_host, find_role, list_kernels, list_launches
+from xla_inspect.analysis.listing import print_computation, print_instruction
 from xla_inspect.analysis.memory_plan import (
     find_peak,
     live_bytes,
@@ -53,6 +55,7 @@ from xla_inspect.analysis.package_lines import use_lines_of
 from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
 from xla_inspect.analysis.peak import Held, list_held
 from xla_inspect.analysis.peak_causes import PeakCause, find_peak_causes
+from xla_inspect.analysis.places import close_brackets, fit_symbol, read_line, show_place
 from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
 from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
 from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
@@ -78,8 +81,10 @@ __all__ = [
     "HOST_CALL",
     "INPUT",
     "MAIN",
+    "MEMORY",
     "REDUCE_SCATTER",
     "REWRITING",
+    "STATEMENT",
     "UNREADABLE",
     "Allocation",
     "CodeSummary",
@@ -97,6 +102,7 @@ __all__ = [
     "JaxprStep",
     "KernelParts",
     "Launch",
+    "Launched",
     "Leaf",
     "Mesh",
     "ModuleChange",
@@ -116,8 +122,8 @@ __all__ = [
     "Step",
     "Value",
     "ValueFlow",
-    "Work",
     "calls_host",
+    "close_brackets",
     "compare_modules",
     "count_executed",
     "count_operations",
@@ -139,6 +145,7 @@ __all__ = [
     "find_residuals",
     "find_role",
     "find_stage",
+    "fit_symbol",
     "follow_passes",
     "fused_computations",
     "is_cut_anew",
@@ -159,6 +166,7 @@ __all__ = [
     "main_memory_bytes",
     "measure_distance",
     "measure_traffic",
+    "model_launches",
     "name_alike",
     "name_failure",
     "name_kind",
@@ -167,8 +175,11 @@ __all__ = [
     "parse_live_ranges",
     "parse_log",
     "place_buffers",
+    "print_computation",
+    "print_instruction",
     "read_groups",
     "read_jaxpr_lines",
+    "read_line",
     "read_names",
     "read_op_scope",
     "read_operations",
@@ -178,6 +189,7 @@ __all__ = [
     "read_stablehlo_lines",
     "read_stage",
     "search",
+    "show_place",
     "skip_renaming",
     "summarize_code",
     "tell_failure",

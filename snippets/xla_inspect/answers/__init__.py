@@ -13,7 +13,6 @@ from xla_inspect.answers.exchange import Exchange
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.html import write_fragment, write_page
-from xla_inspect.answers.issue_text import write_issue
 from xla_inspect.answers.joining import Names, join_times
 from xla_inspect.answers.kernel_times import KernelTimes
 from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
@@ -93,7 +92,6 @@ __all__ = [
     "tally",
     "tell_absences",
     "write_fragment",
-    "write_issue",
     "write_json",
     "write_page",
 ]

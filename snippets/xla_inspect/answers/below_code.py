@@ -11,8 +11,8 @@ from xla_inspect.units import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from xla_inspect.analysis.bundles import BelowListing
     from xla_inspect.answers.answer_parts import Part
-    from xla_inspect.report import BelowListing
 
 _COLUMNS = ("kernel", "line", "bundles", "cycles", "loops", "busiest")
 _STEPS = ("step below HLO", "instructions", "bundles", "what it does")

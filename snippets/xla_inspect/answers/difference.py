@@ -9,7 +9,7 @@ from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off t
 from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.answer_parts import Table
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_amount, format_bytes, shorten
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from xla_inspect.answers.absences import NAMES, list_absences
 from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:

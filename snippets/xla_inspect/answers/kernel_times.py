@@ -11,7 +11,7 @@ from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.answers.kernels import show_seconds
 from xla_inspect.answers.line_totals import LineTotal, tell_lines
 from xla_inspect.plural import plural
-from xla_inspect.report import lane, title
+from xla_inspect.targets import lane, title
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.answer_parts import Hint
 from xla_inspect.answers.moves import find_moved, is_move
 from xla_inspect.answers.why import suggest_why
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:

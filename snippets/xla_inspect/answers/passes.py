@@ -19,7 +19,7 @@ from xla_inspect.answers.program_parts import (
     list_repeats,
 )
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.answer_parts import Hint, Listing, Table, suggest
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from xla_inspect.answers.brief import (
     tell_words,
 )
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

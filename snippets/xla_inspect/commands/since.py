@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect.answers import write_issue
-from xla_inspect.commands import child_process, command_list, output_file, question
+from xla_inspect.commands import child_process, command_list, issue_text, output_file, question
 from xla_inspect.commands.program_history import ProgramHistory
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.releases import (
@@ -100,7 +99,9 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if options.issue:
         changed = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""
-        output_file.write_file(options.issue, write_issue(changed, source, question.retype(options, changed.target)))
+        output_file.write_file(
+            options.issue, issue_text.write_issue(changed, source, question.retype(options, changed.target))
+        )
     return command_list.OK if all(answer.holds for answer in answers) else command_list.NO
 
 

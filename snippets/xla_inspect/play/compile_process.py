@@ -199,8 +199,8 @@ def _describe_kept(path: Path) -> dict[str, Any]:
 def describe_lowered(program: SentProgram, target: Target) -> dict[str, Any]:
     """Return what the explorer can show of a program before it is compiled: in the form of `describe_capture`."""
     from xla_inspect.analysis import read_jaxpr_lines, read_stablehlo_lines
-    from xla_inspect.report import title
     from xla_inspect.report.explorer import VERSION
+    from xla_inspect.targets import title
 
     files = {file: number for number, file in enumerate(program.sources)}
     places: dict[tuple[int, int], int] = {}
