@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
+from xla_inspect import hlo
 from xla_inspect.captured.parts import (
     INSTRUCTION,
     Code,
@@ -21,7 +22,6 @@ from xla_inspect.captured.parts import (
     Times,
 )
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.hlo import parse_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,12 +117,12 @@ class Capture:
         """The parsed HLO that the compiler got; where that is missing, the first that is known after it."""
         if not self.before:
             return self.passes[0].module if self.passes else self.module
-        return parse_module(self.before)
+        return hlo.parse_module(self.before)
 
     @cached_property
     def module(self) -> Module:
         """The parsed optimized HLO."""
-        return parse_module(self.after)
+        return hlo.parse_module(self.after)
 
     @cached_property
     def instruction_counts(self) -> tuple[int, ...]:

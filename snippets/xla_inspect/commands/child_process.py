@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
+from xla_inspect import subject as subjects
 from xla_inspect.commands import time_limit, user_code
 from xla_inspect.crashes import REASONS, find_line, name_end
-from xla_inspect.subject import Request
 from xla_inspect.targets import list_original
 from xla_inspect.terminal import describe_terminal, drop_logs
 
@@ -55,7 +55,7 @@ def run(
         folder: Its working folder, by default this process's.
         paths: Folders that it imports from, before those that Python is told of anyway.
     """
-    file = Request(tuple(options.subject)).file
+    file = subjects.Request(tuple(options.subject)).file
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, ending_by_exception():
         # Not the working folder but the file's is where the file imports from, as when it is run.
         command = [

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 from xla_inspect.analysis import tell_failure
 from xla_inspect.captured import Captures
 from xla_inspect.commands import command_list, output_file, question
-from xla_inspect.compilation import USUAL, explain_no_assembly
+from xla_inspect.compilation import explain_no_assembly
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import Request, read_saved
-from xla_inspect.targets import find_entry
+from xla_inspect.targets import USUAL, find_entry
 
 if TYPE_CHECKING:
     import argparse

@@ -11,7 +11,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import read_refusal
+from xla_inspect import analysis
 from xla_inspect.commands.command_list import BAD_INPUT, MISSING
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.terminal import printable
@@ -95,7 +95,7 @@ def explain(error: BaseException, file: str) -> str:
     text = lines[0] if lines else ""
     if _ABSENT.search(text):
         return _explain_absence(place, text)
-    refusal = read_refusal(text)
+    refusal = analysis.read_refusal(text)
     hints = [hint for pattern, hint in _HINTS.items() if re.search(pattern, text)]
     hints += filter(None, [_find_shadow(error)])
     if hints or (refusal and refusal.remedy):

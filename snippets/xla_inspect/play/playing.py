@@ -20,7 +20,7 @@ from xla_inspect.play.play_server import listen
 from xla_inspect.play.starting_points import list_starters
 from xla_inspect.play.workshop import Limits, Workshop
 from xla_inspect.spelling import suggest_file, suggest_name
-from xla_inspect.targets import TARGETS, available, find, find_version
+from xla_inspect.targets import TARGETS, USUAL, available, find, find_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 EDIT = "edit.py"
 """What code is called that is of no file."""
 
-USUAL = ("cpu", "h100", "tpu-v5e")
 
 _FLAGS = {
     "cpu": ("xla_cpu_enable_fast_math", "xla_cpu_prefer_vector_width", "xla_backend_optimization_level"),

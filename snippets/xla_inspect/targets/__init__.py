@@ -27,7 +27,7 @@ from xla_inspect.targets.environment import (
 )
 from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
 from xla_inspect.targets.labels import lane, short, title
-from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, find_entry, place, read_spec
+from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
 
 __all__ = [
     "COMPILERS_FIND",
@@ -38,6 +38,7 @@ __all__ = [
     "PACKAGES",
     "TARGETS",
     "TILING_MODEL",
+    "USUAL",
     "Hardware",
     "Roof",
     "Target",
