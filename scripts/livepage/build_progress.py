@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PAUSE = 10.0
 """Seconds between two lines in a log."""
 
-_RUNS = re.compile(r"^ *```python (?:exec|check)|`= |^# %%(?! \[markdown\])", re.MULTILINE)
+_RUNS = re.compile(r"^ *```[a-z]+ (?:exec|check)=|`= |^# %%(?! \[markdown\])", re.MULTILINE)
 _WIDTH = 100
 
 

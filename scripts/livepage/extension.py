@@ -17,6 +17,7 @@ from markdown.inlinepatterns import InlineProcessor
 from markdown.postprocessors import Postprocessor
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
+from markdown_exec import formatter, formatters, validator
 
 from livepage.read import FENCE_MARK, VALUE_MARK, Includes, load_adapter, project
 from livepage.render import Page, html_output
@@ -51,8 +52,9 @@ class LivePages(Extension):
         super().__init__(**options)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name that Python-Markdown calls
-        """Take the place of the snippet reader, own the `python` fences and the values, and end the page."""
+        """Take the place of the snippet reader, let markdown-exec show what ran, own the values, and end the page."""
         md.registerExtension(self)
+        html_output.register()
         if self.getConfig("root"):
             project.root, project.docs = Path(self.getConfig("root")).resolve(), Path(self.getConfig("docs"))
         project.adapter = load_adapter(self.getConfig("adapter"))
@@ -63,8 +65,10 @@ class LivePages(Extension):
             if hasattr(extension, "get_pymdownx_highlighter"):
                 extension.get_pymdownx_highlighter = html_output.highlighter
             if hasattr(extension, "extend_super_fences"):
-                fences = _Fences(page)
-                extension.extend_super_fences("python", fences.show, fences.accept, None)
+                for language in formatters:
+                    extension.extend_super_fences(language, _format_block, validator, None)
+                checks = _Checks(page)
+                extension.extend_super_fences("python", checks.show, checks.accept, None)
             if type(extension).__name__ == "SnippetExtension":
                 snippets = extension.getConfigs()
         md.preprocessors.register(_Read(snippets, md, page), "snippet", 32)
@@ -75,8 +79,13 @@ class LivePages(Extension):
         md.postprocessors.register(_Finish(md, page), "livepage_finish", -100)
 
 
-class _Fences:
-    """What `pymdownx.superfences` asks and tells about `python` fences, by keyword."""
+def _format_block(*, src: str, language: str, options: dict[str, Any], md: Markdown, **_: object) -> str:
+    """Hand a fence on to markdown-exec, as `pymdownx.superfences` tells of it."""
+    return formatter(src, language, "", options, md)
+
+
+class _Checks:
+    """What `pymdownx.superfences` asks and tells about the fences of checks, by keyword."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -84,17 +93,17 @@ class _Fences:
     def accept(
         self, _language: str, inputs: dict[str, str], options: dict[str, object], _attrs: object, _md: Markdown
     ) -> bool:
-        """Accept the fences that stand for pieces; leave the other `python` fences to the highlighter."""
-        if FENCE_MARK in inputs and not self.page.inner:
+        """Accept the fences that stand for checks; leave the other `python` fences to markdown-exec."""
+        if inputs.keys() == {FENCE_MARK} and not self.page.inner:
             options["index"] = int(inputs[FENCE_MARK])
             return True
-        if self.page.inner and inputs.keys() & {"exec", "check"}:
-            self.page.complain("a block printed a fence that would run: only the page's own fences run")
+        if self.page.inner and "check" in inputs:
+            self.page.complain("a block printed a check: only the page's own checks are run")
         return False
 
     def show(self, *, options: dict[str, int], **_: object) -> str:
         """Return the HTML of a fence that was accepted."""
-        return self.page.show_fence(options["index"])
+        return self.page.show_fence(options["index"], {})
 
 
 class _Read(Includes):

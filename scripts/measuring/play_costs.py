@@ -46,10 +46,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def measure(only: list[str], targets: list[str], *, fresh: bool) -> dict[str, list[float]]:
     """Return the ratios of edits to bare compiles, for each program and target, by the kind of bare compile."""
-    from xla_inspect.play import Limits, Workshop
+    from xla_inspect.play import Limits, ProcessPool
 
     place = {"file": "edit.py", "package": "", "paths": [str(ROOT / "snippets")]}
-    workshop = Workshop(Limits(code=60, compile=300), place, ("cpu", "gpu", "tpu"))
+    pool = ProcessPool(Limits(code=60, compile=300), place, ("cpu", "gpu", "tpu"))
     ratios: dict[str, list[float]] = {"warm": [], "fresh": []}
     with subprocess.Popen(
         [sys.executable, "-m", "measuring.play_costs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -59,9 +59,9 @@ def measure(only: list[str], targets: list[str], *, fresh: bool) -> dict[str, li
                 for target in targets:
                     # The first of each warms up what every later one has.
                     if not ratios["warm"]:
-                        edit(workshop, request, target)
+                        edit(pool, request, target)
                         ask(bare, name, target)
-                    pairs = [(edit(workshop, request, target), ask(bare, name, target)) for _ in range(3)]
+                    pairs = [(edit(pool, request, target), ask(bare, name, target)) for _ in range(3)]
                     taken, warm = (min(each) for each in zip(*pairs, strict=True))
                     ratios["warm"].append(taken / warm)
                     line = f"{name} for {target}: {taken:.2f} s, bare {warm:.2f} s"
@@ -73,7 +73,7 @@ def measure(only: list[str], targets: list[str], *, fresh: bool) -> dict[str, li
                         line += f", fresh {taken / ratios['fresh'][-1]:.2f} s"
                     say(line)
         finally:
-            workshop.close()
+            pool.close()
             bare.kill()
     return ratios
 
@@ -98,14 +98,14 @@ def list_requests(only: list[str]) -> dict[str, dict[str, Any]]:
     return requests
 
 
-def edit(workshop: Any, request: dict[str, Any], target: str) -> float:  # noqa: ANN401 - its module is imported late
+def edit(pool: Any, request: dict[str, Any], target: str) -> float:  # noqa: ANN401 - its module is imported late
     """Return the seconds from an edit to the last of its data."""
     edit.number = getattr(edit, "number", 0) + 1  # type: ignore[attr-defined]  # counted here alone
     number = edit.number  # type: ignore[attr-defined]  # likewise
     code = f"{request['code']}\n# edit {number}\n"
     time.sleep(PAUSE)
     start = time.perf_counter()
-    for event in workshop.run({**request, "id": str(number), "code": code, "targets": [target]}):
+    for event in pool.run({**request, "id": str(number), "code": code, "targets": [target]}):
         json.dumps(event)
         if event["event"] == "data" and event["part"] == "whole":
             return time.perf_counter() - start

@@ -19,17 +19,17 @@ LONGEST = 100
 """Characters of a part that are shown; the rest of a longer one is counted."""
 
 ATTRIBUTES = {
-    "kind": "what kind of fusion it is, which tells the code generator where to start",
+    "kind": "the kind of fusion, kLoop, kInput, kOutput or kCustom: a hint for the code generator",
     "calls": "the computation that is its body",
-    "to_apply": "the computation that it applies, to each pair of elements or once",
+    "to_apply": "the computation that it calls: for each pair of elements, or once",
     "dimensions": "the dimensions that it works on",
     "lhs_contracting_dims": "the dimensions of the left operand that are summed over",
-    "rhs_contracting_dims": "those of the right operand, in the same order",
+    "rhs_contracting_dims": "the dimensions of the right operand that are summed over, in the order of the left one's",
     "lhs_batch_dims": "the dimensions of the left operand that are only paired, not summed",
-    "rhs_batch_dims": "those of the right operand, in the same order",
-    "dim_labels": "which dimension of each operand and of the result is batch, feature, input or output",
+    "rhs_batch_dims": "the dimensions of the right operand that are only paired, in the order of the left one's",
+    "dim_labels": "the role of each dimension: batch b, feature f, spatial 0, 1, ..., a kernel's input i and output o",
     "direction": "which comparison",
-    "cross_program_prefetch_index": "a parameter that may be fetched while the program before still runs",
+    "cross_program_prefetch_index": "the number of a prefetch that may begin while the program before still runs",
     "frontend_attributes": "notes by name, which a framework or a pass left for a later pass",
     "metadata": "where in the Python it comes from",
     "backend_config": "settings for this target's code generator, usually JSON",
@@ -42,7 +42,11 @@ _ODD = {
     "token": "no data: an order of events",
     "opaque": "something XLA cannot see",
 }
-_MEMORIES = {1: "VMEM, a TPU's memory on the chip", 2: "SMEM, a TPU's memory for scalars"}
+_MEMORIES = {
+    1: "VMEM, a TPU's memory on the chip",
+    2: "a TPU's memory for semaphores",
+    4: "SMEM, a TPU's memory for scalars",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def _parts(text: str, instruction: Instruction) -> Iterator[Part]:
     if instruction.is_root:
         yield Part("ROOT", "root", "this value is the computation's result", "call")
     written = f"%{instruction.name}" if f"%{instruction.name} = " in text else instruction.name
-    yield Part(written, "name", "what other lines call this value; it is computed once", "name")
+    yield Part(written, "name", "the name by which other lines use the result; only this line defines it", "name")
     yield Part(instruction.shape.text, "shape", "the type of the result, and how it lies in memory", "type")
     start = text.index(instruction.shape.text) + len(instruction.shape.text)
     opening = text.index("(", start)

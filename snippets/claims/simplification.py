@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from chapters import known_inputs
 from claims.evidence import expect, pass_names, program, rewrite
 from claims.finding import Case, Finding, by_target, cases, only
 from claims.reading_hlo import parser_error
-from programs import batch_norm, known_inputs
+from programs import batch_norm
 from xla_inspect import Capture, capture, capture_all
 
 TYPES = ("float32", "int32")
@@ -96,7 +97,7 @@ def known_values() -> Finding:
     makers = {fate.by for fate in rewrite("x * (full(2) * full(3)) → x * 6", "float32").values()}
     expect(makers == {"import"}, f"the product is made by {', '.join(sorted(makers))}")
     outcomes = {}
-    for name, (function, _, needed) in known_inputs.PROGRAMS.items():
+    for name, (function, _, needed) in known_inputs.CASES.items():
         modules = [one.module for one in capture_all(function, *known_inputs.EXAMPLE).values()]
         left = set().union(*(module.opcode_counts() - Counter({needed: 1}) for module in modules)) - known_inputs.IDLE
         outcomes[name] = (not left, f"left are `{'`, `'.join(sorted(left))}`" if left else "evaluated")

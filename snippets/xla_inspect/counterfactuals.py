@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def try_changes(subject: Subject, target: str, kinds: Sequence[str], finder: WhyFinder, answer: Why) -> Why:
+def try_changes(  # noqa: PLR0913 - the program, the changes, and the question with its answer
+    subject: Subject,
+    target: str,
+    kinds: Sequence[str],
+    finder: WhyFinder,
+    answer: Why,
+    *,
+    apart: tuple[str, str] | None = None,
+) -> Why:
     """Return an answer with what each change that can be tried comes to.
 
     Args:
@@ -28,6 +36,7 @@ def try_changes(subject: Subject, target: str, kinds: Sequence[str], finder: Why
         kinds: Which kinds of changes to try.
         finder: What answered.
         answer: The answer.
+        apart: The two words that the question named, where it named two.
 
     Raises:
         InspectError: There is no program to change, or nothing that can be counted before and after.
@@ -35,7 +44,8 @@ def try_changes(subject: Subject, target: str, kinds: Sequence[str], finder: Why
     if subject.call is None:
         message = f"{subject.name} is a capture that was saved: there is no program to compile with a change"
         raise InspectError(message)
-    effect = find_effect(finder.evidence, answer.findings[0], finder.pair)
+    pair = finder.find_pair(*apart) if apart else ()
+    effect = find_effect(finder.evidence, answer.findings[0], pair)
     if effect is None:
         message = f"nothing of {answer.what or 'it'} can be counted, so no change can be seen to change it"
         raise InspectError(message)

@@ -53,7 +53,7 @@ def summary(
         fn: A function, or a capture of it.
         *example_args: Its positional arguments: arrays, shapes, or pytrees of them.
         targets: Short names.
-        lines_of: A package or module, such as `flax.linen`, whose lines are named in the place of yours that call it.
+        lines_of: A package or module, such as `flax.linen`, whose lines are named instead of your lines that call it.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:
@@ -207,7 +207,7 @@ def why(  # noqa: PLR0913 - one for each option of the command
     named = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
     call = Call(fn, example_args, named, settings)
     subject = Subject(found.program, call, options=arguments.get("options"), lines_of=lines_of)
-    return try_changes(subject, target, kinds, finder, answer)
+    return try_changes(subject, target, kinds, finder, answer, apart=apart)
 
 
 def compare(left: Capture, right: Capture, *, lines_of: str = "") -> Difference:

@@ -11,7 +11,10 @@ _PREFIXES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _STEP = 1024
+_TIMES = (("ms", 1e-3), ("µs", 1e-7), ("ns", 1e-9), ("ps", 1e-12))
 _ROUND = 100
+_ROUNDING = 1e-9
+_ROUNDED_UP = 0.9995  # the least number that three digits write as 1
 
 
 class Size(str):
@@ -49,18 +52,29 @@ def format_bytes(number: int) -> str:
 def format_amount(number: float) -> str:
     """Return a number with the prefix of its thousands, as in `4.19 M`; three digits at most, below 1000 none after."""
     for prefix, least in _PREFIXES:
-        if number >= least:
+        if number >= _ROUNDED_UP * least:
             return f"{number / least:.3g} {prefix}"
     return f"{number:.3g}"
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time in milliseconds, microseconds or nanoseconds, two digits or whole, as in `0.13 µs`."""
-    for unit, least in (("ms", 1e-3), ("µs", 1e-7)):
-        if seconds >= least:
-            value = seconds / (1e-3 if unit == "ms" else 1e-6)
-            return f"{value:.0f} {unit}" if value >= _ROUND else f"{value:.2g} {unit}"
-    return f"{seconds * 1e9:.2g} ns"
+    """Return a time in two digits or whole, as in `0.13 µs`; seconds have one decimal, and no time at all is `0`."""
+    if not seconds:
+        return "0"
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    unit, least = next((unit for unit in _TIMES if seconds >= unit[1]), _TIMES[-1])
+    value = seconds / (1e-6 if unit == "µs" else least)
+    return f"{value:.0f} {unit}" if value >= _ROUND - 0.5 else f"{value:.2g} {unit}"
+
+
+def format_share(share: float, digits: int = 0) -> str:
+    """Return a share as a percentage, which is 0% only for nothing and 100% only for the whole."""
+    step = 10.0 ** -(digits + 2)
+    if 0 < share < step:
+        return f"<{step:.{digits}%}"
+    # The sum of the parts of a whole may be a few units in the last place below 1.
+    return f">{1 - step:.{digits}%}" if 1 - step < share < 1 - _ROUNDING else f"{share:.{digits}%}"
 
 
 def in_words(number: int) -> str:

@@ -19,7 +19,7 @@ from programs import transformer_block as large
 from xla_inspect import capture_all
 from xla_inspect.report.explorer import write_report
 
-from . import asking, editing, node, visits
+from . import asking, node, visits
 from .host import Site, serve
 from .opened_dump import dump, dump_anew, dump_page, dump_site  # noqa: F401 - fixtures of the page that opens a dump
 from .played import server  # noqa: F401 - a fixture of the tests of the playground
@@ -214,17 +214,6 @@ def open_page(site: Site, browser: Browser) -> Generator[Opener]:
     for context in contexts:
         context.close()
     assert blocked == []
-
-
-@pytest.fixture(scope="session")
-def edited_site(tmp_path_factory: pytest.TempPathFactory) -> Generator[editing.Served]:
-    """The small site with a program to edit on it, served as `scripts/serve` does."""
-    folder = tmp_path_factory.mktemp("edited").resolve()
-    editing.write(folder)
-    served = editing.serve(folder)
-    yield served
-    served.process.terminate()
-    served.process.wait()
 
 
 @pytest.fixture(scope="session")

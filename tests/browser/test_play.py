@@ -169,7 +169,7 @@ def test_an_edit_is_shown_beside_the_one_before_and_the_original_and_its_text_ag
     assert page.locator(".cm-deletedChunk").count() == 0
 
 
-def test_a_starting_point_asks_its_question_and_leaves_the_edits_before_it_among_the_earlier_ones(page: Page) -> None:
+def test_an_example_asks_its_question_and_leaves_the_edits_before_it_among_the_earlier_ones(page: Page) -> None:
     write(page, "jnp.tanh", "jnp.sinh")
     settle(page)
     page.locator("summary", has_text="Start from").click()

@@ -133,7 +133,7 @@ def test_an_attempt_of_another_site_runs_and_reads_nothing(
     assert "page" not in evil.ran
     assert playground.token not in found
     assert "play-token" not in found
-    assert "starters" not in found
+    assert "examples" not in found
     assert "event" not in found
     assert playground.describe("x = 1").status == 200
 

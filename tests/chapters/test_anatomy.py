@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from jax._src.tpu_custom_call import MemorySpace
 
 from chapters import anatomy
 from xla_inspect.errors import HloSyntaxError
@@ -95,3 +96,10 @@ def test_each_part_of_a_shape_says_what_it_means(text: str, meanings: list[str])
     parts = anatomy.split_shape(parse_shape(text))
     assert "".join(part.text for part in parts) == text
     assert [part.meaning for part in parts if part.name] == meanings
+
+
+@pytest.mark.parametrize(("space", "word"), [("VMEM", "VMEM"), ("SEMAPHORE_MEM", "semaphores"), ("SMEM", "SMEM")])
+def test_memories_of_a_tpu_have_the_numbers_that_jax_gives_them(space: str, word: str) -> None:
+    shape = parse_shape(f"f32[8]{{0:T(128)S({MemorySpace[space].color})}}")
+    (memory,) = (part for part in anatomy.split_shape(shape) if part.name == "memory")
+    assert word in memory.meaning

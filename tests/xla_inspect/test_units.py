@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xla_inspect.units import format_bytes, size
+from xla_inspect.units import format_amount, format_bytes, format_duration, format_share, size
 
 
 @pytest.mark.parametrize(
@@ -14,3 +14,42 @@ from xla_inspect.units import format_bytes, size
 def test_a_size_is_what_prose_says_and_knows_its_bytes(number: int, shown: str, exact: str) -> None:
     assert (size(number), size(number).exact) == (shown, exact)
     assert size(number) == format_bytes(number)
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "shown"),
+    [
+        (0.0, 0, "0%"),
+        (1e-12, 0, "<1%"),
+        (0.5, 0, "50%"),
+        (0.999, 0, ">99%"),
+        (1.0, 0, "100%"),
+        (1 - 1e-15, 0, "100%"),
+        (0.0004, 1, "<0.1%"),
+        (0.9996, 1, ">99.9%"),
+        (1.25, 0, "125%"),
+    ],
+)
+def test_only_nothing_is_0_percent_and_only_the_whole_is_100_percent(share: float, digits: int, shown: str) -> None:
+    assert format_share(share, digits) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.0, "0"),
+        (1.2e-12, "1.2 ps"),
+        (4.1e-10, "410 ps"),
+        (9.96e-8, "100 ns"),
+        (9.96e-5, "100 µs"),
+        (0.0123, "12 ms"),
+        (0.0996, "100 ms"),
+        (1.84, "1.8 s"),
+    ],
+)
+def test_a_short_time_is_not_0_and_no_time_has_an_exponent(seconds: float, shown: str) -> None:
+    assert format_duration(seconds) == shown
+
+
+def test_an_amount_that_rounds_up_to_a_thousand_takes_the_next_prefix() -> None:
+    assert [format_amount(number) for number in (999_400, 999_600, 999.7)] == ["999 k", "1 M", "1 k"]

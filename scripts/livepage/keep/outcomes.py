@@ -16,11 +16,11 @@ from livepage.keep import page_store
 from livepage.keep.fresh_modules import fresh_modules
 from livepage.keep.inputs import Inputs, hash_file
 from livepage.keep.watch import Watch, unwatched
-from livepage.read import Failure, Origin, Outcome, SearchEntry, log, project
+from livepage.read import SHELLS, Failure, Origin, Outcome, SearchEntry, log, project
 from livepage.run import run_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from livepage.read import Answer, Piece, Source
 
@@ -106,6 +106,9 @@ def run(source: Source, tool: set[str]) -> list[Outcome]:
         hash_file(path)  # as it is before it is read
     with Watch() as watch, fresh_modules() as imported:
         outcomes = run_page(source)
+    for piece in source.pieces:
+        if piece.language in SHELLS and "inputs" not in piece.options:
+            watch.note_fleeting(f'what `{piece.language}` reads in {piece.origin}, which has no inputs="..."')
     if watch.fleeting:
         log.info("%s is not kept: it read %s", source.name, watch.fleeting)
     _inputs[source.name] = inputs = _gather(source, watch, tool, imported)
@@ -119,8 +122,16 @@ def run(source: Source, tool: set[str]) -> list[Outcome]:
 def _gather(source: Source, watch: Watch, tool: set[str], imported: Mapping[str, str]) -> Inputs:
     """Return what went into what ran."""
     watch.files.update(imported)
-    reached = tool | imported_files(watch.children)
+    reached = tool | imported_files(watch.children) | {*_list_declared(source)}
     return watch.make_inputs(reached, without=[str(project.root / source.name)])
+
+
+def _list_declared(source: Source) -> Iterator[str]:
+    """Yield the files that blocks name as inputs, and those in the folders that they name."""
+    for piece in source.pieces:
+        for name in piece.options.get("inputs", "").split():
+            path = project.root / name
+            yield from map(str, path.rglob("*") if path.is_dir() else [path])
 
 
 def make_keys(source: Source) -> tuple[str, str]:
@@ -128,7 +139,7 @@ def make_keys(source: Source) -> tuple[str, str]:
 
     What shows a line of the page itself, of a function that stands on it, says of which file: lines move with prose.
     """
-    code = [(piece.kind, piece.code, dict(piece.options)) for piece in source.pieces]
+    code = [(piece.kind, piece.language, piece.code, piece.listing, dict(piece.options)) for piece in source.pieces]
     places = [_tell_places(piece) for piece in source.pieces]
     common = hash_common(*_ROOMS)
     return make_key(common, source.name, code), make_key(common, source.name, code, places)
@@ -159,7 +170,7 @@ def list_tool_files(codes: Iterable[str]) -> set[str]:
 
 def _tell_text(source: Source) -> str:
     """Return a hash of the code of a page and of its places."""
-    return make_key([(piece.kind, piece.code, _tell_places(piece)) for piece in source.pieces])
+    return make_key([(piece.kind, piece.language, piece.code, _tell_places(piece)) for piece in source.pieces])
 
 
 def _tell_places(piece: Piece) -> list[str]:

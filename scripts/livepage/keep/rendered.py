@@ -159,6 +159,8 @@ def _read_source(row: dict[str, Any]) -> Source:
             Origin(**piece["origin"]),
             tuple(Origin(**line) for line in piece["lines"]),
             piece["options"],
+            piece["language"],
+            piece["listing"],
         )
         for piece in row["pieces"]
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from livepage.read import Outcome, Piece, Source
 
 _FENCE = re.compile(r"(?P<lead>[ \t>]*)(?P<marks>`{3,}|~{3,})(?P<header>[^`\n]*)$")
-_MARK = re.compile(rf'python {FENCE_MARK}="(\d+)"$')
+_MARK = re.compile(rf'\S+ (?:.* )?{FENCE_MARK}="(\d+)"$')
 _VALUE = re.compile(rf"`{VALUE_MARK}(\d+)`")
 _BOX = re.compile(r'(?:!!!|\?\?\?\+?)\s+(?P<kind>[\w -]*?)\s*(?:"(?P<title>.*)")?\s*$|===[!+]*\s+"(?P<tab>.*)"\s*$')
 _HEADING = re.compile(r"(?P<title>#{1,6} .*?)\s*\{:?[^}]*#(?P<id>[\w:.-]+)[^}]*\}\s*$")
@@ -88,7 +88,7 @@ def _show(piece: Piece, outcome: Outcome) -> str:
     parts = []
     place = piece.options.get("source", "")
     if place:
-        parts.append(_enclose(piece.code, "python"))
+        parts.append(_enclose(piece.listing or piece.code, piece.language))
     if outcome.text.strip():
         language = piece.options.get("result")
         parts.append(_enclose(outcome.text.rstrip("\n"), language) if language else _describe(outcome.text.strip("\n")))

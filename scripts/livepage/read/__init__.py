@@ -1,7 +1,8 @@
 """Read a page: what runs on it, what it says, where each line stands, and what its project adds."""
 
 from livepage.read.adapter import Adapter, Term, load_adapter
-from livepage.read.blocks import FENCE_MARK, SAYS, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
+from livepage.read.blocks import SAYS, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
+from livepage.read.fence_headers import FENCE_MARK, SHELLS
 from livepage.read.sentences import (
     FENCE,
     LABELS,
@@ -27,6 +28,7 @@ __all__ = [
     "OUTPUT",
     "READING",
     "SAYS",
+    "SHELLS",
     "VALUE",
     "VALUE_MARK",
     "WAITS",

@@ -18,6 +18,7 @@ from livepage.read.source_lines import Failure
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from livepage.read.fence_headers import Header
     from livepage.read.source_lines import Origin
 
 # A fence opens as in `pymdownx.superfences`: after white space and block quote marks; a backtick later in the
@@ -29,13 +30,11 @@ _ITEM_OPENS = re.compile(r"[ \t>]*(?:[-+*]|\d+[.)])[ \t]+(?P<fence>`{3,}|~{3,})[
 _SPAN = re.compile(r"(?<!\\)(?P<ticks>`+)(?P<body>.+?)(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]?")
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
+_PROMPTS = {"pycon": (">>> ", "... "), "console": ("$ ", "% ")}
 _EXPLICIT_ID = re.compile(r"\{:?[^}\n]*#[\w:.-]+[^}\n]*\}[ \t]*$")
 
 VALUE_MARK = "livepage-value-"
 """What stands for a value while a page is converted, before its number."""
-
-FENCE_MARK = "livepage"
-"""The option of a fence that holds the number of its block."""
 
 SAYS = "Checked in this build: "
 """How the claim of a check begins where it is read out or searched."""
@@ -55,10 +54,12 @@ class Piece:
 
     Attributes:
         kind: What it is.
-        code: Its Python source; an expression for a value.
+        code: The source that runs; an expression for a value.
         origin: Where it opens: the fence's header, or the line of the value.
         lines: Where each line of `code` stands.
         options: The options of the fence, as written.
+        language: The language of the source.
+        listing: The source as it is shown, where it has prompts.
     """
 
     kind: Kind
@@ -66,6 +67,8 @@ class Piece:
     origin: Origin
     lines: tuple[Origin, ...]
     options: Mapping[str, str] = field(default_factory=dict)
+    language: str = "python"
+    listing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,18 +208,18 @@ class _BlockReader:
             self.out.append(self.lines[at])
             return at + 1
         try:
-            kind, options = read_header(opens["header"])
+            header = read_header(opens["header"])
         except ValueError as error:
             self._fault(at, str(error))
             self.out += [f"{opens['lead']}{opens['fence']}text", *self.lines[at + 1 : end + 1]]
             return end + 1
-        if kind is None:
+        if not header.kind:
             self.out.extend(self.lines[at : end + 1])
             return end + 1
         lead, fence = opens["lead"], opens["fence"]
-        code = "\n".join(_dedent(line, len(lead)) for line in self.lines[at + 1 : end])
-        self.out += [f'{lead}{fence}python {FENCE_MARK}="{len(self.pieces)}"', f"{lead}{fence}"]
-        self.pieces.append(Piece(Kind(kind), code, self.origins[at], tuple(self.origins[at + 1 : end]), options))
+        self.out += [f"{lead}{fence}{header.write(len(self.pieces))}", f"{lead}{fence}"]
+        code = [_dedent(line, len(lead)) for line in self.lines[at + 1 : end]]
+        self.pieces.append(_make_piece(header, code, self.origins[at], self.origins[at + 1 : end]))
         return end + 1
 
     def _closing(self, at: int, opens: re.Match[str]) -> int | None:
@@ -252,6 +255,18 @@ class _BlockReader:
         underlined = at < last and _UNDERLINE.match(self.lines[at + 1]) is not None
         if (underlined or _HEADING.match(line)) and not _EXPLICIT_ID.search(line):
             self._fault(at, "a heading with a value needs an explicit id, as in `## Title {#title}`")
+
+
+def _make_piece(header: Header, code: list[str], origin: Origin, lines: Sequence[Origin]) -> Piece:
+    """Return a fence that runs; of one with prompts, the lines that have one run, and are shown."""
+    listing = ""
+    if prompts := _PROMPTS.get(header.language):
+        asked = [(text[len(prompts[0]) :], text, line) for text, line in zip(code, lines, strict=True)
+                 if text.startswith(prompts)]  # fmt: skip
+        code, lines = [text for text, _, _ in asked], [line for _, _, line in asked]
+        listing = "\n".join(text for _, text, _ in asked)
+    kind = Kind(header.kind)
+    return Piece(kind, "\n".join(code), origin, tuple(lines), header.options, header.language, listing)
 
 
 def _values(text: str) -> Iterator[tuple[re.Match[str], str]]:

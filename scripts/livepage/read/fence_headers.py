@@ -1,45 +1,88 @@
-"""What the header of a fence may say, since the Markdown renderer drops a header it cannot read without a word."""
+"""The header of a fence, read as markdown-exec reads it, since the Markdown renderer drops what it cannot read."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from markdown_exec import formatters, validator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+FENCE_MARK = "livepage"
+"""The option of a fence that holds the number of its block."""
+
+SHELLS = {"bash": "bash", "sh": "sh", "console": "sh"}
+"""The programs that run blocks of a language other than Python."""
 
 _LANGUAGE = re.compile(r"[ \t]*\.?(?P<language>[\w#.+-]+)(?=[ \t]|$)")
 _OPTION = re.compile(r"[ \t]*(?P<key>[A-Za-z][\w-]*)=(?P<quote>[\"'])(?P<value>.*?)(?P=quote)(?=[ \t]|$)")
 _ATTRIBUTES = re.compile(r"[ \t]*\{(?P<inner>[^{}]*)\}[ \t]*$")
 _CLASS_OR_ID = re.compile(r"[ \t]*[.#][\w-]+")
 
+_SAME = {"py": "python", "markdown": "md"}
+_UNRUN = {"tree", "pyodide"}
 _SHOWN = {"title", "hl_lines", "linenums"}
-_RUN = {"exec", "source", "result", "html", "id", "idprefix", "tabs", "width", "updatetoc"} | _SHOWN
-_SOURCES = {"above", "below", "block", "tabbed-left", "tabbed-right", "console"}
-_SWITCHES = {"html": {"on", "off"}, "updatetoc": {"on", "off"}}
+_RUN = {
+    "exec", "source", "result", "html", "id", "idprefix", "tabs", "width", "updatetoc", "session", "workdir",
+    "returncode", "inputs", "check", *_SHOWN,
+}  # fmt: skip
+_SOURCES = {"above", "below", "block", "material-block", "tabbed-left", "tabbed-right", "console"}
+_LIKE = 0.7
 
 
-def read_header(header: str) -> tuple[str | None, Mapping[str, str]]:
-    """Return what a fence is (`block`, `check` or None for a listing) and its options.
+@dataclass(frozen=True)
+class Header:
+    """The header of a fence.
+
+    Attributes:
+        kind: `block`, `check`, or an empty string for what does not run.
+        language: The language, by its first name where it has two.
+        options: The options, as written.
+    """
+
+    kind: str = ""
+    language: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def write(self, number: int) -> str:
+        """Return a header by which the renderer finds the piece of this number; the mark is its last option."""
+        options = {} if self.kind == "check" else self.options
+        quoted = [f"{key}='{value}'" if '"' in value else f'{key}="{value}"' for key, value in options.items()]
+        return " ".join([self.language, *quoted, f'{FENCE_MARK}="{number}"'])
+
+
+def read_header(text: str) -> Header:
+    """Return what the header of a fence says.
 
     Args:
-        header: What follows the opening marks of the fence.
+        text: What follows the opening marks of the fence.
 
     Raises:
         ValueError: The renderer would not accept the header, or would not do what it seems to ask.
     """
-    language, options = _split(header)
-    if "exec" not in options and "check" not in options:
-        if unknown := [key for key in options if key not in _SHOWN and not key.startswith("data-")]:
-            message = f'unknown option {unknown[0]!r}: a fence that runs says exec="on"; known here are {_list(_SHOWN)}'
-            raise ValueError(message)
-        return None, options
-    if language != "python":
-        message = f"only `python` runs on a page, not {language or 'a fence without a language'}"
-        raise ValueError(message)
+    language, options = _split(text)
+    language = _SAME.get(language, language)
     if "check" in options:
-        return "check", _read_check(options)
-    return "block", _read_block(options)
+        return Header("check", language, _read_check(language, options))
+    parsed: dict[str, Any] = {}
+    try:
+        runs = validator(language, dict(options), parsed, {}, None)  # type: ignore[arg-type]  # it asks nothing of the page
+    except ValueError as error:
+        message = f"width and returncode are whole numbers: {error}"
+        raise ValueError(message) from None
+    if language == "pyodide" and options.get("assets", "1").lower() not in {"0", "false", "no", "off"}:
+        message = 'pyodide would load scripts from other hosts: publish them with the site, and say assets="no"'
+        raise ValueError(message)
+    if not runs:
+        _refuse_unknown(options)
+    if not runs or language in _UNRUN:
+        return Header(language=language, options=options)
+    _check_block(language, options)
+    return Header("block", language, options)
 
 
 def _split(header: str) -> tuple[str, dict[str, str]]:
@@ -62,7 +105,10 @@ def _split(header: str) -> tuple[str, dict[str, str]]:
     return language, options
 
 
-def _read_check(options: Mapping[str, str]) -> Mapping[str, str]:
+def _read_check(language: str, options: Mapping[str, str]) -> Mapping[str, str]:
+    if language != "python":
+        message = f"a check is written in `python`, not in {language or 'a fence without a language'}"
+        raise ValueError(message)
     if extra := sorted(set(options) - {"check"}):
         message = f"a check has no option {extra[0]!r}"
         raise ValueError(message)
@@ -72,27 +118,25 @@ def _read_check(options: Mapping[str, str]) -> Mapping[str, str]:
     return options
 
 
-def _read_block(options: Mapping[str, str]) -> Mapping[str, str]:
-    if options["exec"] != "on":
-        message = f'exec="{options["exec"]}" is not "on": a block runs, or its header does not mention exec'
+def _refuse_unknown(options: Mapping[str, str]) -> None:
+    if unknown := [key for key in options if key not in {*_SHOWN, "exec"} and not key.startswith("data-")]:
+        message = f'unknown option {unknown[0]!r}: a fence that runs says exec="on"; known here are {_list(_SHOWN)}'
         raise ValueError(message)
-    if "session" in options:
-        message = "no session on a page: all its blocks share one namespace"
+
+
+def _check_block(language: str, options: Mapping[str, str]) -> None:
+    if language not in formatters:
+        runnable = _list({*formatters} - {*_SAME, *_UNRUN})
+        message = f"{language or 'a fence without a language'} does not run on a page: {runnable} do"
         raise ValueError(message)
-    if unknown := sorted(set(options) - _RUN):
-        message = f"unknown option {unknown[0]!r}: known are {_list(_RUN)}"
-        raise ValueError(message)
-    if options.get("source", "above") not in _SOURCES:
-        message = f'source="{options["source"]}" is not one of {_list(_SOURCES)}'
-        raise ValueError(message)
-    for key, allowed in _SWITCHES.items():
-        if options.get(key, "on") not in allowed:
-            message = f'{key}="{options[key]}" is not one of {_list(allowed)}'
+    for key in options:
+        # Other options are attributes of the listing, and a slip must not become one.
+        if key not in _RUN and (close := get_close_matches(key, _RUN, 1, _LIKE)):
+            message = f"unknown option {key!r}: is {close[0]!r} meant?"
             raise ValueError(message)
-    if not options.get("width", "0").isdigit():
-        message = f'width="{options["width"]}" is not a number of columns'
+    if (source := options.get("source", "")) and source not in _SOURCES:
+        message = f'source="{source}" is not one of {_list(_SOURCES)}'
         raise ValueError(message)
-    return options
 
 
 def _list(names: set[str]) -> str:

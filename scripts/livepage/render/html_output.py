@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import html
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from markdown_exec import IdPrependingTreeprocessor, base_format
-from markdown_exec import validator as read_options
+from markdown_exec import IdPrependingTreeprocessor, base_format, formatters
 from markdown_exec._internal import rendering
 from markupsafe import Markup
 from pymdownx.highlight import Highlight
 
-from livepage.read import WAITS
+from livepage.read import FENCE_MARK, WAITS
 from livepage.render import check_marks
 
 if TYPE_CHECKING:
@@ -30,19 +30,53 @@ _rendering: list[Piece] = []
 _highlighted: dict[tuple[object, ...], str] = {}
 
 
-def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
+_FORMATTERS = dict(formatters)
+"""Those of markdown-exec."""
+
+
+def register() -> None:
+    """Let markdown-exec show the outcomes of pages that this package reads; other pages are its own."""
+    for language in _FORMATTERS:
+        formatters[language] = partial(_format, language)  # type: ignore[assignment]  # called as any function
+
+
+def _format(language: str, *, code: str, md: Markdown, **options: Any) -> str:  # noqa: ANN401 - as markdown-exec reads them
+    page = getattr(md, "livepage", None)
+    if page is None or language == "tree":
+        plain: str = _FORMATTERS[language](code=code, md=md, **options)  # type: ignore[operator]  # each is a function
+        return plain
+    if language == "pyodide":
+        shown = str(_FORMATTERS[language](code=code, md=md, **options))  # type: ignore[operator]  # likewise
+        # markdown-exec counts the editors of all pages of the process.
+        return re.sub(r"(?<=[\"'])exec-\d+--", f"{page.name_editor()}-", shown)
+    number = options["extra"].pop(FENCE_MARK, None)
+    if number is None or page.inner:
+        page.complain("a block printed a fence that would run: only the page's own fences run")
+        return ""
+    block: str = page.show_fence(int(number), options)
+    return block
+
+
+def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int, options: dict[str, Any]) -> str:
     """Return the HTML of an executed fence: its output, and its source where the fence asks for it."""
-    options: dict[str, Any] = {}
-    read_options("python", dict(piece.options), options, {}, md)
     if options["id_prefix"] is None and not options["id"]:
         options["id_prefix"] = f"block-{index + 1}-"
+    options["extra"].pop("inputs", None)
+    options |= {"workdir": None, "width": 0}  # it has run
     if outcome.waits:
         code = _show_source(md, piece)
         shown = code if "source" in piece.options else f"<details><summary>What runs here</summary>{code}</details>"
         return Markup(shown + WAITS)  # noqa: S704 - the highlighter escapes it
     _rendering.append(piece)
     try:
-        output = base_format(language="python", run=lambda *_, **__: outcome.text, code=piece.code, md=md, **options)
+        output = base_format(
+            language=piece.language,
+            run=lambda *_, **__: outcome.text,
+            code=piece.code,
+            md=md,
+            transform_source=lambda code: (code, piece.listing or code),
+            **options,
+        )
     finally:
         _rendering.pop()
     note = ""
@@ -70,7 +104,7 @@ def show_check(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
 def _show_source(md: Markdown, piece: Piece) -> str:
     # As superfences shows any fence, without a Markdown converter for each.
     show = md.preprocessors["fenced_code_block"].highlight  # type: ignore[attr-defined]  # pymdownx ships no types
-    code: str = show(piece.code, "python", options={}, md=md, classes=[], id_value="", attrs={})
+    code: str = show(piece.listing or piece.code, piece.language, options={}, md=md, classes=[], id_value="", attrs={})
     return code
 
 

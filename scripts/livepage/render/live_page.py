@@ -6,7 +6,7 @@ import contextlib
 import faulthandler
 import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, SubElement
 
@@ -42,6 +42,7 @@ class Page:
         self._failures: list[Failure] = []
         self._whole = ""
         self._links: set[str] = set()
+        self._editors = 0
 
     @property
     def inner(self) -> bool:
@@ -60,7 +61,7 @@ class Page:
         """Read and run the page, and return its lines with marks in place of what ran."""
         name, first, self._whole = project.find("\n".join(lines))
         self._shown, self._failures, self.complete = set(), [], False
-        self._links = set()
+        self._links, self._editors = set(), 0
         includes.root = project.root
         text, origins, lost = includes.expand(lines, name, first)
         self._source = source = read_pieces(name, text, origins)
@@ -90,14 +91,19 @@ class Page:
                 failures.append(agreement.explain(outcome.failure, title, prose) if title else outcome.failure)
         return failures
 
-    def show_fence(self, index: int) -> str:
-        """Return the HTML of a block or check."""
+    def name_editor(self) -> str:
+        """Return the prefix of the ids of the next editor on the page."""
+        self._editors += 1
+        return f"editor-{self._editors}"
+
+    def show_fence(self, index: int, options: dict[str, Any]) -> str:
+        """Return the HTML of a block, with the options that markdown-exec read, or of a check, which has none."""
         self._shown.add(index)
         piece, outcome = self.source.pieces[index], self._outcomes[index]
         try:
             if piece.kind is Kind.CHECK:
                 return html_output.show_check(self.md, piece, outcome, index)
-            return html_output.show_block(self.md, piece, outcome, index)
+            return html_output.show_block(self.md, piece, outcome, index, options)
         except Exception as error:  # noqa: BLE001 - superfences drops what a formatter raises without a word
             self.complain(f"{type(error).__name__}: {error}", piece.origin)
             return ""

@@ -16,12 +16,15 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from livepage.read import Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
+from markdown_exec import console_width, working_directory
+
+from livepage.read import SHELLS, Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
 from livepage.run import crash_reporter
 from livepage.run.asserts import HELPER, Asserts, find_fault
 from livepage.run.guard import Guard
 from livepage.run.process_state import State
 from livepage.run.rewriter import last_name, rewrite
+from livepage.run.shell_blocks import run_shell
 from livepage.run.stdout import Stdout, find_trace
 
 if TYPE_CHECKING:
@@ -37,10 +40,12 @@ def run_page(source: Source) -> list[Outcome]:
     with Guard() as guard:
         session = _Session(source, guard)
         outcomes = [session.run(piece, state) for piece in source.pieces]
-    return _end(source, outcomes, state, guard, session.module)
+    return _end(source, outcomes, state, guard, session.modules)
 
 
-def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard, module: ModuleType) -> list[Outcome]:
+def _end(
+    source: Source, outcomes: list[Outcome], state: State, guard: Guard, modules: Mapping[str, ModuleType]
+) -> list[Outcome]:
     """Undo what a page changed for others, and return what its pieces came to with what is to be said of that."""
     if not source.pieces:
         return []
@@ -48,7 +53,7 @@ def _end(source: Source, outcomes: list[Outcome], state: State, guard: Guard, mo
         complaint = f"this page leaves {what} changed for the pages after it: put it back where it was"
         guard.complaints.append((origin, complaint))
         outcomes[source.pieces.index(piece)] = _add(outcomes[source.pieces.index(piece)], guard)
-    made = tuple(project.adapter.list_makers([*vars(module).values()]))
+    made = tuple(project.adapter.list_makers([value for module in modules.values() for value in vars(module).values()]))
     return [*(replace(outcome, made=()) for outcome in outcomes[:-1]), replace(outcomes[-1], made=made)]
 
 
@@ -69,22 +74,33 @@ class _Session:
     """The namespace of a page, and what already went wrong in it."""
 
     def __init__(self, source: Source, guard: Guard) -> None:
-        # Data classes and pickle look up the module that a class was made in; functions know its names.
-        self.module = ModuleType("livepage_" + re.sub(r"\W", "_", source.name))
-        sys.modules[self.module.__name__] = self.module
-        self.namespace: dict[str, Any] = self.module.__dict__
-        self.asserts = self.namespace[HELPER] = Asserts()
+        self.name = "livepage_" + re.sub(r"\W", "_", source.name)
+        self.modules: dict[str, ModuleType] = {}
+        self.asserts = Asserts()
         self.guard = guard
+        self.enter("")
         self.cut = ("", "")
         self.failed = False
+
+    def enter(self, session: str) -> None:
+        """Let what runs next use the names of a session of markdown-exec, or those of the page."""
+        if session not in self.modules:
+            # Data classes and pickle look up the module that a class was made in; functions know its names.
+            module = ModuleType(f"{self.name}_{session}" if session else self.name)
+            self.modules[session] = sys.modules[module.__name__] = module
+            vars(module)[HELPER] = self.asserts
+        self.namespace: dict[str, Any] = vars(self.modules[session])
 
     def run(self, piece: Piece, state: State) -> Outcome:
         """Run one piece; whatever it raises is part of the outcome, except an interrupt from the keyboard."""
         printed = Stdout(self.guard.refuse)
+        options = piece.options
+        self.enter(options.get("session", ""))
         before = dict(self.namespace)
         self.guard.watch(piece)
         try:
-            with contextlib.redirect_stdout(printed):
+            place = working_directory(options.get("workdir"))
+            with place, console_width(int(options.get("width", "0"))), contextlib.redirect_stdout(printed):
                 text, exact = self._evaluate(piece)
             entries = tuple(SearchEntry(*entry) for entry in self.namespace.pop(ENTRIES, ()))
             shown = text if piece.kind is Kind.VALUE else printed.getvalue()
@@ -115,6 +131,10 @@ class _Session:
             if trace := find_trace(f"{text} {exact}"):
                 self.guard.refuse(trace)
             return text, exact if isinstance(exact, str) else ""
+        if piece.language not in {"python", "pycon"}:
+            crash_reporter.note(piece.origin)
+            sys.stdout.write(run_shell(piece) if piece.language in SHELLS else piece.code)
+            return "", ""
         tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
         calls = {last_name(part.func) for part in ast.walk(tree) if isinstance(part, ast.Call)}
         sites, runs = rewrite(tree, self.asserts), self.asserts.runs
@@ -135,6 +155,8 @@ class _Session:
 
     def _forget(self, piece: Piece, before: Mapping[str, object]) -> None:
         """Take away the names that a piece would have set: what they held was of pieces before it."""
+        if piece.language not in {"python", "pycon"}:
+            return
         scope = symtable.symtable(piece.code, piece.origin.file, "eval" if piece.kind is Kind.VALUE else "exec")
         for name in (symbol.get_name() for symbol in scope.get_symbols() if symbol.is_assigned()):
             if name in before and self.namespace.get(name) is before[name]:

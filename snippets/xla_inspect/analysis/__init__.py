@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.package_lines import use_lines_of
     from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
     from xla_inspect.analysis.peak import Held, list_held
-    from xla_inspect.analysis.peak_causes import PeakCause, find_peak_causes
+    from xla_inspect.analysis.peak_causes import SCHEDULER, PeakCause, find_peak_causes
     from xla_inspect.analysis.places import close_brackets, fit_symbol, read_line, show_place
     from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
     from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
@@ -99,6 +99,7 @@ __all__ = [
     "MEMORY",
     "REDUCE_SCATTER",
     "REWRITING",
+    "SCHEDULER",
     "STATEMENT",
     "UNREADABLE",
     "Allocation",

@@ -25,7 +25,7 @@ class Value:
         instruction: The name of the instruction that makes it.
         index: Which element of the instruction's result, for tuples; `()` is the result itself.
         is_phi: Whether several values meet here (the carry of a loop, the result of a branch).
-        color: The memory space: 0 is the default, on a TPU 1 is VMEM and 2 is SMEM.
+        color: The memory space: 0 is the default, on a TPU 1 is VMEM, 2 holds semaphores, and 4 is SMEM.
         size: Bytes.
         offset: Bytes from the start of the allocation.
         shape: Its shape.

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Frame
 
 _INSTALLED = re.compile(r".*/(?:site|dist)-packages/")
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:")
 _HIDDEN = ("jax", "jaxlib")
 
 
@@ -107,7 +106,8 @@ class _Package:
             return None
         # Of a file in neither a project nor an installation, as of a package installed from its source, JAX's
         # locations keep the name alone.
-        paths = sorted((self.folder / self.path).rglob(inside))
+        module = self.folder / f"{self.path}.py"
+        paths = [module] if module.name == inside else sorted((self.folder / self.path).rglob(inside))
         return next((text for path in paths if (text := _read_fitting(path, frames))), None)
 
     def explain_lack(self, program: str, files: Collection[str]) -> str:
@@ -119,7 +119,9 @@ class _Package:
         """
         top, *below = self.name.split(".")
         inside = [_drop_folder(file) for file in files if file not in self.sources]
-        parts = [file.removesuffix(".py").split("/") for file in inside if "/" in file and not _ABSOLUTE.match(file)]
+        # `<string>` is no file, and of an absolute path nobody knows where its package begins.
+        named = [file for file in inside if file[:1].isidentifier()]
+        parts = [file.removesuffix(".py" if "/" in file else "").split("/") for file in named]
         others = sorted({".".join(part[: 1 + (part[0] == top) * len(below)]) for part in parts})
         if self.folder is None:
             near = list_nearest(self.name, others)
@@ -137,11 +139,18 @@ def _drop_folder(file: str) -> str:
 
 
 def _read_fitting(path: Path, frames: Collection[Frame]) -> str:
-    """Return the text of a file in which an expression ends wherever a frame does, or an empty string."""
+    """Return the text of a file in which an expression ends, or begins, wherever a frame ends, or an empty string.
+
+    Lowered for several devices a frame has no length: it ends where it begins.
+    """
     try:
         text = path.read_text(encoding="utf-8")
-        nodes = ast.walk(ast.parse(text))
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.expr | ast.stmt)]
     except (OSError, SyntaxError, ValueError):
         return ""
-    ends = {(getattr(node, "end_lineno", None), getattr(node, "end_col_offset", -1) + 1) for node in nodes}
-    return text if {(frame.end_line, frame.end_column) for frame in frames} <= ends else ""
+    places = {(node.lineno, node.col_offset + 1) for node in nodes}
+    places |= {(node.end_lineno or 0, (node.end_col_offset or 0) + 1) for node in nodes}
+    # A method's call of several lines begins for Python at the method's name.
+    named = [node for node in nodes if isinstance(node, ast.Attribute)]
+    places |= {(node.end_lineno or 0, (node.end_col_offset or 0) + 1 - len(node.attr)) for node in named}
+    return text if {(frame.end_line, frame.end_column) for frame in frames} <= places else ""

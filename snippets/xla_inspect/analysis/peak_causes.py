@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.analysis.traffic import MAIN
 from xla_inspect.analysis.value_flow import RENAMING
+from xla_inspect.plural import plural
+from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,11 +21,23 @@ if TYPE_CHECKING:
 
 type CauseKind = Literal["schedule", "padding", "constants"]
 
+SCHEDULER = ("xla_cpu_scheduler_type", "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED")
+"""The option that makes XLA order the instructions for a CPU for little memory. The options of its scheduler for GPUs
+do not delay such values, and its scheduler for TPUs delays them without an option."""
+
 LEAST = 0.05
 """The share of the peak below which a cause is none to speak of."""
 
 _EARLY_VALUES = 2
 _HANDED_ON = RENAMING | {"get-tuple-element"}
+
+CAUSES: dict[CauseKind, str] = {
+    "schedule": "The order of instructions holds {bytes}: {values} computed before the peak and first read after it, "
+    "although the inputs are there until then.",
+    "padding": "Padding holds {bytes}: tiles that are filled up, in {values}.",
+    "constants": "Constants hold {bytes}: arrays that the program closes over, in {values}.",
+}
+"""How each cause of a high peak is told."""
 
 REMEDIES: dict[CauseKind, str] = {
     "schedule": "let each wait for the one before: run them in jax.lax.scan or jax.lax.map in place of a Python loop, "
@@ -33,6 +47,8 @@ REMEDIES: dict[CauseKind, str] = {
     "memory of each device",
 }
 """What helps against each cause."""
+
+_NO_OPTION = f"{REMEDIES['schedule']}; no option of XLA for this target is known to change the order"
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,10 @@ class PeakCause:
     values: int
     remedy: str
 
+    def __str__(self) -> str:
+        """Return the sentence that tells the cause."""
+        return CAUSES[self.kind].format(bytes=format_bytes(self.bytes), values=plural(self.values, "value"))
+
 
 def find_peak_causes(capture: Capture, held: Sequence[Held]) -> tuple[PeakCause, ...]:
     """Return the causes of a peak that account for a share of it worth a change, the largest first.
@@ -67,7 +87,8 @@ def find_peak_causes(capture: Capture, held: Sequence[Held]) -> tuple[PeakCause,
         "constants": [each.size for each in held if each.role == "constant"],
     }
     least = LEAST * sum(each.size for each in held)
-    causes = [PeakCause(kind, sum(of), len(of), REMEDIES[kind]) for kind, of in sizes.items() if sum(of) > least]
+    remedies = REMEDIES if capture.target.startswith("cpu") else REMEDIES | {"schedule": _NO_OPTION}
+    causes = [PeakCause(kind, sum(of), len(of), remedies[kind]) for kind, of in sizes.items() if sum(of) > least]
     return tuple(sorted(causes, key=lambda cause: -cause.bytes))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer_parts import Table
 from xla_inspect.plural import plural
-from xla_inspect.units import shorten
+from xla_inspect.units import format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def _list_kernel(kernel: BelowListing) -> tuple[str, ...]:
         f"{kernel.bundles:,}",
         _show(kernel.cycles),
         f"{len(kernel.loops)}" if kernel.loops else "-",
-        f"{kernel.busiest} {kernel.utilization[kernel.busiest]:.0%}" if kernel.busiest else "-",
+        f"{kernel.busiest} {format_share(kernel.utilization[kernel.busiest])}" if kernel.busiest else "-",
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.answer_parts import Hint, Table
+from xla_inspect.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,7 @@ class Diagnosis(Answer):
         for trouble in self.troubles:
             yield Hint(f"{trouble.what}:", trouble.remedy)
         rows = [
-            (check.tried, f"{check.seconds:.1f} s", "a small program, compiled on this machine")
+            (check.tried, format_duration(check.seconds), "a small program, compiled on this machine")
             for check in there
             if check.tried
         ]

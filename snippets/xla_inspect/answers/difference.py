@@ -10,7 +10,7 @@ from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.answer_parts import Table
 from xla_inspect.plural import plural
 from xla_inspect.targets import title
-from xla_inspect.units import format_amount, format_bytes, shorten
+from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -219,8 +219,8 @@ class Difference(Answer):
             rows += [self._write_row(each)] if each.left or each.right else []
             rows += [self._write_row(kind, "  ") for kind in self.kinds] if each.name in _BY_KIND else []
         if self.left.compile_seconds or self.right.compile_seconds:
-            seconds = (f"{self.left.compile_seconds:.1f}", f"{self.right.compile_seconds:.1f}", "")
-            rows.append(("compile, s, this machine", *seconds))
+            before, after = (format_duration(side.compile_seconds) for side in (self.left, self.right))
+            rows.append(("compile, this machine", before, after, ""))
         counted = "per device" if self.is_counted_by_device else "in the module"
         yield Table((counted, *heads, "change"), tuple(rows), (1, 2, 3))
         yield from _list_changes("Kernels by line", self.kernels, heads, "kernel")

@@ -17,7 +17,7 @@ from xla_inspect.answers.line_totals import LineTotal, tell_scopes
 from xla_inspect.answers.replication import Replication  # noqa: TC001 - likewise
 from xla_inspect.plural import plural
 from xla_inspect.targets import title
-from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
+from xla_inspect.units import format_amount, format_bytes, format_duration, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,7 +155,7 @@ class Exchanges(Answer):
         if left := grouped[_MOST_ROWS:]:
             total = sum(each.total_bytes for each in self.exchanges)
             carried = sum(each.total_bytes for row in left for each in row)
-            share = f"{carried / total:.1%}" if total else "nothing"
+            share = format_share(carried / total, 1) if total else "nothing"
             yield f"{plural(len(left), 'more row')} with {share} of the bytes; --json has all."
         yield Table(("", "what, and why"), tuple(notes), (0,))
 
@@ -266,4 +266,4 @@ def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
 
 
 def _share(row: Sequence[Exchange], total: int) -> str:
-    return f"{sum(each.total_bytes for each in row) / total:.0%}" if total else format_bytes(0)
+    return format_share(sum(each.total_bytes for each in row) / total) if total else format_bytes(0)

@@ -12,7 +12,7 @@ from xla_inspect.answers.kernels import show_seconds
 from xla_inspect.answers.line_totals import LineTotal, tell_lines
 from xla_inspect.plural import plural
 from xla_inspect.targets import lane, title
-from xla_inspect.units import shorten
+from xla_inspect.units import format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,8 +165,8 @@ class KernelTimes(Answer):
         if rows:
             yield Table(columns, rows, tuple(range(1, len(columns) - 1)))
         if rest := self.launches[self.shown :]:
-            share = sum(row.share for row in rest)
-            yield f"{plural(len(rest), 'more launch', 'more launches')}, {share:.1%} of the time; --all shows all."
+            share = format_share(sum(row.share for row in rest), 1)
+            yield f"{plural(len(rest), 'more launch', 'more launches')}, {share} of the time; --all shows all."
         if len(self.launches) > len(self.lines) > 1:
             yield tell_lines(self.lines, "time", show_seconds)
         yield from self._tell_others()
@@ -202,8 +202,8 @@ class KernelTimes(Answer):
         joined = self.joined_seconds / self.seconds
         launches = plural(sum(bool(row.role) for row in self.launches), "launch", "launches")
         return (
-            f"{joined:.0%} of the {total} in {self.file_name} is joined to {launches} of {program}; "
-            f"{first.name}{where} takes most, {first.share:.0%}."
+            f"{format_share(joined)} of the {total} in {self.file_name} is joined to {launches} of {program}; "
+            f"{first.name}{where} takes most, {format_share(first.share)}."
         )
 
     def _tell_others(self) -> Iterator[Part]:
@@ -243,7 +243,7 @@ def _show(row: MeasuredLaunch, *, has_roof: bool) -> tuple[str, ...]:
     reached = row.reached
     roof = (
         show_seconds(row.least_seconds) if row.least_seconds is not None else "",
-        f"{reached:.0%}" if reached is not None else "",
+        format_share(reached) if reached is not None else "",
     )
     about = [
         f"{row.where} {row.text}".strip(),
@@ -254,7 +254,7 @@ def _show(row: MeasuredLaunch, *, has_roof: bool) -> tuple[str, ...]:
     return (
         shorten(row.name, _NAME),
         show_seconds(row.seconds),
-        f"{row.share:.1%}",
+        format_share(row.share, 1),
         f"{row.count:,}",
         show_seconds(row.seconds / row.count),
         *(roof if has_roof else ()),

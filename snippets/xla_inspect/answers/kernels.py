@@ -15,7 +15,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.spelling import list_nearest
 from xla_inspect.targets import explain_absence, explain_tiles, find_hardware, title
-from xla_inspect.units import format_amount, format_bytes, shorten
+from xla_inspect.units import format_amount, format_bytes, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -29,9 +29,7 @@ USUAL_ROWS = 12
 _TILED = "__triton_nested_gemm_fusion"
 """The kind of fusion of a matmul whose tile the compiler chose."""
 
-NANOSECOND = 1e-9
-
-_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", NANOSECOND))
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("ps", 1e-12))
 _WHOLE, _LONGEST = 100, 600
 
 _NAME = 26
@@ -123,7 +121,7 @@ class Kernels(Answer):
         if not self.least_seconds:
             moved = format_bytes(first.weight[1])
             return f"{program} on {title(self.target)}: {counted}; {first.name}{where} moves most, {moved}."
-        share = f"{first.weight[0] / self.least_seconds:.0%}"
+        share = format_share(first.weight[0] / self.least_seconds)
         most = show_seconds(self.least_seconds)
         return (
             f"{program} on {title(self.target)}: {counted}, at least {most} in all; "
@@ -148,7 +146,7 @@ class Kernels(Answer):
             yield Table(tuple(_COLUMNS[at] for at in kept), rows, numbers)
         if others:
             least = sum(row.weight[0] for row in others)
-            share = f" ({least / self.least_seconds:.1%} of the least time)" if self.least_seconds else ""
+            share = f" ({format_share(least / self.least_seconds, 1)} of the least time)" if self.least_seconds else ""
             left = plural(len(others), "smaller launch", "smaller launches")
             yield f"Left out: {left}{share}; --all shows all."
         if self.unknown_runs:
@@ -251,10 +249,10 @@ def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a time in few characters, three digits: what is below a nanosecond is none to speak of."""
-    if seconds < NANOSECOND:
+    """Return a time in few characters, three digits."""
+    if not seconds:
         return "0"
-    unit, least = next(each for each in _UNITS if seconds >= each[1])
+    unit, least = next((unit for unit in _UNITS if seconds >= unit[1]), _UNITS[-1])
     number = seconds / least
     return f"{number:.0f} {unit}" if number >= _WHOLE else f"{number:.3g} {unit}"
 
@@ -286,11 +284,16 @@ def _show_size(row: LaunchRow) -> str:
     shared = f", {format_bytes(row.shared_bytes)} shared" if row.shared_bytes else ""
     registers = f", {row.registers} registers" if row.registers is not None else ""
     spilled = f", {format_bytes(row.spilled_bytes)} spilled" if row.spilled_bytes else ""
-    return f"{_show_grid(row.grid)} blocks of {_show_grid(row.threads)} threads{shared}{registers}{spilled}"
+    return f"{_show_launch(row.grid, row.threads)}{shared}{registers}{spilled}"
 
 
-def _show_grid(size: tuple[int, int, int]) -> str:
-    return " x ".join(f"{number:,}" for number in size if number > 1) or "1"
+def _show_launch(grid: tuple[int, int, int], threads: tuple[int, int, int]) -> str:
+    return f"{_show_grid(grid, 'block')} of {_show_grid(threads, 'thread')}"
+
+
+def _show_grid(size: tuple[int, int, int], noun: str) -> str:
+    numbers = [f"{number:,}" for number in size if number > 1]
+    return f"{' x '.join(numbers)} {noun}s" if numbers else f"1 {noun}"
 
 
 def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
@@ -325,13 +328,13 @@ def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     if row.least_seconds is not None:
         yield "least time", f"{show_seconds(row.least_seconds)}, limited by {row.limit}"
     if row.grid and row.threads:
-        yield "grid", f"{_show_grid(row.grid)} blocks of {_show_grid(row.threads)} threads"
+        yield "grid", _show_launch(row.grid, row.threads)
     if row.shared_bytes is not None:
         yield "shared memory", f"{format_bytes(row.shared_bytes)} a block"
     if row.registers is not None:
         yield "registers", f"{row.registers} a thread, {format_bytes(row.spilled_bytes or 0)} spilled"
     if row.occupancy is not None:
         bound = f", bound by {' and '.join(row.bound_by)}" if row.occupancy < 1 else ""
-        yield "occupancy", f"{row.occupancy:.0%} of a multiprocessor's warps{bound}"
+        yield "occupancy", f"{format_share(row.occupancy)} of a multiprocessor's warps{bound}"
     if row.symbol and row.symbol != row.name:
         yield "in the code", row.symbol

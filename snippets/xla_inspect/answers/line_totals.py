@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import close_brackets
 from xla_inspect.answers.answer_parts import Table
 from xla_inspect.plural import plural
+from xla_inspect.units import format_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -89,7 +90,7 @@ def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) 
     rows = tuple(
         (
             show(line.amount),
-            f"{line.amount / whole:.0%}",
+            format_share(line.amount / whole),
             f"{line.launches:,}",
             f"{line.where} {close_brackets(line.text)}".strip() or "no line kept",
         )

@@ -15,7 +15,7 @@ from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.below_code import drop_empty, say_below, shorten_place, tell_below
 from xla_inspect.plural import plural
 from xla_inspect.targets import find_entry, title
-from xla_inspect.units import format_bytes, shorten
+from xla_inspect.units import format_bytes, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -139,8 +139,8 @@ class MachineCode(Answer):
             return f"{counted}; {each} can fill a multiprocessor with warps; {spills}."
         where = f" ({emptiest.where})" if emptiest.where else ""
         return (
-            f"{counted}; {emptiest.name}{where} can fill a multiprocessor least, {emptiest.occupancy.share:.0%}, "
-            f"bound by {' and '.join(emptiest.occupancy.bound_by)}; {spills}."
+            f"{counted}; {emptiest.name}{where} can fill a multiprocessor least, "
+            f"{format_share(emptiest.occupancy.share)}, bound by {' and '.join(emptiest.occupancy.bound_by)}; {spills}."
         )
 
     def _say_without(self) -> str:
@@ -202,7 +202,7 @@ def _list_gpu(kernel: KernelListing) -> tuple[str, ...]:
         f"{taken.registers}" if taken else "?",
         format_bytes(taken.spilled) if taken and taken.spilled else ("-" if taken else "?"),
         format_bytes(kernel.shared) if kernel.shared else "-",
-        f"{occupancy.share:.0%}" if occupancy else "?",
+        format_share(occupancy.share) if occupancy else "?",
         _show_waves(occupancy.waves) if occupancy and occupancy.grid else "?",
         _SHORT.get(occupancy.bound_by[0], occupancy.bound_by[0]) if occupancy else "",
     )
@@ -218,7 +218,7 @@ def _list_cpu(kernel: KernelListing) -> tuple[str, ...]:
         shorten(kernel.name, _NAME),
         shorten_place(kernel.where),
         f"{kernel.width}" if kernel.width else "-",
-        f"{used.vectors / used.instructions:.0%}" if used and used.instructions else "?",
+        format_share(used.vectors / used.instructions) if used and used.instructions else "?",
         f"{len(kernel.loops)}",
         f"{sum(loop.is_vectorized for loop in inner)} of {len(inner)}" if inner else "-",
         _say_spills(kernel),
@@ -239,7 +239,7 @@ def _list_mix(kernel: KernelListing) -> tuple[str, str, str]:
         return kernel.name, "", ""
     told = ""
     for kind, number in mix.counts.items():
-        longer = f"{told}{', ' if told else ''}{kind} {number / mix.total:.0%}"
+        longer = f"{told}{', ' if told else ''}{kind} {format_share(number / mix.total)}"
         if len(longer) > _KINDS:
             break
         told = longer

@@ -18,7 +18,7 @@ from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.line_totals import LineTotal, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.targets import title
-from xla_inspect.units import format_bytes, shorten
+from xla_inspect.units import format_bytes, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,14 +39,6 @@ ROLES: Mapping[Role, str] = {
 
 ON_THE_WAY: Final = ("temporary", "saved", "gap")
 """The roles of values that are neither arguments nor results."""
-
-CAUSES = {
-    "schedule": "The order of instructions holds {bytes}: {values} computed before the peak and first read after it, "
-    "although the inputs are there until then.",
-    "padding": "Padding holds {bytes}: tiles that are filled up, in {values}.",
-    "constants": "Constants hold {bytes}: arrays that the program closes over, in {values}.",
-}
-"""How each cause of a high peak is told."""
 
 FEW = 10
 SHAPES, LINE = 2, 60
@@ -183,7 +175,7 @@ class MemoryUse(Answer):
                 "Padding: a tile is filled up where a dimension is short",
             )
         for cause in self.causes:
-            yield CAUSES[cause.kind].format(bytes=format_bytes(cause.bytes), values=plural(cause.values, "value"))
+            yield str(cause)
             yield Hint(f"What helps: {cause.remedy}.")
         if self.trials:
             yield Table(
@@ -249,8 +241,7 @@ class MemoryUse(Answer):
         return f"{said}. Temporaries are planned after the partitioner, so what it needs is not known."
 
     def _share(self, number: int) -> str:
-        share = 100 * number / self.needed_bytes
-        return f"{share:.0f}" if share >= 1 or not number else "<1"
+        return format_share(number / self.needed_bytes).removesuffix("%")
 
     def _tell_roles(self) -> Iterator[str]:
         sums = {role: self.sum_roles(role) for role in ROLES}
@@ -274,20 +265,27 @@ class MemoryUse(Answer):
     def _advise(self) -> Iterator[Hint]:
         if self.trials or not self.asked or (self.error and (self.refusal is None or self.refusal.space != HBM)):
             return
-        if self.sum_roles("saved") > self.needed_bytes / 4:
-            yield Hint(
+        offers = (
+            (
+                "remat",
+                self.sum_roles("saved") > self.needed_bytes / 4,
                 "What is saved for the backward pass could be computed again, with jax.checkpoint around the layer:",
-                suggest("memory", self.asked, "--try", "remat"),
-            )
-        if self.undonated_bytes > self.needed_bytes / 20:
-            yield Hint(
+            ),
+            (
+                "donate",
+                self.undonated_bytes > self.needed_bytes / 20,
                 f"{format_bytes(self.undonated_bytes)} of arguments could be donated, for results to take their place:",
-                suggest("memory", self.asked, "--try", "donate"),
-            )
-        if self.fits is False:
-            yield Hint(
-                "All that can be tried without a change of yours:", suggest("memory", self.asked, "--try", "all")
-            )
+            ),
+            (
+                "schedule",
+                self.target.startswith("cpu") and any(cause.kind == "schedule" for cause in self.causes),
+                "XLA can order the instructions for a CPU for less memory, and then runs fewer at once:",
+            ),
+            ("all", self.fits is False, "All that can be tried without a change of yours:"),
+        )
+        for kind, is_due, text in offers:
+            if is_due:
+                yield Hint(text, suggest("memory", self.asked, "--try", kind))
 
 
 def _are(number: int) -> str:

@@ -21,7 +21,7 @@ MOVING = frozenset({"copy", "transpose"})
 _UPDATING = frozenset({"dynamic-update-slice", "scatter"})
 ASSIGNING = "memory_space_assignment"
 _CONTROL = frozenset({"call", "conditional", "while"})
-_SPACES = {0: "main memory", 1: "VMEM", 2: "SMEM", 5: "the host's memory"}
+_SPACES = {0: "main memory", 1: "VMEM", 2: "semaphore memory", 4: "SMEM", 5: "the host's memory"}
 _INSERTING = "copy-insertion"
 _FORMS = {
     "dot_decomposer": "the target's dots have batch dimensions first and contract the last of one operand with the "

@@ -20,7 +20,7 @@ from xla_inspect.answers.program_parts import (
 )
 from xla_inspect.plural import plural
 from xla_inspect.targets import title
-from xla_inspect.units import format_bytes, shorten
+from xla_inspect.units import format_bytes, format_duration, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -128,7 +128,7 @@ class CompileTimes(Answer):
     def _tell_times(self) -> Iterator[Part]:
         if self.is_stepped:
             yield "The times hold the writing of the module after each pass, without which a compile is shorter."
-        rows = [(name, _seconds(taken), _percent(taken, self.seconds)) for name, taken in self.phases.items()]
+        rows = [(name, format_duration(taken), _percent(taken, self.seconds)) for name, taken in self.phases.items()]
         rows = [row for row, taken in zip(rows, self.phases.values(), strict=True) if taken or self.where == HERE]
         yield Table(("phase", "time", "share"), tuple(rows), (1, 2), f"Where the time goes, {self.where}")
         if self.where == HERE:
@@ -149,7 +149,9 @@ class CompileTimes(Answer):
         ranked = sorted(self.phases.items(), key=lambda item: -item[1])
         where = ", ".join(f"{name} {_percent(taken, self.seconds)}" for name, taken in ranked[:4] if taken)
         verb = "gave up after" if self.error else "took"
-        said = f"{self.program} for {title(self.target)}: the compile {verb} {_seconds(self.seconds)} {self.where}"
+        said = (
+            f"{self.program} for {title(self.target)}: the compile {verb} {format_duration(self.seconds)} {self.where}"
+        )
         said = f"{said}: {where}." if where else f"{said}."
         return f"{said} It does not compile: {self.error}." if self.error else said
 
@@ -162,7 +164,7 @@ class CompileTimes(Answer):
             return
         rows = [
             (
-                _seconds(each.seconds),
+                format_duration(each.seconds),
                 _percent(each.seconds, self.seconds),
                 str(each.runs),
                 str(each.changed),
@@ -225,7 +227,7 @@ class CompileTimes(Answer):
         for words, text in _SUSPECTS.items():
             taken = sum(each.seconds for each in self.passes if any(word in each.name for word in words))
             if taken > _SECONDS and taken > _SHARE * self.seconds:
-                yield Hint(text.format(time=_seconds(taken)))
+                yield Hint(text.format(time=format_duration(taken)))
         large = [each for each in self.constants if each.bytes >= _LARGE]
         if large:
             total = format_bytes(sum(each.bytes for each in large))
@@ -251,13 +253,8 @@ _SUSPECTS = {
 }
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
-
-
 def _percent(part: float, whole: float) -> str:
-    share = part / whole if whole else 0.0
-    return f"{share:.0%}" if share >= 0.01 or not part else "<1%"  # noqa: PLR2004 - a percent
+    return format_share(part / whole if whole else 0.0)
 
 
 def explain_passes(  # noqa: PLR0913 - those of the question, and how much of it is told

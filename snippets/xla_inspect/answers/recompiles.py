@@ -10,7 +10,7 @@ from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.answers.traced_calls import OwnOperations, TracedCall, TracedFunction, read_calls
 from xla_inspect.plural import plural
-from xla_inspect.units import shorten
+from xla_inspect.units import format_duration, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +104,8 @@ class Recompiles(Answer):
         compiles = sum(function.compiles for function in self.functions)
         functions = plural(len(self.functions), "function")
         script = _shorten_path(self.script)
-        took = f"took {_write(self.seconds)} s of the {_write(self.script_seconds)} s of {script} on this machine"
+        whole = format_duration(self.script_seconds)
+        took = f"took {format_duration(self.seconds)} of the {whole} of {script} on this machine"
         share = took if self.is_timed else f"in {script}"
         own = f" and {plural(self.own_compiles, 'operation')} of JAX's own" if self.own_compiles else ""
         said = f"{plural(compiles, 'compile')} of {functions}{own} {share}"
@@ -124,7 +125,7 @@ class Recompiles(Answer):
             f"{each.argument or 'the function'} ({each.kind})" for call in worst.calls for each in call.differences[:1]
         )
         unlike = sum(len(function.calls) - 1 for function in again)
-        lost = f"{_write(sum(_lost(each)[0] for each in again))} s were for calls"
+        lost = f"{format_duration(sum(_lost(each)[0] for each in again))} were for calls"
         told = lost if self.is_timed else plural(unlike, "call")
         return f"{said}; {told} unlike earlier ones, most for {worst.name}, by {differing.most_common(1)[0][0]}."
 
@@ -139,8 +140,8 @@ class Recompiles(Answer):
             rows.append(_describe(f"{len(rest)} more, once each", calls))
         if self.own:
             seconds = sum(each.seconds for each in self.own)
-            rows.append(("JAX's own operations", "", str(self.own_compiles), _write(seconds), "", "", ""))
-        columns = ("function", "traced", "compiled", "s", "trace", "lower", "XLA")
+            rows.append(("JAX's own operations", "", str(self.own_compiles), format_duration(seconds), "", "", ""))
+        columns = ("function", "traced", "compiled", "time", "trace", "lower", "XLA")
         if not self.is_timed:
             return Table(columns[:_UNTIMED], tuple(row[:_UNTIMED] for row in rows), (1, 2), "Compiles by function")
         return Table(columns, tuple(rows), (1, 2, 3, 4, 5, 6), "Compiles by function, in seconds on this machine")
@@ -158,12 +159,17 @@ class Recompiles(Answer):
                 seconds = sum(call.seconds for call in calls)
                 what = _tell_difference(calls)
                 rows.append(
-                    (shorten(function.name, _NAME), str(len(calls)), _write(seconds), f"{_shorten_path(where)}: {what}")
+                    (
+                        shorten(function.name, _NAME),
+                        str(len(calls)),
+                        format_duration(seconds),
+                        f"{_shorten_path(where)}: {what}",
+                    )
                 )
         left = rows[_ROWS:]
         title = "Calls unlike any before" + (f": {_ROWS} of {len(rows)} causes, all with --json" if left else "")
-        columns = ("function", "times", "s", "where, and what differed")
-        kept = [at for at in range(len(columns)) if self.is_timed or columns[at] != "s"]
+        columns = ("function", "times", "time", "where, and what differed")
+        kept = [at for at in range(len(columns)) if self.is_timed or columns[at] != "time"]
         shown = tuple(tuple(row[at] for at in kept) for row in rows[:_ROWS])
         yield Table(tuple(columns[at] for at in kept), shown, (1, 2) if self.is_timed else (1,), title)
 
@@ -186,7 +192,7 @@ class Recompiles(Answer):
                 return
 
     def _cost(self, own: OwnOperations) -> str:
-        return f", {_write(own.seconds)} s" if self.is_timed else ""
+        return f", {format_duration(own.seconds)}" if self.is_timed else ""
 
     def _advise(self, again: Sequence[TracedFunction]) -> Iterator[Hint]:
         lost: dict[str, float] = defaultdict(float)
@@ -194,7 +200,8 @@ class Recompiles(Answer):
             for call in function.calls[1:]:
                 lost[call.differences[0].kind] += call.seconds
         for kind, seconds in sorted(lost.items(), key=lambda item: -item[1])[:_SHOWN]:
-            yield Hint(f"{kind}, {_write(seconds)} s: {ADVICE[kind]}." if self.is_timed else f"{kind}: {ADVICE[kind]}.")
+            taken = f", {format_duration(seconds)}" if self.is_timed else ""
+            yield Hint(f"{kind}{taken}: {ADVICE[kind]}.")
 
 
 def _lost(function: TracedFunction) -> tuple[float, int]:
@@ -213,19 +220,15 @@ def _shorten_path(path: str) -> str:
     return path if len(path) <= _WHERE else f"…/{path.rpartition('/')[2]}"
 
 
-def _write(seconds: float) -> str:
-    return f"{seconds:.2f}" if seconds < 1 else f"{seconds:.1f}"
-
-
 def _describe(name: str, calls: Sequence[TracedCall]) -> tuple[str, ...]:
     return (
         name,
         str(sum(call.traces for call in calls)),
         str(sum(call.compiles for call in calls)),
-        _write(sum(call.seconds for call in calls)),
-        _write(sum(call.tracing_seconds for call in calls)),
-        _write(sum(call.lowering_seconds for call in calls)),
-        _write(sum(call.compiling_seconds for call in calls)),
+        format_duration(sum(call.seconds for call in calls)),
+        format_duration(sum(call.tracing_seconds for call in calls)),
+        format_duration(sum(call.lowering_seconds for call in calls)),
+        format_duration(sum(call.compiling_seconds for call in calls)),
     )
 
 

@@ -256,9 +256,9 @@ class ReleaseHistory(Answer):
             columns.append(_COLLECTIVES)
         columns += _COLUMNS[3:]
         if "compile-time" in self.questions:
-            columns.append(("compile", lambda row: _show(row.compile_seconds, show_seconds)))
+            columns.append(("compile", lambda row: _show(row.compile_seconds, format_duration)))
         if any(row.run_seconds is not None for row in self.rows):
-            columns.append(("run", lambda row: _show(row.run_seconds, show_seconds)))
+            columns.append(("run", lambda row: _show(row.run_seconds, format_duration)))
         rows = tuple(
             (
                 row.release,
@@ -281,11 +281,6 @@ def _mark(questions: Sequence[str]) -> str:
 
 def _show[T: float](value: T | None, form: Callable[[T], str] = str) -> str:
     return "" if value is None else form(value)
-
-
-def show_seconds(seconds: float) -> str:
-    """Return a time as it is told."""
-    return f"{seconds:.1f} s" if seconds >= 1 else format_duration(seconds)
 
 
 def _show_loops(row: ReleaseRow) -> str:

@@ -133,7 +133,7 @@ class Summary(Answer):
             ("  results", [format_bytes(target.output_bytes) for target in self.targets]),
         ]
         if any(target.compile_seconds for target in self.targets):
-            rows.append(("compiled here in", [f"{target.compile_seconds:.1f} s" for target in self.targets]))
+            rows.append(("compiled here in", [format_duration(target.compile_seconds) for target in self.targets]))
         header = ("on one device", *(target.target for target in self.targets))
         yield Table(header, tuple((name, *cells) for name, cells in rows), tuple(range(1, len(header))))
         for target in self.targets:

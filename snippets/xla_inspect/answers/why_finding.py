@@ -51,7 +51,6 @@ class WhyFinder:
         axes: As above.
         stage: The stage of the capture's module.
         selector: What finds what is named.
-        pair: The two instructions that were asked about last, where those were two.
     """
 
     def __init__(self, capture: Capture, axes: Mapping[str, int] | None = None) -> None:
@@ -76,7 +75,6 @@ class WhyFinder:
         self.evidence = Evidence(capture)
         self.axes = dict(axes or {})
         self.selector = Selector(capture, self.evidence.lines, self.evidence.histories)
-        self.pair: tuple[Instruction, ...] = ()
         self._exchanges: list[Exchange] | None = None
 
     @property
@@ -133,12 +131,11 @@ class WhyFinder:
                     f"no kernel of {self.evidence.capture.program} computes {word!r}: it takes no launch of its own"
                 )
                 raise InspectError(message)
-        parts = [self._find_in(each, set(left) & set(right)) for each in (first, second)]
+        parts = self.find_pair(one, other)
         if parts[0] is parts[1]:
             name = self.evidence.name_value(parts[0])
             message = f"{one!r} and {other!r} are the same thing here, {name}: ask why of one of them, without --apart"
             raise InspectError(message)
-        self.pair = tuple(parts)
         holders = [self.evidence.kernels.holder(each) for each in parts]
         if holders[0] is not None and holders[0] is holders[1]:
             return (explain_union(self.evidence, holders[0], *parts),), (holders[0].instruction,)
@@ -152,6 +149,12 @@ class WhyFinder:
             if a is not b and (a, b) != (launch, neighbour) and self._touch(a, b)
         )
         return (finding, *others[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
+
+    def find_pair(self, one: str, other: str) -> tuple[Instruction, ...]:
+        """Return the two instructions that two words are mostly about, or none where one of them is in no kernel."""
+        selections = [self.selector.select(word) for word in (one, other)]
+        left, right = ({*list_launches(self.evidence, selection)} for selection in selections)
+        return tuple(self._find_in(selection, left & right) for selection in selections) if left and right else ()
 
     def _choose_pair(self, left: Sequence[Launch], right: Sequence[Launch]) -> tuple[Launch, Launch]:
         """Return the two launches that are asked about: those that are mostly about it, neighbours first."""

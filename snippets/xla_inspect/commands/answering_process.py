@@ -5,17 +5,13 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
-import shutil
-import signal
-import subprocess
 import sys
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
 from xla_inspect.commands import command_line, time_limit
-from xla_inspect.commands.child_process import ALIVE, ENVIRONMENT, STACKS, STATUS
+from xla_inspect.commands.child_process import ENVIRONMENT, STACKS, STATUS
 from xla_inspect.commands.user_code import LeftError
 from xla_inspect.targets import note_changes
 
@@ -24,7 +20,6 @@ def main() -> None:
     """Run the command that the words after a folder's name give, and leave its status there."""
     folder, *arguments = sys.argv[1:]
     note_changes(json.loads((Path(folder) / ENVIRONMENT).read_text(encoding="utf-8")))
-    threading.Thread(target=_end_with_parent, args=[Path(folder)], daemon=True).start()
     leave = os._exit
 
     def raise_instead(code: int) -> NoReturn:
@@ -50,17 +45,3 @@ def main() -> None:
 
         time_limit.end_process, time_limit.stacks = end, stacks
         end(command_line.run_here(arguments, out))
-
-
-def _end_with_parent(folder: Path) -> None:
-    """Wait until the parent process ends, and then end this one and remove its dumps."""
-    if not hasattr(os, "mkfifo"):
-        return
-    with (folder / ALIVE).open("rb") as pipe:
-        pipe.read()
-    if folder.is_dir():
-        shutil.rmtree(folder, ignore_errors=True)
-        # Another process does it, since this one holds them until it ends.
-        sweep = "import time; time.sleep(1); from xla_inspect.compilation import sweep_dumps; sweep_dumps()"
-        subprocess.Popen([sys.executable, "-P", "-c", sweep], start_new_session=True)  # noqa: S603 - our own module
-        os.kill(os.getpid(), signal.SIGKILL)

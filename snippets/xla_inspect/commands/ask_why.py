@@ -77,25 +77,9 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     """
     kinds = subjects.read_kinds(options.tried)
     apart = _read_pair(options.apart)
-    refused: list[InspectError] = []
-    answered = False
-    for target in targets:
-        named = target if subject.call is None else subject.name_target(target)
-        try:
-            yield _ask_one(subject, named, apart, kinds, options)
-        except InspectError as error:
-            # Compilers name their instructions each in its own way: one of them may know the name.
-            refused.append(InspectError(f"{named}: {error}") if len(targets) > 1 else error)
-        except Exception as error:
-            if len(targets) == 1:
-                raise
-            subject.failures[target] = error
-        else:
-            answered = True
-    if (refused or subject.failures) and not answered:
-        raise (*refused, *subject.failures.values())[0]
-    for refusal in refused:
-        question.say(str(refusal))
+    yield from question.answer_each(
+        subject, targets, lambda target: _ask_one(subject, target, apart, kinds, options), can_refuse=True
+    )
 
 
 def _read_pair(text: str) -> tuple[str, str] | None:
@@ -128,7 +112,7 @@ def _ask_one(
     answer: Why = finder.answer(asked, options.what, apart=apart, full=options.full, trouble=trouble)
     if not kinds:
         return replace(answer, is_tried=subject.call is not None)
-    return try_changes(subject, target, kinds, finder, answer)
+    return try_changes(subject, target, kinds, finder, answer, apart=apart)
 
 
 def _compile(subject: Subject, target: str) -> tuple[Capture, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from xla_inspect import subject as subjects
 from xla_inspect.commands import time_limit, user_code
-from xla_inspect.crashes import REASONS, find_line, name_end
+from xla_inspect.process import REASONS, Child, find_line, name_end
 from xla_inspect.targets import list_original
 from xla_inspect.terminal import describe_terminal, drop_logs
 
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-STATUS, STACKS, ENVIRONMENT, ALIVE = "status", "stacks", "environment", "alive"
-"""The files by which the process says how the command ended, and where it was when it crashed; by which it learns of
-the reader's environment, and hears that this process ended, after which nobody writes to a named pipe any more."""
+STATUS, STACKS, ENVIRONMENT = "status", "stacks", "environment"
+"""The files by which the process says how the command ended, and where it was when it crashed, and by which it learns
+of the reader's environment."""
 
 CRASHED = {
     0: "what runs there crashed, or what it calls: the part that is not Python, if any, or the compiler",
@@ -57,15 +58,6 @@ def run(
     """
     file = subjects.Request(tuple(options.subject)).file
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, ending_by_exception():
-        # Not the working folder but the file's is where the file imports from, as when it is run.
-        command = [
-            sys.executable,
-            "-P",
-            "-c",
-            f"from {__package__}.answering_process import main; main()",
-            name,
-            *arguments,
-        ]
         original = list_original()
         if paths:
             original["PYTHONPATH"] = os.pathsep.join(filter(None, (*paths, original.get("PYTHONPATH", ""))))
@@ -76,26 +68,27 @@ def run(
             **_simulate(options),
             "PYTHONIOENCODING": "utf-8",
         }
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-            env=environment,
-            cwd=folder,
+        child = Child(
+            # Not the working folder but the file's is where the file imports from, as when it is run.
+            [sys.executable, "-P"],
+            f"from {__package__}.answering_process import main; main()",
+            [name, *arguments],
+            variables=environment,
+            folder=folder,
+            source=None,
+            errors=subprocess.PIPE,
+            cleaning=f"from {__name__} import sweep; sweep({name!r})",
+            has_session=False,
         )
         try:
-            with _staying_alive(Path(name) / ALIVE):
-                closed, failure = _pass_all_on(process)
-                process.wait()
+            closed, failure = _pass_all_on(child.process)
+            child.process.wait()
         except KeyboardInterrupt:
             _ignore_interrupts()
             _say("xla-inspect: interrupted")
             return _INTERRUPTED
         finally:
-            process.kill()
-            process.wait()
+            code = child.end()
             status = Path(name) / STATUS
             exit_status = status.read_text(encoding="utf-8") if status.is_file() else ""
             if not exit_status:
@@ -106,7 +99,7 @@ def run(
             _say(f"xla-inspect: the answer cannot be written: {failure}")
             return 2
         if not exit_status and not closed:
-            _say(_explain_end(process.returncode, options, file, Path(name) / STACKS))
+            _say(_explain_end(code, options, file, Path(name) / STACKS))
         return int(exit_status or 2)
 
 
@@ -148,21 +141,6 @@ def ending_by_exception() -> Iterator[None]:
 
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-
-
-@contextmanager
-def _staying_alive(pipe: Path) -> Iterator[None]:
-    """Hold a pipe open that the process reads: the system closes it where this process is killed."""
-    if not hasattr(os, "mkfifo"):
-        yield
-        return
-    os.mkfifo(pipe)
-    # For reading too, so that opening it waits for nobody.
-    held_open = os.open(pipe, os.O_RDWR)
-    try:
-        yield
-    finally:
-        os.close(held_open)
 
 
 def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
@@ -212,3 +190,12 @@ def _say(text: str) -> None:
     # In one piece, since another thread passes on what the process says.
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+def sweep(folder: str) -> None:
+    """Remove what a command leaves whose parent process was killed: its folder, and the dumps of this process."""
+    if Path(folder).is_dir():
+        shutil.rmtree(folder, ignore_errors=True)
+        # Another process does it, since this one holds them until it ends.
+        program = "import time; time.sleep(1); from xla_inspect.compilation import sweep_dumps; sweep_dumps()"
+        subprocess.Popen([sys.executable, "-P", "-c", program], start_new_session=True)  # noqa: S603 - our own module

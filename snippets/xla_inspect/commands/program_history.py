@@ -234,7 +234,7 @@ def _tell(asked: Question, measure: ReleaseMeasure) -> str:
     if asked.name == "memory":
         return format_bytes(value)
     if asked.name in TIMED:
-        return measure.refused or (f"{value:.1f} s" if value >= 1 else format_duration(value))
+        return measure.refused or format_duration(value)
     if asked.name == "code":
         deep = max(value.loops, default=0)
         return f"{value.digest} ({value.instructions} instructions, loops {deep} deep)"

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None
         "--lines-of",
         metavar="PACKAGE",
         default="",
-        help="name lines of this package or module, such as flax or flax.linen, in the place of yours that call it",
+        help="name lines of this package or module, such as flax.linen, instead of your lines that call it",
     )
     how.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
 
@@ -296,27 +296,38 @@ def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] 
     return [name for name, target in found.items() if not target.obstacle], [str(error) for error in missing]
 
 
-def answer_each[T](subject: Subject, targets: Sequence[str], ask: Callable[[str], T]) -> Iterator[T]:
+def answer_each[T](
+    subject: Subject, targets: Sequence[str], ask: Callable[[str], T], *, can_refuse: bool = False
+) -> Iterator[T]:
     """Yield the answer for each target, as it is known; an error of one is kept in `subject.failures`.
 
     Args:
         subject: What is asked about.
         targets: The targets.
         ask: What answers for one.
+        can_refuse: Whether an `InspectError` of a target is printed after the answers and is no failure, as where one
+            compiler has no instruction of the name that another has.
     """
+    refused: list[InspectError] = []
     answered = False
     for target in targets:
+        named = target if subject.call is None else subject.name_target(target)
         try:
-            answer = ask(target if subject.call is None else subject.name_target(target))
+            answer = ask(named)
         except Exception as error:
             if len(targets) == 1:
                 raise
-            subject.failures[target] = error
+            if can_refuse and isinstance(error, InspectError):
+                refused.append(InspectError(f"{named}: {error}"))
+            else:
+                subject.failures[target] = error
         else:
             answered = True
             yield answer
-    if subject.failures and not answered:
-        raise next(iter(subject.failures.values()))
+    if not answered and (errors := [*refused, *subject.failures.values()]):
+        raise errors[0]
+    for refusal in refused:
+        say(str(refusal))
 
 
 def name_others(others: Sequence[str]) -> str:

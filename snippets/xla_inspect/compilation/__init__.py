@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.meshes import make_mesh
     from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
     from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
+    from xla_inspect.compilation.program_stages import Lowered
     from xla_inspect.compilation.registers import count_registers
     from xla_inspect.compilation.sass import disassemble
     from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
@@ -39,6 +40,7 @@ __all__ = [
     "PLATFORMS",
     "PREFIX",
     "LoggedProcess",
+    "Lowered",
     "Program",
     "RefusedHloError",
     "ambient_flags",

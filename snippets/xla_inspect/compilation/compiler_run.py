@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     import jax
 
-    from xla_inspect.compilation.program_stages import Lowered
+    from xla_inspect.compilation.program_stages import CompilableProgram, Lowered, NamedProgram
     from xla_inspect.dumps import ModuleTexts
     from xla_inspect.targets import Target
 
@@ -143,8 +143,8 @@ def recall(key: str) -> Callable[[], Capture] | None:
 
 
 def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
-    program: lowering.Program,
-    lowered: Lowered,
+    program: NamedProgram,
+    lowered: CompilableProgram,
     target: Target,
     options: Mapping[str, str | int | bool],
     *,
@@ -204,7 +204,7 @@ def start_compiler(target: Target) -> None:
     placed.compile(dict(dump_compile.PINNED[target.kind]))
 
 
-def check_devices(program: lowering.Program, devices: Sequence[jax.Device], target: Target) -> None:
+def check_devices(program: NamedProgram, devices: Sequence[jax.Device], target: Target) -> None:
     """Do nothing where an executable is for the target's devices, and so of its compiler.
 
     Raises:
@@ -237,8 +237,8 @@ class Compile:
 
 
 def assemble(
-    program: lowering.Program,
-    lowered: Lowered,
+    program: NamedProgram,
+    lowered: CompilableProgram,
     target: Target,
     options: Mapping[str, str | int | bool],
     made: Compile,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import base64
+import io
 import json
 import os
 import subprocess
@@ -20,6 +20,7 @@ from xla_inspect.captured import read_log, write_log
 from xla_inspect.compilation import capture_cache, log_lines, vector_remarks
 from xla_inspect.compilation.logged_process import ONE_THREAD
 from xla_inspect.errors import InspectError
+from xla_inspect.process import Child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -197,7 +198,7 @@ class LoggedProcess:
         """
         self._variables, self._words, self._work = variables, words, work
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._number = 0
 
     def compile(self, call: CompileCall, target: str) -> str:
@@ -207,7 +208,7 @@ class LoggedProcess:
             InspectError: As in `collect_log`.
         """
         with self._lock:
-            process = self._process = self._process or self._start()
+            child = self._child = self._child or self._start()
             self._number += 1
             mark = MARK.format(number=self._number)
             request = {
@@ -217,45 +218,40 @@ class LoggedProcess:
                 "options": base64.b64encode(call.options).decode(),
                 "devices": call.devices,
             }
-            assert process.stdin  # noqa: S101 - a pipe
-            with suppress(BrokenPipeError):
-                process.stdin.write(json.dumps(request).encode() + b"\n")
-                process.stdin.flush()
-            log, is_marked = _read_until(process, mark.encode())
+            child.send(json.dumps(request))
+            log, is_marked = _read_until(child.process, mark.encode())
             if not is_marked:
-                self._process = None
-                process.wait()
+                self._child = None
+                child.end()
                 words = "\n".join(log.strip().splitlines()[-6:])
                 message = f"target {target!r}: the compiler ended its process while it {self._work}:\n{words}"
                 raise InspectError(message)
-            assert process.stdout  # noqa: S101 - as above
-            process.stdout.readline()
+            assert child.process.stdout  # noqa: S101 - a pipe
+            child.process.stdout.readline()
             return log
 
     def end(self) -> None:
         """End the process, and with it a compile that another thread waits for; the next compile starts another."""
-        if process := self._process:
-            process.kill()
+        if child := self._child:
+            child.kill()
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Child:
         package = str(Path(__file__).parents[2])
         inherited = os.environ.copy()
         paths = os.pathsep.join(filter(None, (package, inherited.get("PYTHONPATH", ""))))
-        process = subprocess.Popen(  # noqa: S603 - this package itself
-            [sys.executable, "-P", "-m", "xla_inspect.compilation.logged_process", *self._words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**inherited, **self._variables, "PYTHONPATH": paths},
+        return Child(
+            [sys.executable, "-P"],
+            "from xla_inspect.compilation.logged_process import main; main()",
+            self._words,
+            variables={**inherited, **self._variables, "PYTHONPATH": paths},
+            errors=subprocess.PIPE,
         )
-        atexit.register(process.kill)
-        return process
 
 
-def _read_until(process: subprocess.Popen[bytes], mark: bytes) -> tuple[str, bool]:
+def _read_until(process: subprocess.Popen[str], mark: bytes) -> tuple[str, bool]:
     """Return what a process writes up to a line, and whether that line came."""
-    assert process.stderr  # noqa: S101 - a pipe
-    written = iter(process.stderr.readline, b"")
+    assert isinstance(process.stderr, io.TextIOWrapper)  # noqa: S101 - a pipe
+    written = iter(process.stderr.buffer.readline, b"")
     marked = False
 
     def read() -> Iterator[bytes]:

@@ -41,7 +41,3 @@ def main() -> None:
         os.write(2, f"\n{request['mark']}\n".encode())
         answers.write(json.dumps({"error": error}) + "\n")
         answers.flush()
-
-
-if __name__ == "__main__":
-    main()

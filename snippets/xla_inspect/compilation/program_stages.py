@@ -7,7 +7,7 @@ import io
 import re
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from xla_inspect import jax_private
 from xla_inspect.compilation import meshes, program_contents
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import jax
 
-    from xla_inspect.captured import Constant, Equations
+    from xla_inspect.captured import Capture, Constant, Equations
     from xla_inspect.targets import Target
 
 # The place after an equation, as JAX prints it.
@@ -25,6 +25,72 @@ LOCATED = re.compile(r"# (.+?)(:\d+:\d+ \(.*\))$", re.MULTILINE)
 
 MOST, ELIDED = 256, "dense_resource<__elided__>"
 """Of how many elements a literal is printed at most, 1 KiB of float32, and what MLIR prints in the place of others."""
+
+
+class NamedProgram(Protocol):
+    """The name and the source files of a program, as a compile needs them."""
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+
+    @property
+    def source_file(self) -> str:
+        """The program's file as locations name it, or an empty string."""
+
+    @property
+    def source(self) -> str:
+        """The text of that file, or an empty string."""
+
+    def describe_sources(self, capture: Capture) -> dict[str, Any]:
+        """Return the fields of a capture that name and hold the source files."""
+
+
+class TracedProgram(Protocol):
+    """The facts about a trace that a capture stores."""
+
+    @property
+    def seconds(self) -> float:
+        """The duration of the trace."""
+
+    @property
+    def equations(self) -> tuple[Equations, ...]:
+        """The jaxpr's equations by part of the program."""
+
+    @property
+    def constants(self) -> tuple[Constant, ...]:
+        """The large arrays that the program closes over."""
+
+
+class CompilableProgram(Protocol):
+    """A lowered program with its texts, from whichever process: `Lowered` is one of this process."""
+
+    @property
+    def jaxpr(self) -> str:
+        """The traced program as JAX prints it."""
+
+    @property
+    def jaxpr_locations(self) -> str:
+        """The jaxpr with the source location of each equation."""
+
+    @property
+    def stablehlo(self) -> str:
+        """The lowered program without locations."""
+
+    @property
+    def stablehlo_locations(self) -> str:
+        """The lowered program with locations."""
+
+    @property
+    def traced(self) -> TracedProgram:
+        """The facts about the trace."""
+
+    @property
+    def seconds(self) -> float:
+        """The duration of the lowering."""
+
+    def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
+        """Return the program to be compiled for a target."""
 
 
 @dataclass(frozen=True)

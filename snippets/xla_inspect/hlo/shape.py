@@ -24,8 +24,8 @@ BITS = {
     "f6e3m2fn": 6,
 }
 """Bits of one element, from xla/primitive_util.h; types without storage have none."""
-# A TPU's scalar memory, whose buffers are not tiled.
-SCALAR_MEMORY = 2
+# A TPU's semaphore memory, whose buffers are not tiled, as `jax._src.tpu_custom_call.MemorySpace` numbers it.
+SEMAPHORE_MEMORY = 2
 # Deeper nesting is refused: the reader recurses once per level.
 MAX_DEPTH = 64
 
@@ -37,7 +37,7 @@ class Layout:
     Attributes:
         minor_to_major: Dimension numbers, fastest varying first.
         tiles: Tile sizes, outermost tiling first; `*` (the dimension is combined with the next) is -1.
-        memory_space: The space's number: 0 is the default (HBM), on a TPU 1 is VMEM and 2 is SMEM.
+        memory_space: The space's number: 0 is the default (HBM), on a TPU 1 is VMEM, 2 holds semaphores, and 4 is SMEM.
         element_bits: Bits of one stored element, or 0 when it is the type's own size.
         fields: Every field after the colon by its letter, as text: `{"T": "(8,128)", "S": "(1)"}`.
     """
@@ -113,13 +113,13 @@ class Shape:
     def padded_bytes(self) -> int:
         """Bytes with every dimension rounded up to its first tile, which is what a TPU's buffer of an array takes.
 
-        Without tiles, and in a TPU's scalar memory (space 2), this is `bytes`. Tiles that combine dimensions (`*`)
+        Without tiles, and in a TPU's semaphore memory (space 2), this is `bytes`. Tiles that combine dimensions (`*`)
         are not rounded. A test compares it with the sizes in buffer assignments.
         """
         if self.elements:
             return sum(element.padded_bytes for element in self.elements)
         layout = self.layout
-        if layout is None or not layout.tiles or layout.memory_space == SCALAR_MEMORY or not self.is_array:
+        if layout is None or not layout.tiles or layout.memory_space == SEMAPHORE_MEMORY or not self.is_array:
             return self.bytes
         tile = layout.tiles[0]
         sizes = [self.dimensions[number] for number in reversed(layout.minor_to_major)]

@@ -29,13 +29,11 @@ class HloProto:
     buffers: str
 
 
-def read_hlo_proto(data: bytes | memoryview, *, dumped: bool = True) -> HloProto:
+def read_hlo_proto(data: bytes | memoryview) -> HloProto:
     """Read a module that was written with `--xla_dump_hlo_as_proto` or by `as_serialized_hlo_module_proto()`.
 
     Args:
         data: The bytes of an `HloProto` or an `HloModuleProto`.
-        dumped: Whether to write the text as XLA does into a dump, or else as `to_string()` does: the former sorts the
-            keys of configurations, the latter shortens asynchronous calls.
 
     Raises:
         InspectError: They are neither; the message says what they are and where they break.
@@ -43,7 +41,7 @@ def read_hlo_proto(data: bytes | memoryview, *, dumped: bool = True) -> HloProto
     whole = bytes(data)
     try:
         module, plan = _split(whole)
-        text = ModuleText(module, dumped=dumped)
+        text = ModuleText(module)
         buffers = write_buffers(plan, text.graph) if plan else ""
         return HloProto(text.name, text.fields.get("id", 0), text.write(), buffers)
     except MalformedProtoError as error:

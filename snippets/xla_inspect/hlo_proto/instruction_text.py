@@ -27,7 +27,6 @@ _APPLYING = frozenset(
     }
 )
 _ABOUT_OPERANDS = frozenset({"compare", "collective-permute", "collective-permute-start"})
-_ASYNCHRONOUS = {"async-start": "-start", "async-update": "-update", "async-done": "-done"}
 
 
 class InstructionText:
@@ -35,18 +34,15 @@ class InstructionText:
 
     Args:
         graph: The module's computations.
-        payloads: What instructions refer to by number in place of configurations of their own.
-        dumped: Whether to write as into a dump: configurations with sorted keys, asynchronous calls with the
-            computations that they call. Else as `to_string()`.
+        payloads: The configurations that instructions refer to by number.
     """
 
-    def __init__(self, graph: ModuleGraph, payloads: Sequence[bytes], *, dumped: bool) -> None:
+    def __init__(self, graph: ModuleGraph, payloads: Sequence[bytes]) -> None:
         """Write nothing yet."""
-        self._graph, self._payloads, self._dumped = graph, payloads, dumped
+        self._graph, self._payloads = graph, payloads
         self._shapes: dict[bytes, str] = {}
         self._metadata: dict[bytes, str] = {}
         self._configs: dict[bytes, str] = {}
-        self._wrapped: dict[str, Body | None] = {}
 
     def write(self, node: Node, body: Body) -> str:
         """Return the line of an instruction, without indentation and without `ROOT`.
@@ -55,17 +51,16 @@ class InstructionText:
             MalformedProtoError: It refers to what is not there, or a field of it is malformed.
         """
         fields = node.fields
-        wrapped = None if self._dumped or node.opcode not in _ASYNCHRONOUS else self._find_wrapped(node, body)
-        opcode = self._root(wrapped).opcode + _ASYNCHRONOUS[node.opcode] if wrapped else node.opcode
-        head = f"%{node.name} = {self.shape(fields.get('shape', b''))} {opcode}({self._write_operands(node, body)})"
-        attributes = [*self._write_attributes(node, body, wrapped)]
+        shape, operands = self.shape(fields.get("shape", b"")), self._write_operands(node, body)
+        head = f"%{node.name} = {shape} {node.opcode}({operands})"
+        attributes = [*self._write_attributes(node, body)]
         if "original_value" in fields and (text := write_origin(fields["original_value"])):
             attributes.append(f"origin={{{text}}}")
         if (data := fields.get("metadata")) and (text := self._write_metadata(data)):
             attributes.append(text)
         if config := self._find_config(fields):
             if config not in self._configs:
-                self._configs[config] = write_config(config, is_sorted=self._dumped)
+                self._configs[config] = write_config(config)
             attributes.append(f"backend_config={self._configs[config]}")
         return f"{head}, {', '.join(attributes)}" if attributes else head
 
@@ -116,44 +111,16 @@ class InstructionText:
             raise MalformedProtoError(message)
         return found
 
-    def _find_wrapped(self, node: Node, body: Body) -> Body | None:
-        """Return the computation that an asynchronous instruction calls where its text stands in its place."""
-        path: dict[str, Body | None] = {}
-        found: Body | None = None
-        while node.name not in path:
-            if node.name in self._wrapped:
-                found = self._wrapped[node.name]
-                break
-            path[node.name] = None
-            operands = node.fields.get("operand_ids", ())
-            if node.opcode in _ASYNCHRONOUS and (called := node.fields.get("called_computation_ids")):
-                inner = self._graph.body(called[0])
-                found = inner if inner.is_shortened else None
-                break
-            if not operands:
-                break
-            node = self._find(operands[0], body)
-        self._wrapped |= dict.fromkeys(path, found)
-        return found
-
-    @staticmethod
-    def _root(body: Body) -> Node:
-        return body.nodes[body.root]
-
-    def _write_attributes(
-        self, node: Node, body: Body, wrapped: Body | None = None, *, is_wrapped: bool = False
-    ) -> Iterator[str]:
+    def _write_attributes(self, node: Node, body: Body) -> Iterator[str]:
         fields = node.fields
         if thread := fields.get("async_execution_thread", ""):
             yield f"async_execution_thread={quote(thread)}"
-        if wrapped and node.opcode == "async-start":
-            yield from self._write_attributes(self._root(wrapped), wrapped, is_wrapped=True)
         yield from write_own(node.opcode, self._widen(node, body) if node.opcode in _ABOUT_OPERANDS else fields)
         if called := fields.get("called_computation_ids"):
-            yield from self._write_called(node, body, called, wrapped)
+            yield from self._write_called(node, body, called)
         if "sharding" in fields:
             yield f"sharding={write_sharding(fields['sharding'])}"
-        if not is_wrapped and (text := self._find_frontend(fields, wrapped if node.opcode == "async-start" else None)):
+        if text := write_frontend(fields.get("frontend_attributes", b"")):
             yield f"frontend_attributes={text}"
         if before := fields.get("control_predecessor_ids"):
             yield f"control-predecessors={{{', '.join(self._list_names(before, body))}}}"
@@ -161,11 +128,6 @@ class InstructionText:
             yield from _write_statistics(data)
         if "result_accuracy" in fields:
             yield from _write_accuracy(fields["result_accuracy"])
-
-    def _find_frontend(self, fields: dict[str, Any], wrapped: Body | None) -> str:
-        """Return an instruction's own frontend attributes, or else those of the one whose text stands in its place."""
-        inner = self._root(wrapped).fields.get("frontend_attributes", b"") if wrapped else b""
-        return write_frontend(fields.get("frontend_attributes", b"")) or write_frontend(inner)
 
     def _widen(self, node: Node, body: Body) -> dict[str, Any]:
         """Return the fields of an instruction, and what its text says of its first operand."""
@@ -180,7 +142,7 @@ class InstructionText:
         operands = node.fields.get("operand_ids", ())
         return decode("ShapeProto", self._find(operands[0], body).fields.get("shape", b"")) if operands else {}
 
-    def _write_called(self, node: Node, body: Body, called: Sequence[int], wrapped: Body | None) -> Iterator[str]:
+    def _write_called(self, node: Node, body: Body, called: Sequence[int]) -> Iterator[str]:
         names = [f"%{self._graph.body(number).name}" for number in called]
         opcode = node.opcode
         if opcode == "while" and len(names) > 1:
@@ -199,10 +161,10 @@ class InstructionText:
                 yield "is_composite=true"
         elif opcode == "custom-call":
             yield f"called_computations={{{', '.join(names)}}}"
-        elif opcode not in _ASYNCHRONOUS:
-            yield f"calls={', '.join(names)}"
-        elif opcode == "async-start" and not wrapped:
+        elif opcode == "async-start":
             yield f"calls={names[0]}"
+        elif opcode not in {"async-update", "async-done"}:
+            yield f"calls={', '.join(names)}"
 
 
 def _write_statistics(data: bytes) -> Iterator[str]:

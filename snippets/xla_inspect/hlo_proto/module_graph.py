@@ -78,11 +78,6 @@ class Body:
         found = (node for node in self.nodes.values() if node.opcode == "parameter")
         return sorted(found, key=lambda node: node.fields.get("parameter_number", 0))
 
-    @property
-    def is_shortened(self) -> bool:
-        """Whether an asynchronous call of it is written as the one instruction that it holds."""
-        return all(number == self.root or node.opcode == "parameter" for number, node in self.nodes.items())
-
 
 def check_name(name: str, what: str) -> str:
     """Return a name that text can hold.

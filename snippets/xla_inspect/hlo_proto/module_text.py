@@ -25,11 +25,10 @@ class ModuleText:
 
     Args:
         data: The `HloModuleProto`.
-        dumped: Whether to write as XLA does into a dump, or else as `to_string()` does.
         depth: In how many other modules it lies.
     """
 
-    def __init__(self, data: bytes, *, dumped: bool = True, depth: int = 0) -> None:
+    def __init__(self, data: bytes, *, depth: int = 0) -> None:
         """Decode the module and its instructions.
 
         Raises:
@@ -39,9 +38,9 @@ class ModuleText:
         self.name = check_name(self.fields.get("name", ""), "the module")
         entry, name = self.fields.get("entry_computation_id", 0), self.fields.get("entry_computation_name", "")
         self.graph = ModuleGraph(self.fields.get("computations", ()), entry, name)
-        self._dumped, self._depth = dumped, depth
+        self._depth = depth
         self._room = _LEAST + _TIMES * len(data)
-        self._instructions = InstructionText(self.graph, self.fields.get("payloads", ()), dumped=dumped)
+        self._instructions = InstructionText(self.graph, self.fields.get("payloads", ()))
 
     def write(self) -> str:
         """Return the text, as XLA prints it with its tables of stack frames.
@@ -55,25 +54,10 @@ class ModuleText:
         if frames := self.fields.get("stack_frame_index"):
             lines += _write_frames(decode("StackFrameIndexProto", frames))
         lines.append("")
-        hidden = self._find_hidden()
         for body in self.graph.order():
-            if body.number not in hidden:
-                lines += self._write_body(body, (schedule or {}).get(body.number))
+            lines += self._write_body(body, (schedule or {}).get(body.number))
         text = "\n".join([*lines, ""])
         return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-    def _find_hidden(self) -> set[int]:
-        """Return the computations that stand in the text of their asynchronous calls."""
-        if self._dumped:
-            return set()
-        return {
-            number
-            for body in self.graph.bodies.values()
-            for node in body.nodes.values()
-            if node.opcode == "async-start"
-            for number in node.fields.get("called_computation_ids", ())
-            if number in self.graph.bodies and self.graph.bodies[number].is_shortened
-        }
 
     def _read_schedule(self) -> dict[int, Sequence[int]] | None:
         if "schedule" not in self.fields:
@@ -123,7 +107,7 @@ class ModuleText:
             old, new = (write_array(entry.get(f"{age}_original_array", b"")) for age in ("old", "new"))
             yield f"  {{{old}}} : {{{new}}}"
             if "recovery_module" in entry:
-                inner = ModuleText(entry["recovery_module"], dumped=self._dumped, depth=self._depth + 1)
+                inner = ModuleText(entry["recovery_module"], depth=self._depth + 1)
                 text = "\n".join(map(escape, inner.write().split("\n")))
                 self._take_room(text)
                 yield f',\n  "\n{indent(text, "    ")}\n  "'

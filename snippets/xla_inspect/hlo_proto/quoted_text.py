@@ -18,10 +18,10 @@ def write_json(text: str) -> str:
     return text if _is_object(text) else quote(text)
 
 
-def write_config(data: bytes, *, is_sorted: bool = True) -> str:
+def write_config(data: bytes) -> str:
     """Return a `backend_config`: an object of JSON, with its keys sorted and without blanks, or else a string."""
     text = data.decode("utf-8", "surrogateescape")
-    return write_json(_sort(text) if is_sorted and text.startswith("{") else text)
+    return write_json(_sort(text) if text.startswith("{") else text)
 
 
 def _is_object(text: str) -> bool:

@@ -18,6 +18,7 @@ from xla_inspect.jax_private.programs import (
     make_cpus,
     parse_hlo,
     place,
+    replace_module,
     start_profiler,
     walk_frames,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "read_meshes",
     "read_options",
     "read_settings",
+    "replace_module",
     "set_option",
     "start_profiler",
     "started_on_cpu",

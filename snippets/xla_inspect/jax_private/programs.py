@@ -106,6 +106,15 @@ def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> jax.stage
     return placed
 
 
+def replace_module(stage: jax.stages.Lowered, module: object) -> jax.stages.Lowered:
+    """Return a lowered program with another MLIR module, because JAX accepts none that it did not lower itself."""
+    changed = copy(stage)
+    lowering: Any = copy(stage._lowering)  # noqa: SLF001 - nothing public changes it
+    lowering._hlo = module  # noqa: SLF001
+    changed._lowering = lowering  # noqa: SLF001
+    return changed
+
+
 def _move(sharding: Any, devices: Sequence[jax.Device]) -> Any:  # noqa: ANN401 - also JAX's mark for none
     """Return a sharding over other devices, in their usual memory where it was in the usual memory of its own."""
     from jax._src.sharding_impls import GSPMDSharding

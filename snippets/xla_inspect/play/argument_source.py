@@ -1,38 +1,32 @@
-"""Arguments of the page as Python that needs JAX alone."""
+"""Arguments of the page as Python that needs only JAX."""
 
 from __future__ import annotations
 
-import re
+import ast
 
-from xla_inspect.play.argument_text import SHORT
+from xla_inspect.play.argument_text import SHORT, parse_arguments, read_key, read_shape
 
-_SHAPE = re.compile(r"(?<![\w.\])])([a-z]\w*)\s*\[([\d\s,]*)\]")
-_NAME = re.compile(r"(?:(?<=^)|(?<=,))\s*([^\W\d]\w*)\s*:")
 _LONG = {short: name for name, short in SHORT.items()} | {f"s{bits}": f"int{bits}" for bits in (2, 4, 8, 16, 32, 64)}
 
 
 def write_source(text: str) -> str:
-    """Return a tuple of the arguments that a text lists, as Python; names outside brackets are left out."""
-    parts, depth, start = [], 0, 0
-    for at, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    parts.append(text[start:])
-    shown = [_show(re.sub(r"^\s*[^\W\d]\w*\s*:", "", part)) for part in parts if part.strip()]
-    return f"({', '.join(shown)},)" if shown else "()"
+    """Return a tuple of the arguments that a text lists, as Python; names outside mappings are left out."""
+    parts = [_Source().visit(node) for _, node in parse_arguments(text)]
+    return ast.unparse(ast.Tuple(parts, ast.Load()))
 
 
-def _show(part: str) -> str:
-    quoted = re.sub(r"(?<=[{,])\s*([^\W\d]\w*)\s*:", r"'\1':", part)
-    return _SHAPE.sub(_show_shape, quoted).strip()
+class _Source(ast.NodeTransformer):
+    """Replaces each shape by the call that makes it, and each name of a mapping's value by a string."""
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        shape = read_shape(node)
+        if shape is None:
+            return node
+        name, sizes = _LONG.get(shape[0], shape[0]), tuple(shape[1])
+        kind = "jax.eval_shape(lambda: jax.random.key(0)).dtype" if name == "key" else f"jnp.{name}"
+        kind = "jnp.bool_" if name == "bool" else kind
+        return ast.parse(f"jax.ShapeDtypeStruct({sizes}, {kind})", mode="eval").body
 
-def _show_shape(match: re.Match[str]) -> str:
-    sizes = [size.strip() for size in match[2].split(",") if size.strip()]
-    shape = f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
-    if match[1] == "key":
-        return f"jax.ShapeDtypeStruct({shape}, jax.eval_shape(lambda: jax.random.key(0)).dtype)"
-    name = _LONG.get(match[1], match[1])
-    return f"jax.ShapeDtypeStruct({shape}, jnp.{'bool_' if name == 'bool' else name})"
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        keys: list[ast.expr | None] = [ast.Constant(read_key(key)) for key in node.keys]
+        return ast.Dict(keys, [self.visit(value) for value in node.values])

@@ -1,11 +1,12 @@
-"""Arguments as one types them into the page: `x: f32[64,128], n: 3, params: {w: f32[8,8]}`."""
+"""Arguments as the reader types them into the page: `x: f32[64,128], n: 3, params: {w: f32[8,8]}`."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-from functools import reduce
+from contextlib import suppress
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
@@ -14,13 +15,10 @@ from xla_inspect.subject import read_shapes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_SHAPE = re.compile(r"[a-z]\w*\s*\[[\d\s,]*\]")
-_PLACE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[(?:-?\d+|'[^']*'|\"[^\"]*\")\])*")
-_STEP = re.compile(r"\.(\w+)|\[(?:(-?\d+)|'([^']*)'|\"([^\"]*)\")\]")
-_NAMED = re.compile(r"\s*([^\W\d]\w*)\s*:(.*)", re.DOTALL)
-_OPENING, _CLOSING = "([{", ")]}"
-DEEPEST = 20
-"""How deep lists and mappings may stand in each other."""
+_EMPTY = re.compile(r"'[^']*'|\"[^\"]*\"|(?<=\w)\[\s*\]")
+"""A quoted text, which stays as it is, or the empty brackets of a scalar, which Python does not allow."""
+
+_LITERALS = ast.Constant | ast.UnaryOp | ast.BinOp | ast.Set
 
 
 def read_arguments(
@@ -31,127 +29,118 @@ def read_arguments(
     Args:
         text: A value for each argument, with its name or in the function's order: a shape, a literal of Python, a list
             or mapping of values, or a name of the file's own such as `EXAMPLE[0]`. Nothing in it is called.
-        function: What is called with them.
-        names: What the file's names stand for.
+        function: The function that gets them.
+        names: The values of the file's names.
 
     Raises:
         InspectError: It is not such a list, or the function has no such argument.
     """
-    given: list[Any] = []
+    positional: list[Any] = []
     named: dict[str, Any] = {}
-    for part in _split(text):
-        match = _NAMED.fullmatch(part)
-        value = _read(match[2] if match else part, names, 0)
-        if match is None:
-            if named:
-                message = f"arguments: {part.strip()!r} has no name, and stands behind one that has"
-                raise InspectError(message)
-            given.append(value)
-        elif match[1] in named:
-            message = f"arguments: {match[1]} is given twice"
+    for name, node in parse_arguments(text):
+        value = _evaluate(node, names)
+        if name in named or (not name and named):
+            what = f"{name} is given twice" if name else f"{ast.unparse(node)!r} has no name, but follows one that has"
+            message = f"arguments: {what}"
             raise InspectError(message)
+        if name:
+            named[name] = value
         else:
-            named[match[1]] = value
-    return _bind(function, given, named)
-
-
-def _bind(
-    function: Callable[..., Any], given: list[Any], named: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return arguments in the function's order, those that can be given by position so."""
+            positional.append(value)
     try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return tuple(given), named
-    kinds = inspect.Parameter
-    known = {each.name for each in parameters if each.kind not in {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}}
-    takes_all = any(each.kind is kinds.VAR_KEYWORD for each in parameters)
-    if not takes_all and (unknown := [name for name in named if name not in known]):
-        message = f"arguments: the function has no {unknown[0]!r}; it has {', '.join(sorted(known)) or 'none'}"
-        raise InspectError(message)
-    for each in parameters[len(given) :]:
-        if each.name not in named or each.kind not in {kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD}:
-            break
-        given.append(named.pop(each.name))
-    return tuple(given), named
+        bound = inspect.signature(function).bind_partial(*positional, **named)
+    except ValueError:
+        return tuple(positional), named
+    except TypeError as error:
+        message = f"arguments: {error}; the function is {inspect.signature(function)}"
+        raise InspectError(message) from error
+    return bound.args, bound.kwargs
 
 
-def _read(text: str, names: Mapping[str, Any], depth: int) -> Any:  # noqa: ANN401 - whatever is written
-    text = text.strip()
-    if depth > DEEPEST:
-        message = f"arguments: they are nested more than {DEEPEST} deep"
-        raise InspectError(message)
-    if _SHAPE.fullmatch(text):
-        try:
-            return read_shapes(text)[0]
-        except InspectError:
-            if text.partition("[")[0].strip() not in names:
-                raise
-    for opening, closing, make in (("{", "}", None), ("[", "]", list), ("(", ")", tuple)):
-        if text.startswith(opening) and text.endswith(closing):
-            inside = _split(text[1:-1])
-            if make is not None:
-                return make(_read(each, names, depth + 1) for each in inside)
-            pairs = (re.fullmatch(r"\s*(?:'([^']*)'|\"([^\"]*)\"|(\w+))\s*:(.*)", each, re.DOTALL) for each in inside)
-            return {
-                (pair[1] or pair[2] or pair[3]): _read(pair[4], names, depth + 1) for pair in map(_demand_pair, pairs)
-            }
+def parse_arguments(text: str) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the name of each argument, or an empty string, and its value.
+
+    Python's own grammar has such a list: as the slices between the brackets of a subscript.
+
+    Raises:
+        InspectError: It is no such list.
+    """
+    if not text.strip():
+        return
+    whole = _EMPTY.sub(lambda match: match[0] if match[0][0] in "'\"" else "[()]", text)
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return _look_up(text, names)
+        tree = ast.parse(f"_[{whole}\n,]", mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        message = f"arguments: {text[:80]!r} is no list such as x: f32[64,128], n: 3 ({error})"
+        raise InspectError(message) from None
+    parts = tree.slice.elts if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Tuple) else [tree]
+    for part in parts:
+        match part:
+            case ast.Slice(lower=ast.Name(id=name), upper=ast.expr() as value, step=None):
+                yield name, value
+            case ast.Slice():
+                message = f"arguments: {ast.unparse(part)!r} is no name and value such as x: f32[64,128]"
+                raise InspectError(message)
+            case _:
+                yield "", part
 
 
-def _demand_pair(pair: re.Match[str] | None) -> re.Match[str]:
-    if pair is None:
-        message = "arguments: in a mapping each value has its name before a colon, as in {w: f32[8,8]}"
-        raise InspectError(message)
-    return pair
+def read_shape(node: ast.expr) -> tuple[str, list[int]] | None:
+    """Return the type and the sizes of a value that is a shape such as `f32[64,128]`, or None."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=sizes)):
+            pass
+        case ast.Subscript(value=ast.Name(id=name), slice=size):
+            sizes = [size]
+        case _:
+            return None
+    numbers = [size.value for size in sizes if isinstance(size, ast.Constant) and type(size.value) is int]
+    return (name, numbers) if len(numbers) == len(sizes) else None
 
 
-def _look_up(text: str, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever the file holds
-    """Return what a name of the file's stands for, with attributes and items."""
-    match = _PLACE.fullmatch(text)
-    first = re.match(r"\w*", text)
-    if match is None or first is None or first[0] not in names:
-        message = f"arguments: {text[:80]!r} is no shape such as f32[64,128], no literal, and no name of the file's"
-        raise InspectError(message)
-    steps: Iterator[re.Match[str]] = _STEP.finditer(text, first.end())
+def read_key(node: ast.expr | None) -> str:
+    """Return the name that a key of a mapping is.
 
-    def follow(held: Any, step: re.Match[str]) -> Any:  # noqa: ANN401 - likewise
-        if step[1] is not None:
-            return getattr(held, step[1])
-        return held[int(step[2])] if step[2] is not None else held[step[3] if step[3] is not None else step[4]]
+    Raises:
+        InspectError: It is none.
+    """
+    match node:
+        case ast.Name(id=name) | ast.Constant(value=str() as name):
+            return name
+    message = "arguments: in a mapping each value has its name before a colon, as in {w: f32[8,8]}"
+    raise InspectError(message)
 
+
+def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any value
+    if (shape := read_shape(node)) and (shape[0] not in names or shape[0] in SHORT.values()):
+        return read_shapes(f"{shape[0]}[{','.join(map(str, shape[1]))}]")[0]
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            return {read_key(key): _evaluate(value, names) for key, value in zip(keys, values, strict=True)}
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            made = [_evaluate(item, names) for item in items]
+            return made if isinstance(node, ast.List) else tuple(made)
     try:
-        return reduce(follow, steps, names[first[0]])
-    except (AttributeError, LookupError, TypeError) as error:
-        message = f"arguments: {text[:80]}: {type(error).__name__}: {error}"
+        return _look_up(node, names)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        message = f"arguments: {ast.unparse(node)[:80]}: {type(error).__name__}: {error}"
         raise InspectError(message) from error
 
 
-def _split(text: str) -> list[str]:
-    """Return the parts between commas that stand in no brackets and no quotes."""
-    parts, depth, start, quote = [], 0, 0, ""
-    for at, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in _OPENING:
-            depth += 1
-        elif character in _CLOSING:
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    parts.append(text[start:])
-    if not parts[-1].strip():
-        parts.pop()
-    if empty := [part for part in parts if not part.strip()]:
-        message = f"arguments: {text[:80]!r}: nothing stands before a comma ({len(empty)} times)"
-        raise InspectError(message)
-    return parts
+def _look_up(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any value
+    """Return the value of a literal, or of a name of the file's with attributes and items."""
+    match node:
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.Attribute(value=value, attr=name):
+            return getattr(_look_up(value, names), name)
+        case ast.Subscript(value=value, slice=index):
+            return _look_up(value, names)[ast.literal_eval(index)]
+        case _ if isinstance(node, _LITERALS):
+            return ast.literal_eval(node)
+    text = ast.unparse(node)[:80]
+    message = f"arguments: {text!r} is no shape such as f32[64,128], no literal, and no name of the file's"
+    raise InspectError(message)
 
 
 SHORT = {
@@ -166,29 +155,32 @@ SHORT = {
         for bits in (2, 4, 8, 16, 32, 64)
     },
 }
-"""NumPy's name of a type, and HLO's."""
+"""The name of each type in NumPy, and its name in HLO."""
 
 
 def write_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Callable[..., Any]) -> str:
     """Return arguments as a text that `read_arguments` reads, or an empty string where they cannot be written so."""
+    kinds = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    names = list[str]()
+    with suppress(TypeError, ValueError):
+        names = [part.name for part in inspect.signature(function).parameters.values() if part.kind in kinds]
     try:
-        known = [
-            each.name
-            for each in inspect.signature(function).parameters.values()
-            if each.kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-        ]
-    except (TypeError, ValueError):
-        known = []
-    names = [*known[: len(args)], *([""] * (len(args) - len(known)))]
-    try:
-        parts = [f"{name}: {_write(value)}" if name else _write(value) for name, value in zip(names, args, strict=True)]
-        parts += [f"{name}: {_write(value)}" for name, value in kwargs.items()]
+        return write_values(names, args, kwargs)
     except TypeError:
         return ""
-    return ", ".join(parts)
 
 
-def _write(value: Any) -> str:  # noqa: ANN401 - whatever the file holds
+def write_values(names: list[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    """Return arguments as text, the first with these names.
+
+    Raises:
+        TypeError: One of them has no form as text.
+    """
+    pairs = [*zip_longest(names[: len(args)], args, fillvalue=""), *kwargs.items()]
+    return ", ".join(f"{name}: {_write(value)}" if name else _write(value) for name, value in pairs)
+
+
+def _write(value: Any) -> str:  # noqa: ANN401 - any value
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         name = str(value.dtype)
         kind = "key" if name.startswith("key<") else SHORT.get(name, name)
@@ -196,11 +188,11 @@ def _write(value: Any) -> str:  # noqa: ANN401 - whatever the file holds
     match value:
         case bool() | int() | float() | complex() | str() | None:
             return repr(value)
-        case dict() if all(isinstance(each, str) and each.isidentifier() for each in value):
-            return "{" + ", ".join(f"{name}: {_write(each)}" for name, each in value.items()) + "}"
+        case dict() if all(isinstance(name, str) and name.isidentifier() for name in value):
+            return "{" + ", ".join(f"{name}: {_write(part)}" for name, part in value.items()) + "}"
         case list():
             return f"[{', '.join(map(_write, value))}]"
         case tuple() if type(value) is tuple:
-            return f"({', '.join(map(_write, value))})"
+            return f"({', '.join(map(_write, value))}{',' * (len(value) == 1)})"
     message = f"{type(value).__name__} has no form as text"
     raise TypeError(message)

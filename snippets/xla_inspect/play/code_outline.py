@@ -1,30 +1,33 @@
-"""What a text of Python defines, read without running it: functions, their parameters, and shapes to begin with."""
+"""The outline of a Python text, read without running it: functions, their parameters, and first shapes."""
 
 from __future__ import annotations
 
 import ast
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
-_TYPES = {
-    "float16": "f16",
-    "float32": "f32",
-    "float64": "f64",
-    "bfloat16": "bf16",
-    "int8": "i8",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
-    "uint8": "u8",
-    "uint16": "u16",
-    "uint32": "u32",
-    "bool_": "pred",
-    "bool": "pred",
-    "complex64": "c64",
-}
+from xla_inspect.play.argument_text import SHORT, write_values
+
 _MAKERS = {"ShapeDtypeStruct", "zeros", "ones", "empty"}
-DEEPEST = 50
-"""How deep expressions are followed."""
+_MAKE = "make an array"
+"""No name that code can have."""
+
+_SIMPLE = (
+    ast.Expression
+    | ast.Name
+    | ast.Load
+    | ast.Constant
+    | ast.Tuple
+    | ast.List
+    | ast.Dict
+    | ast.Call
+    | ast.keyword
+    | ast.BinOp
+    | ast.Mult
+    | ast.Add
+    | ast.FloorDiv
+)
 
 
 def outline(code: str, function: str = "") -> dict[str, Any]:
@@ -62,7 +65,7 @@ def outline(code: str, function: str = "") -> dict[str, Any]:
         {"name": name, "line": line, "parameters": []} for name, line in programs.items() if name not in names
     ]
     parameters: list[str] = next((each["parameters"] for each in functions if each["name"] == chosen), [])
-    arguments = _Reader(tree).read_example(parameters) if chosen in names else ""
+    arguments = _write_example(tree, parameters) if chosen in names else ""
     return _tell(functions, chosen, arguments, [])
 
 
@@ -89,100 +92,66 @@ def _list_programs(tree: ast.Module) -> dict[str, int]:
     return {}
 
 
-class _Reader:
-    """Reads shapes out of expressions that are simple enough."""
+class _Values(dict[str, Any]):
+    """The values of a module's simple assignments by name, each evaluated when it is first used.
+
+    Args:
+        tree: The module.
+    """
 
     def __init__(self, tree: ast.Module) -> None:
-        self.values: dict[str, ast.expr] = {}
+        super().__init__({_MAKE: _make})
+        self.nodes: dict[str, ast.expr] = {}
         for node in tree.body:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self.values[name] = value
+                    self.nodes[name] = value
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                    self.values[name] = value
+                    self.nodes[name] = value
 
-    def read_example(self, parameters: list[str]) -> str:
-        """Return the file's EXAMPLE as text, or an empty string where it cannot be read so."""
-        try:
-            match self.values.get("EXAMPLE"):
-                case ast.Tuple(elts=items):
-                    texts = [self.show(item, 0) for item in items]
-                case _:
-                    return ""
-        except (ValueError, RecursionError):
-            return ""
-        names = [*parameters, *([""] * len(texts))]
-        return ", ".join(f"{name}: {text}" if name else text for name, text in zip(names, texts, strict=False))
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401 - any value
+        # A name that is being evaluated is not there, so no chain of names has an end that never comes.
+        self[name] = self.evaluate(self.nodes.pop(name))
+        return self[name]
 
-    def show(self, node: ast.expr, depth: int) -> str:
-        """Return an expression as text.
+    def evaluate(self, node: ast.expr) -> Any:  # noqa: ANN401 - any value
+        """Return the value of an expression of shapes, numbers, names and containers.
 
         Raises:
-            ValueError: It is not simple enough.
+            ValueError: It has another part, such as the call of another function.
         """
-        if depth > DEEPEST:
+        simple = ast.Expression(_Simplifier().visit(node))
+        if not all(isinstance(part, _SIMPLE) for part in ast.walk(simple)):
             raise ValueError
-        match node:
-            case ast.Name(id=name) if name in self.values:
-                return self.show(self.values[name], depth + 1)
-            case ast.Constant(value=bool() | int() | float() | None as value):
-                return repr(value)
-            case ast.Dict(keys=keys, values=values):
-                pairs = zip(keys, values, strict=True)
-                return (
-                    "{"
-                    + ", ".join(f"{self.read_key(key)}: {self.show(value, depth + 1)}" for key, value in pairs)
-                    + "}"
-                )
-            case ast.List(elts=items):
-                return f"[{', '.join(self.show(item, depth + 1) for item in items)}]"
-            case ast.Tuple(elts=items):
-                return f"({', '.join(self.show(item, depth + 1) for item in items)})"
-            case ast.Call(func=ast.Attribute(attr=maker), args=given, keywords=named) if maker in _MAKERS and given:
-                kinds = {each.arg: each.value for each in named}
-                kind = given[1] if len(given) > 1 else kinds.get("dtype")
-                return f"{self.read_type(kind)}[{','.join(map(str, self.read_shape(given[0], depth)))}]"
+        code = compile(ast.fix_missing_locations(simple), "edit.py", "eval")
+        return eval(code, {"__builtins__": {}}, self)  # noqa: S307 - of its calls only those of `_make` are left
+
+
+class _Simplifier(ast.NodeTransformer):
+    """Replaces each call that makes an array by one of `_make`, and each type such as `jnp.float32` by its name."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        match node.func:
+            case ast.Attribute(attr=name) if name in _MAKERS:
+                call = ast.Call(ast.Name(_MAKE, ast.Load()), node.args, node.keywords)
+                return ast.copy_location(super().generic_visit(call), node)  # type: ignore[return-value]  # a call
         raise ValueError
 
-    @staticmethod
-    def read_key(node: ast.expr | None) -> str:
-        """Return the name that a key of a mapping is."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-            return node.value
-        raise ValueError
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return ast.copy_location(ast.Constant(node.attr.rstrip("_")), node)
 
-    @staticmethod
-    def read_type(node: ast.expr | None) -> str:
-        """Return the short name of an array's type."""
-        match node:
-            case None:
-                return "f32"
-            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Constant(value=str() as name) if name in _TYPES:
-                return _TYPES[name]
-        raise ValueError
 
-    def read_shape(self, node: ast.expr, depth: int) -> list[int]:
-        """Return the sizes that a shape has."""
-        match node:
-            case ast.Tuple(elts=items) | ast.List(elts=items):
-                return [self.read_size(item, depth) for item in items]
-            case ast.Name(id=name) if name in self.values and depth < DEEPEST:
-                return self.read_shape(self.values[name], depth + 1)
-        return [self.read_size(node, depth)]
-
-    def read_size(self, node: ast.expr, depth: int) -> int:
-        """Return the number that an expression is."""
-        if depth > DEEPEST:
-            raise ValueError
-        match node:
-            case ast.Constant(value=int() as value):
-                return value
-            case ast.Name(id=name) if name in self.values:
-                return self.read_size(self.values[name], depth + 1)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return self.read_size(left, depth + 1) * self.read_size(right, depth + 1)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self.read_size(left, depth + 1) + self.read_size(right, depth + 1)
-            case ast.BinOp(left=left, op=ast.FloorDiv(), right=right) if divisor := self.read_size(right, depth + 1):
-                return self.read_size(left, depth + 1) // divisor
+def _make(shape: Any, dtype: str = "float32") -> SimpleNamespace:  # noqa: ANN401 - whatever is written
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    if dtype not in SHORT or not all(isinstance(size, int) for size in sizes):
         raise ValueError
+    return SimpleNamespace(shape=sizes, dtype=dtype)
+
+
+def _write_example(tree: ast.Module, parameters: list[str]) -> str:
+    """Return the file's EXAMPLE as text, or an empty string where it is not simple enough."""
+    try:
+        example = _Values(tree)["EXAMPLE"]
+        return write_values(parameters, example, {}) if isinstance(example, tuple) else ""
+    except Exception:  # noqa: BLE001 - an expression of the reader's may raise any
+        return ""

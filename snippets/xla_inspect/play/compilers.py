@@ -1,159 +1,126 @@
-"""The compilers that the playground keeps running: a process for each kind of target, and one that reads code."""
+"""The compilers of the playground: a process for each kind of target, and one that reads code."""
 
 from __future__ import annotations
 
 import itertools
 import queue
-import signal
 import threading
 import time
-from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.crashes import name_end
 from xla_inspect.play.failures import make_failure
+from xla_inspect.process import name_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Generator, Iterator
 
-    from xla_inspect.play.offspring import Nursery, Offspring
+    from xla_inspect.play.forked_process import ForkedProcess, ForkServer
 
 GRACE = 2.0
-"""Seconds that a compile which nobody waits for any more may go on, so that its process need not start again."""
+"""Seconds that a cancelled compile may go on, because its process would take longer to start again."""
 
 START = 60.0
-"""Seconds in which a process has to be ready."""
+"""Seconds within which a process has to be ready."""
 
 JOBS = 100
-"""How many programs a process compiles before another takes its place: compilers keep something of each."""
+"""The programs that a process compiles before another replaces it, because compilers store something of each."""
 
 _numbers = itertools.count(1)
 
 
-@dataclass
-class Job:
-    """What a compiler is asked for.
-
-    Attributes:
-        work: What its process is told.
-        tell: Gets each message about it, and a last one that `is_last` says so of.
-        limit: Seconds that it may take.
-        cancelled: When nobody waited for it any more, by the monotonic clock; 0 while somebody does.
-    """
-
-    work: dict[str, Any]
-    tell: Callable[[dict[str, Any]], None]
-    limit: float
-    number: int = field(default_factory=lambda: next(_numbers))
-    cancelled: float = 0.0
-    begun: bool = False
-
-    def cancel(self) -> None:
-        """Wait for it no more."""
-        self.cancelled = self.cancelled or time.monotonic()
-
-
 class Compiler:
-    """A process that does one job after the other, started again where one ends it.
+    """A process that does one job after another, and is started again when it ends.
 
     Args:
-        nursery: Where it comes from.
-        role: What the process does.
-        kind: For which kind of target.
+        fork_server: The server that forks the process.
+        role: The role of the process.
+        kind: The kind of target that it compiles for.
     """
 
-    def __init__(self, nursery: Nursery, role: str, kind: str = "") -> None:
+    def __init__(self, fork_server: ForkServer, role: str, kind: str = "") -> None:
         """Start the process."""
-        self._nursery, self._role, self._kind = nursery, role, kind
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._heard: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._process: Offspring | None = None
-        self._done = 0
-        self._thread = threading.Thread(target=self._work, name=f"play-{role}-{kind}", daemon=True)
-        self._thread.start()
-
-    def submit(self, job: Job) -> None:
-        """Do a job when those before it are done."""
-        self._jobs.put(job)
+        self._fork_server, self._role, self._kind = fork_server, role, kind
+        self._lock = threading.Lock()
+        self._start()
 
     def close(self) -> None:
         """End the process."""
-        self._jobs.put(None)
         if self._process:
             self._process.end()
 
     def _start(self) -> None:
         self._done = 0
-        self._heard = queue.SimpleQueue()
-        try:
-            self._process = self._nursery.fork(self._role, kind=self._kind)
-        except OSError:
-            self._process = None
-            return
-        self._process.hear(self._heard.put)
+        self._process: ForkedProcess | None = None
+        with suppress(OSError):
+            self._process = self._fork_server.fork(self._role, self._kind)
 
-    def _work(self) -> None:
-        self._start()
-        while (job := self._jobs.get()) is not None:
-            if job.cancelled:
-                job.tell({"kind": "over"})
-                continue
-            # One that died while it had nothing to do says nothing of the program.
+    def do(self, work: dict[str, Any], limit: float, cancelled: threading.Event) -> Iterator[dict[str, Any]]:
+        """Yield the messages about a job; it waits until no other thread's job is running.
+
+        Args:
+            work: The content of the job, which goes to the process.
+            limit: The seconds that it may take.
+            cancelled: Set when nobody needs the result any more.
+        """
+        with self._lock:
+            # A process that ended while it was idle says nothing about the program.
             for _ in range(2):
-                if self._process is None or self._process.report is not None:
+                if cancelled.is_set():
+                    return
+                if self._process is None or self._process.code is not None:
                     self._start()
-                if self._process is None:
-                    continue
-                if self._do(job, self._process):
+                if self._process and (yield from self._run(self._process, work, limit, cancelled)):
                     break
             else:
-                failure = make_failure("crash", "the process that compiles does not start, or ends at once")
-                job.tell({"kind": "failed", "failure": failure})
-            job.tell({"kind": "over"})
-            if self._done >= JOBS and self._process:
-                self._process.end()
+                yield _fail("crash", "the process that compiles does not start, or ends at once")
+            if self._done >= JOBS:
+                self.close()
                 self._start()
 
-    def _do(self, job: Job, process: Offspring) -> bool:
-        """Do a job, and return whether something can be said of it."""
-        process.send({"job": job.number, "work": job.work})
-        until, begun = time.monotonic() + START, False
-        while True:
-            now = time.monotonic()
-            if now > until or (job.cancelled and now > job.cancelled + GRACE):
-                process.end()
-                self._process = None
-                if not job.cancelled:
-                    what = f"the compiler was not done after {job.limit:g} s" if begun else "the compiler did not start"
-                    hint = "raise the limit, as in --limit-compile 600" if begun else None
-                    job.tell({"kind": "failed", "failure": make_failure("time", what, hint=hint)})
-                return True
+    def _run(
+        self, process: ForkedProcess, work: dict[str, Any], limit: float, cancelled: threading.Event
+    ) -> Generator[dict[str, Any], None, bool]:
+        """Yield the messages about a job, and return whether they say something about the program."""
+        number, begun = next(_numbers), False
+        process.send({"job": number, "work": work})
+        deadline = grace = time.monotonic() + START
+        while time.monotonic() < min(deadline, grace):
+            if cancelled.is_set():
+                grace = min(grace, time.monotonic() + GRACE)
             try:
-                message = self._heard.get(timeout=min(until - now, 0.5) if not job.cancelled else 0.1)
+                message = process.messages.get(timeout=0.1)
             except queue.Empty:
                 continue
             if message["kind"] == "ended":
-                self._process = None
-                if not begun:
-                    return False
-                job.tell({"kind": "failed", "failure": explain_end(process)})
-                return True
-            if message.get("job") != job.number:
+                if begun:
+                    yield explain_end(process)
+                return begun
+            if message.get("job") != number:
                 continue
             if message["kind"] == "begun":
-                begun, until = True, time.monotonic() + job.limit
+                begun, deadline = True, time.monotonic() + limit
+                grace = deadline
             elif message["kind"] == "idle":
                 self._done += 1
                 return True
             else:
-                job.tell(message)
+                yield message
+        process.end()
+        process.wait()
+        if not cancelled.is_set():
+            what = f"the compiler was not done after {limit:g} s" if begun else "the compiler did not start"
+            yield _fail("time", what, "raise the limit, as in --limit-compile 600" if begun else None)
+        return True
 
 
-def explain_end(process: Offspring) -> dict[str, Any]:
-    """Return what is told of a compiler's process that ended."""
-    report = process.report or {}
-    if report.get("reason") == "memory":
-        return make_failure("memory", "the compiler took more memory than it may", hint="raise it with --limit-memory")
-    code = int(report.get("code", -signal.SIGKILL))
-    said = "\n".join(line for line in process.printed.splitlines()[-8:])
-    return make_failure("crash", f"the compiler ended its process ({name_end(code)})\n{said}".strip())
+def explain_end(process: ForkedProcess) -> dict[str, Any]:
+    """Return the failure of a job that ended the compiler's process."""
+    if process.excess == "memory":
+        return _fail("memory", "the compiler took more memory than it may", "raise it with --limit-memory")
+    last = "\n".join(process.printed.splitlines()[-8:])
+    return _fail("crash", f"the compiler ended its process ({name_end(process.code or 0)})\n{last}".strip())
+
+
+def _fail(kind: str, message: str, hint: str | None = None) -> dict[str, Any]:
+    return {"kind": "failed", "failure": make_failure(kind, message, hint=hint)}

@@ -1,32 +1,40 @@
-"""One edit on its way from the page to the compilers and back: its code is run, and what comes of it is told."""
+"""One edit on its way from the page to the compilers and back."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import queue
-import signal
+import threading
 import time
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.crashes import REASONS, find_line, name_end
-from xla_inspect.play.compilers import START, Job
+from xla_inspect.play.compilers import START
 from xla_inspect.play.failures import make_failure
-from xla_inspect.play.offspring import STACKS
+from xla_inspect.process import REASONS, find_line, name_end
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from xla_inspect.play.compilers import Compiler
-    from xla_inspect.play.offspring import Offspring
-    from xla_inspect.play.workshop import Workshop
+    from xla_inspect.play.forked_process import ForkedProcess
+    from xla_inspect.play.process_pool import ProcessPool
 
 SHOWN = 20_000
-"""Characters that are shown of what the code prints."""
+"""The characters of the code's output that are shown."""
+
+BEAT = 0.5
+"""The seconds after which an event without content is sent, which fails where the page has gone."""
+
+_EXCESSES = {
+    "output": ("output", "the code prints without end", "what it printed first is shown"),
+    "memory": (
+        "memory",
+        "the code took more memory than it may",
+        "take smaller arrays: shapes are enough; or raise the limit, as in --limit-memory 16G",
+    ),
+    "processes": ("limit", "the code starts process after process", "take that out"),
+}
 
 
 @dataclass
@@ -34,220 +42,161 @@ class Edit:
     """An edit.
 
     Attributes:
-        request: What the page sent, checked.
-        workshop: Where it is worked on.
-        kept: Where captures are kept for what is asked for later, by target.
-        seen: What a test can say of the result, by target.
+        request: The page's request, checked.
+        pool: The processes and their limits.
+        process: The process that runs the code.
+        stored: The files of the captures that the page may ask for later, by target.
+        seen: The numbers that a copied test asserts, by target.
     """
 
     request: dict[str, Any]
-    workshop: Workshop
-    kept: dict[str, Path] = field(default_factory=dict)
+    pool: ProcessPool
+    process: ForkedProcess
+    stored: dict[str, Path] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin with nothing done."""
-        self._heard: queue.SimpleQueue[tuple[str, dict[str, Any]]] = queue.SimpleQueue()
-        self._jobs: dict[str, Job] = {}
-        self._process: Offspring | None = None
+        self._cancelled = threading.Event()
+        self._waiting = set[str]()
         self._output = 0
-        self.is_superseded = False
-        self._is_running, self._waiting, self._until = True, set[str](), 0.0
+        self.is_superseded, self._is_running = False, True
+        self._deadline = 0.0
 
     @property
     def id(self) -> str:
-        """What the page calls it."""
+        """The page's number of the edit."""
         return str(self.request["id"])
 
     def supersede(self) -> None:
-        """Leave it: another took its place."""
-        self._heard.put(("superseded", {}))
+        """Give up, because another edit takes its place."""
+        self.process.messages.put({"kind": "superseded"})
 
     def run(self) -> Iterator[dict[str, Any]]:
-        """Yield the events that the page is told."""
+        """Yield the events for the page."""
         begun = time.monotonic()
         yield {"event": "started", "id": self.id}
         try:
             yield from self._work()
         finally:
-            for job in self._jobs.values():
-                job.cancel()
-            if self._process:
-                self._process.end()
+            self._cancelled.set()
+            self.process.end()
         if self.is_superseded:
             yield {"event": "superseded"}
         else:
             yield {"event": "done", "id": self.id, "seconds": time.monotonic() - begun}
 
     def _work(self) -> Iterator[dict[str, Any]]:
-        limits = self.workshop.limits
-        try:
-            process = self._process = self.workshop.take()
-        except OSError as error:
-            text = f"no process can be started for the code: {error.strerror or error}"
-            yield _fail(None, make_failure("limit", text))
-            return
-        process.hear(lambda message: self._heard.put(("code", message)))
-        # Until it is ready it loads JAX, which is none of the code's time.
-        self._until = time.monotonic() + limits.code + (0 if process.is_ready else START)
-        process.send({**self.request, "seconds": limits.code, **self.workshop.place})
+        limits, process = self.pool.limits, self.process
+        # Loading JAX, until the process is ready, is no time of the code's.
+        self._deadline = time.monotonic() + limits.code + (0 if process.is_ready else START)
+        process.send({**self.request, "seconds": limits.code, **self.pool.place})
         while self._is_running or self._waiting:
+            left = max(self._deadline - time.monotonic(), 0) if self._is_running else BEAT
             try:
-                left = max(self._until - time.monotonic(), 0) if self._is_running else None
-                source, message = self._heard.get(timeout=left)
+                message = process.messages.get(timeout=min(left, BEAT))
             except queue.Empty:
-                process.end()
-                yield from self._print(process)
-                yield _fail(None, self._explain_time(process, limits.code))
+                if left > BEAT or not self._is_running:
+                    yield {"event": "waiting"}
+                    continue
+                yield from self._end_late()
                 return
-            if source == "superseded":
+            if message["kind"] == "superseded":
                 self.is_superseded = True
                 return
-            if source == "code":
-                yield from self._take_code(process, message)
-            elif message["kind"] == "over":
-                self._waiting.discard(source)
+            if compiled := message.get("compiled_for"):
+                yield from self._take_result(compiled, message)
             else:
-                yield from self._tell(source, message)
-        # What it printed last may still be in the pipe, which another thread reads.
+                yield from self._take_code(message)
+        # Its last output may still be in the pipe, which another thread reads.
         time.sleep(0.01)
-        yield from self._print(process)
+        yield from self._print()
 
-    def _take_code(self, process: Offspring, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the events that a message of the code's process is."""
-        kind = message.get("kind")
-        if kind in {"ready", "captured"}:
-            self._until = time.monotonic() + self.workshop.limits.code
-        if kind == "compiling":
-            self._until = time.monotonic() + self.workshop.limits.compile
-        elif kind == "captured":
-            yield from self._take(message)
-        elif kind == "lowered":
-            self._hand_on(message)
-        elif kind in {"traced", "failed"}:
-            yield from self._print(process)
-            yield from self._tell_code(message)
-        elif kind == "end":
-            self._is_running = False
-        elif kind == "ended" and self._is_running:
-            self._is_running = False
-            yield from self._print(process)
-            yield _fail(None, self._explain_end(process))
+    def _take_code(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the events of a message from the code's process."""
+        match message["kind"]:
+            case "ready":
+                self._deadline = time.monotonic() + self.pool.limits.code
+            case "compiling":
+                self._deadline = time.monotonic() + self.pool.limits.compile
+            case "captured":
+                self._deadline = time.monotonic() + self.pool.limits.code
+                self._store(message["asked"]).write_bytes(message["packed"])
+                yield from self._take_result(message["asked"], {**message, "kind": "whole"})
+            case "lowered":
+                self._submit(message)
+            case "traced":
+                yield from self._print()
+                for target in self.request["targets"]:
+                    yield {"event": "traced", "target": target, "seconds": message["seconds"]}
+                self.pool.learn(self.request, message["arguments"])
+            case "failed":
+                yield from self._print()
+                yield _fail(message["target"], message["failure"])
+            case "end":
+                self._is_running = False
+            case "ended" if self._is_running:
+                self._is_running = False
+                yield from self._print()
+                yield _fail(None, self._explain_end())
 
-    def _tell_code(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the events of code that was traced or failed."""
-        if message["kind"] == "failed":
-            yield _fail(self._find_target(message.get("target")), _check_failure(message.get("failure")))
-            return
-        for target in self.request["targets"]:
-            yield {"event": "traced", "target": target, "seconds": _number(message.get("seconds"))}
-        self.workshop.learn(self.request, message.get("arguments"))
-
-    def _print(self, process: Offspring) -> Iterator[dict[str, Any]]:
-        """Yield what the code printed since the last time."""
-        text = process.printed[self._output : SHOWN]
-        self._output += len(text)
-        if text:
-            more = "\n… what else it prints is left out\n" if len(process.printed) > SHOWN == self._output else ""
-            yield {"event": "output", "text": text + more}
-
-    def _find_target(self, named: object) -> str | None:
-        return str(named) if named in self.request["targets"] else None
-
-    def _hand_on(self, message: dict[str, Any]) -> None:
-        """Let a compiler have what the code was lowered to."""
-        asked, target = message.get("asked"), message.get("target")
-        if asked not in self.request["targets"] or asked in self._jobs or not isinstance(target, str):
-            return
-        work = {
-            "record": message.get("record"),
-            "target": target,
-            "options": message.get("options"),
-            "sources": {self.request["file"]: self.request["code"]},
-            "keep": str(self._keep(str(asked))),
-        }
-        tell = partial(self._hear, str(asked))
-        job = self._jobs[str(asked)] = Job(work, tell, self.workshop.limits.compile)
-        compiler: Compiler = self.workshop.compiler(find(target).kind)
-        self._waiting.add(str(asked))
-        compiler.submit(job)
-
-    def _hear(self, target: str, message: dict[str, Any]) -> None:
-        self._heard.put((target, message))
-
-    def _keep(self, target: str) -> Path:
-        path = self.kept[target] = self.workshop.name_kept()
-        return path
-
-    def _tell(self, target: str, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the event that a compiler's message is."""
-        if message["kind"] in {"lowered", "whole"}:
-            told = {name: message[name] for name in ("data", "seconds")}
-            self.seen[target] = message.get("seen")
-            yield {"event": "data", "target": target, "part": message["kind"], **told}
+    def _take_result(self, target: str, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the event of a compiler's message about a target."""
+        if message["kind"] == "over":
+            self._waiting.discard(target)
         elif message["kind"] == "failed":
             yield _fail(target, message["failure"])
+        else:
+            self.seen[target] = message.get("seen")
+            told = {name: message[name] for name in ("data", "seconds")}
+            yield {"event": "data", "target": target, "part": message["kind"], **told}
 
-    def _take(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield what the code's own process compiled."""
-        target, data = self._find_target(message.get("asked")), message.get("data")
-        if target is None or not isinstance(data, dict):
-            return
-        try:
-            packed = base64.b64decode(str(message.get("packed")))
-            self._keep(target).write_bytes(packed)
-        except (OSError, binascii.Error, ValueError):
-            self.kept.pop(target, None)
-        self.seen[target] = message.get("seen")
-        told = {"data": data, "seconds": message.get("seconds") or {}}
-        yield {"event": "data", "target": target, "part": "whole", **told}
+    def _print(self) -> Iterator[dict[str, Any]]:
+        """Yield the code's output since the last time."""
+        text = self.process.printed[self._output : SHOWN]
+        self._output += len(text)
+        if text:
+            is_cut = len(self.process.printed) > SHOWN == self._output
+            yield {"event": "output", "text": text + "\n… what else it prints is left out\n" * is_cut}
 
-    def _explain_time(self, process: Offspring, limit: float) -> dict[str, Any]:
-        line = self._find_stack(process)
+    def _submit(self, message: dict[str, Any]) -> None:
+        """Let a compiler compile a lowered program."""
+        target = message["asked"]
+        work = {name: message[name] for name in ("program", "target", "options")} | {"store": self._store(target)}
+        self._waiting.add(target)
+        threading.Thread(target=self._compile, args=(target, message["target"], work), daemon=True).start()
+
+    def _compile(self, asked: str, target: str, work: dict[str, Any]) -> None:
+        compiler, limit = self.pool.compiler(find(target).kind), self.pool.limits.compile
+        for message in compiler.do(work, limit, self._cancelled):
+            self.process.messages.put({**message, "compiled_for": asked})
+        self.process.messages.put({"kind": "over", "compiled_for": asked})
+
+    def _store(self, target: str) -> Path:
+        path = self.stored[target] = self.pool.name_file()
+        return path
+
+    def _end_late(self) -> Iterator[dict[str, Any]]:
+        """End code whose time is over, and yield the events."""
+        self.process.end()
+        self.process.wait()
+        yield from self._print()
+        message = f"the code was still running after {self.pool.limits.code:g} s"
         hint = "does a loop never end? If it takes so long, raise the limit, as in --limit-code 60"
-        return make_failure("time", f"the code was still running after {limit:g} s", line, hint=hint)
+        yield _fail(None, make_failure("time", message, self._find_line(), hint=hint))
 
-    def _explain_end(self, process: Offspring) -> dict[str, Any]:
-        """Return what is told of code that ended its process."""
-        report = process.report or {}
-        reason, code = report.get("reason"), report.get("code", -signal.SIGKILL)
-        if process.is_flooded:
-            return make_failure("output", "the code prints without end", hint="what it printed first is shown")
-        if reason == "memory":
-            hint = "take smaller arrays: shapes are enough; or raise the limit, as in --limit-memory 16G"
-            return make_failure("memory", "the code took more memory than it may", hint=hint)
-        if reason == "processes":
-            return make_failure("limit", "the code starts process after process", hint="take that out")
-        line = process.stacks and find_line(process.stacks, process.folder / self.request["file"])
-        why = REASONS.get(-int(code)) if code < 0 else "take out what ends Python"
-        return make_failure("crash", f"the code ended its process ({name_end(int(code))})", line or None, hint=why)
+    def _explain_end(self) -> dict[str, Any]:
+        """Return the failure of code that ended its process."""
+        if self.process.excess:
+            kind, message, hint = _EXCESSES[self.process.excess]
+            return make_failure(kind, message, hint=hint)
+        code = self.process.code or 0
+        hint = REASONS.get(-code, "") if code < 0 else "take out what ends Python"
+        return make_failure("crash", f"the code ended its process ({name_end(code)})", self._find_line(), hint=hint)
 
-    def _find_stack(self, process: Offspring) -> int | None:
-        try:
-            with (process.folder / STACKS).open(encoding="utf-8", errors="replace") as file:
-                return find_line(file.read(1 << 20), process.folder / self.request["file"])
-        except OSError:
-            return None
+    def _find_line(self) -> int | None:
+        return find_line(self.process.stacks, self.process.folder / self.request["file"])
 
 
 def _fail(target: str | None, failure: dict[str, Any]) -> dict[str, Any]:
     return {"event": "failed", "target": target, "failure": failure}
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _check_failure(failure: object) -> dict[str, Any]:
-    """Return a failure that the code's process told, which may be of the code's own making."""
-    told = failure if isinstance(failure, dict) else {}
-    kind = told.get("kind")
-    known = {"syntax", "loading", "tracing", "arguments", "compiler", "memory", "limit", "crash"}
-    numbers = {name: told[name] for name in ("line", "column", "end_line") if isinstance(told.get(name), int)}
-    hint = told.get("hint")
-    return make_failure(
-        kind if kind in known else "crash",
-        str(told.get("message") or "it says nothing"),
-        **numbers,
-        hint=hint if isinstance(hint, str) else None,
-    )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import itertools
 import json
 import secrets
-import socket
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -20,9 +19,9 @@ from xla_inspect.play.request_checks import RefusedError
 from xla_inspect.targets import TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-    from xla_inspect.play.workshop import Workshop
+    from xla_inspect.play.process_pool import ProcessPool
 
 ADDRESS = "127.0.0.1"
 PORT, PORTS = 8484, 50
@@ -52,7 +51,7 @@ class PlayServer(http.server.ThreadingHTTPServer):
 
     Args:
         port: Where it listens; 0 for any port that is free.
-        workshop: What answers edits.
+        pool: What answers edits.
         start: What the page begins with.
     """
 
@@ -62,14 +61,14 @@ class PlayServer(http.server.ThreadingHTTPServer):
     # One that begins again takes its port again, where the page and its edits are; on Windows two could share it.
     allow_reuse_address = sys.platform != "win32"
 
-    def __init__(self, port: int, workshop: Workshop, start: Mapping[str, Any]) -> None:
+    def __init__(self, port: int, pool: ProcessPool, start: Mapping[str, Any]) -> None:
         """Listen, and answer nothing yet.
 
         Raises:
             OSError: The port is taken.
         """
         super().__init__((ADDRESS, port), PlayHandler)
-        self.workshop, self.start = workshop, dict(start)
+        self.pool, self.start = pool, dict(start)
         self.token = secrets.token_urlsafe(32)
 
     @property
@@ -85,12 +84,12 @@ class PlayServer(http.server.ThreadingHTTPServer):
             print(f"xla-inspect play: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - a command prints
 
 
-def listen(port: int | None, workshop: Workshop, start: Mapping[str, Any]) -> PlayServer:
+def listen(port: int | None, pool: ProcessPool, start: Mapping[str, Any]) -> PlayServer:
     """Return a server on a port, or on the next that is free.
 
     Args:
         port: The first that is tried; 0 for any.
-        workshop: What answers edits.
+        pool: What answers edits.
         start: What the page begins with.
 
     Raises:
@@ -100,7 +99,7 @@ def listen(port: int | None, workshop: Workshop, start: Mapping[str, Any]) -> Pl
     tried = range(first, min(first + PORTS, 1 << 16)) if first else (0,)
     for each in tried:
         with contextlib.suppress(OSError):
-            return PlayServer(each, workshop, start)
+            return PlayServer(each, pool, start)
     message = f"the ports from {first} to {tried[-1]} are taken; name another, as in --port 0 for any that is free"
     raise InspectError(message)
 
@@ -194,26 +193,26 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
 
     def _describe(self, body: dict[str, Any]) -> None:
         code, function = request_checks.take_text(body, "code"), request_checks.take_text(body, "function", "")
-        self._send(200, JSON, _print(self.server.workshop.describe(code, function)))
+        self._send(200, JSON, _print(self.server.pool.describe(code, function)))
 
     def _tell_details(self, body: dict[str, Any]) -> None:
         names = (request_checks.take_text(body, name) for name in ("id", "target"))
-        self._send(200, JSON, _print(self.server.workshop.details(*names)))
+        self._send(200, JSON, _print(self.server.pool.details(*names)))
 
     def _stop(self, body: dict[str, Any]) -> None:
-        stopped = self.server.workshop.stop(request_checks.take_text(body, "client"))
+        stopped = self.server.pool.stop(request_checks.take_text(body, "client"))
         self._send(200, JSON, _print({"stopped": stopped}))
 
     def _copy(self, body: dict[str, Any]) -> None:
         edit = request_checks.read_edit(body, {*TARGETS})
         kind = request_checks.take_text(body, "kind")
-        workshop, start = self.server.workshop, self.server.start
-        told = workshop.describe(edit["code"], edit["function"])
+        pool, start = self.server.pool, self.server.start
+        told = pool.describe(edit["code"], edit["function"])
         chosen = {**edit, "function": told["chosen"] or edit["function"]}
-        seen = workshop.recall(chosen)
+        seen = pool.recall(chosen)
         arguments = edit["arguments"] or told["arguments"]
-        # A starting point is of no file.
-        is_saved = edit["code"] == start["code"] not in [starter["code"] for starter in start["starters"]]
+        # An example is of no file.
+        is_saved = edit["code"] == start["code"] not in [example["code"] for example in start["examples"]]
         text = Copied(chosen, start["file"], arguments, start["versions"], seen, is_saved=is_saved).write(kind)
         if text is None:
             raise RefusedError(400, "kind has to be test, issue or command")
@@ -223,76 +222,28 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         edit = request_checks.read_edit(body, {*TARGETS})
         if not edit["targets"]:
             raise RefusedError(400, "targets has to name at least one")
-        events = self.server.workshop.run(edit)
+        events = self.server.pool.run(edit)
         first = next(events)
-        self.send_response(200)
-        is_chunked = self.request_version != "HTTP/1.0"
-        headers = {"Content-Type": "application/x-ndjson", **_HEADERS}
-        if is_chunked:
-            headers["Transfer-Encoding"] = "chunked"
-        else:
-            self.close_connection = True
-        for name, value in headers.items():
+        # The answer ends with the connection, since its length is not known.
+        self.close_connection = True
+        self._begin(200, {"Content-Type": "application/x-ndjson"})
+        # A page that has gone shows in the error of a write, which closes the events and so ends the edit.
+        with contextlib.closing(events):
+            for event in itertools.chain([first], events):
+                self.wfile.write((b"" if event["event"] == "waiting" else _print(event)) + b"\n")
+
+    def _begin(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        closes = {"Connection": "close"} if self.close_connection else {}
+        for name, value in {**headers, **_HEADERS, **closes}.items():
             self.send_header(name, value)
         self.end_headers()
-        watch = threading.Thread(target=self._watch, args=(edit,), daemon=True)
-        watch.start()
-        try:
-            for event in _chain(first, events):
-                line = _print(event) + b"\n"
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line) if is_chunked else line)
-            if is_chunked:
-                self.wfile.write(b"0\r\n\r\n")
-        finally:
-            self._is_over = True
-            events.close()  # type: ignore[attr-defined]  # it is a generator
-            watch.join()
-
-    _is_over = False
-
-    def _watch(self, edit: dict[str, Any]) -> None:
-        """End an edit whose page has gone."""
-        while not self._is_over:
-            try:
-                self.connection.settimeout(PATIENCE)
-                gone = _is_closed(self.connection)
-            except OSError:
-                gone = True
-            if gone:
-                self.server.workshop.leave(edit["client"], edit["id"])
-                return
 
     def _send(self, status: int, kind: str, content: bytes) -> None:
         with contextlib.suppress(OSError):
-            self.send_response(status)
-            for name, value in {"Content-Type": kind, "Content-Length": str(len(content)), **_HEADERS}.items():
-                self.send_header(name, value)
-            if self.close_connection:
-                self.send_header("Connection", "close")
-            self.end_headers()
+            self._begin(status, {"Content-Type": kind, "Content-Length": str(len(content))})
             if self.command != "HEAD":
                 self.wfile.write(content)
-
-
-def _is_closed(connection: socket.socket) -> bool:
-    """Return whether the other side has closed a connection, after a moment."""
-    import select
-
-    ready, _, _ = select.select([connection], [], [], 0.2)
-    if not ready:
-        return False
-    if connection.recv(1, socket.MSG_PEEK):
-        # Another request, which waits for its turn.
-        import time
-
-        time.sleep(0.2)
-        return False
-    return True
-
-
-def _chain(first: dict[str, Any], others: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    yield first
-    yield from others
 
 
 def _print(content: object) -> bytes:

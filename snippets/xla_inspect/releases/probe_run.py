@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import subprocess
 import tempfile
-import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.crashes import name_end
+from xla_inspect.process import Child, Limits, name_end
 from xla_inspect.releases.environment_store import held
 from xla_inspect.releases.environments import clean_environment
 from xla_inspect.releases.uv_commands import ReleaseError
@@ -35,7 +31,6 @@ PROBE = (
 LOGGED = {"TF_CPP_VMODULE": "hlo_pass_pipeline=1", "TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_MAX_VLOG_LEVEL": "1"}
 """What lets the compiler's log name each pass that runs, and how long it took."""
 
-POLL = 0.5
 SHARE = 0.7
 """Of the machine's memory a compile may have: the rest is for the machine."""
 
@@ -106,39 +101,42 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
     """Run one process of the probe, and yield the tasks that have a result when they have it."""
     # The folder of the task, so that what the reader's code writes by the way is not left in theirs.
     kindly = ["nice", "-n", str(niceness)] if niceness and shutil.which("nice") else []
-    command = [*kindly, str(environment.python), "-I", "-c", PROBE, str(Path(__file__).parent), str(job)]
     variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
     variables["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
     variables["TPU_LOG_DIR"] = str(folder)
+    memory = int(_count_memory() * SHARE)
     at = stage = ""
     with (folder / "error").open("w", encoding="utf-8") as errors:
-        process = subprocess.Popen(  # noqa: S603 - uv, or an interpreter that it found
-            command, stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8", env=variables, cwd=folder
+        child = Child(
+            [*kindly, str(environment.python), "-I"],
+            PROBE,
+            [str(Path(__file__).parent), str(job)],
+            variables=variables,
+            folder=folder,
+            source=None,
+            errors=errors,
+            limits=Limits(seconds=limit, memory=memory or None),
         )
-        watch = _Watch(process, limit)
-        try:
-            assert process.stdout is not None  # noqa: S101 - asked for or made above
-            for line in process.stdout:
+        with child:
+            for line in child:
                 mark = _read_mark(line)
                 if "at" in mark:
                     at = mark["at"]
-                    watch.begin()
+                    child.restart_clock()
                     say(at)
                 elif "stage" in mark:
                     stage = mark["stage"]
                 elif mark.get("done") in tasks:
                     at = ""
                     yield mark["done"]
-            process.wait()
-        finally:
-            process.kill()
-            process.wait()
-            watch.end()
+            code = child.process.wait()
     if at:
-        why = watch.why or _explain_end(process.returncode, Path(tasks[at]["folder"]))
+        excesses = {"time": f"not done after {limit:g} s", "memory": f"it took more memory than {format_bytes(memory)}"}
+        why = excesses.get(child.excess) or _explain_end(code, Path(tasks[at]["folder"]))
         with suppress(OSError):
             (Path(tasks[at]["folder"]) / "result.json").write_text(
-                json.dumps({"failed": why, "stage": stage, "ended": True, "limited": bool(watch.why)}), encoding="utf-8"
+                json.dumps({"failed": why, "stage": stage, "ended": True, "limited": bool(child.excess)}),
+                encoding="utf-8",
             )
         yield at
 
@@ -161,47 +159,8 @@ def _explain_end(code: int, folder: Path) -> str:
     return f"the compiler ended its process ({name_end(code)})"
 
 
-class _Watch:
-    """Ends a process that takes too long for one task, or too much memory, and says why."""
-
-    def __init__(self, process: subprocess.Popen[str], limit: float) -> None:
-        self.why = ""
-        self._process, self._limit = process, limit
-        self._begun = time.monotonic()
-        self._most = _count_memory() * SHARE
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def begin(self) -> None:
-        """Give the next task its own time."""
-        self._begun = time.monotonic()
-
-    def end(self) -> None:
-        """Watch no more."""
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._ended.wait(POLL):
-            if time.monotonic() - self._begun > self._limit:
-                self.why = f"not done after {self._limit:g} s"
-            elif self._most and _measure_resident(self._process.pid) > self._most:
-                self.why = f"it took more memory than {format_bytes(int(self._most))}"
-            if self.why:
-                with suppress(OSError):
-                    os.kill(self._process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-                return
-
-
 def _count_memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 0
-
-
-def _measure_resident(process: int) -> int:
-    with suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return 0

@@ -60,23 +60,15 @@ def run_uv(
     """
     uv = find_uv()
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(  # noqa: S603 - uv, or an interpreter that it found
+        ended = subprocess.run(  # noqa: S603 - uv, or an interpreter that it found
             [uv, *arguments],
             cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            input=stdin,
+            capture_output=True,
+            check=False,
             encoding="utf-8",
             env={**os.environ, "UV_NO_PROGRESS": "1", **(variables or {})},
         )
-        try:
-            out, error = process.communicate(stdin)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-    ended = subprocess.CompletedProcess(arguments, process.returncode, out, error)
     if check and ended.returncode:
         message = f"uv {' '.join(arguments[:2])} failed: {shorten_refusal(ended.stderr)}"
         raise ReleaseError(message)

@@ -65,7 +65,9 @@ def read_member(
         return Subject(name, _apply(request, call), options=request.xla)
     found = loading.find_named(module, name, place)
     args, kwargs = given or _find_arguments(request, module, place)
-    call = _apply(request, _make_call(module, place, name, Call(found, args, kwargs)))
+    is_transformed = bool(request.grad or request.vmap)
+    made = _make_call(module, place, name, Call(found, args, kwargs), is_transformed=is_transformed)
+    call = _apply(request, made)
     call = replace(call, file=Path(module.__file__).absolute() if module.__file__ else None)
     return Subject(name, call, options=request.xla)
 
@@ -169,12 +171,14 @@ def _make_arguments(named: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return made if isinstance(made, tuple) else (made,), {}
 
 
-def _make_call(module: ModuleType, place: str, name: str, asked: Call) -> Call:
+def _make_call(module: ModuleType, place: str, name: str, asked: Call, *, is_transformed: bool) -> Call:
     """Return what is to be compiled where `asked.function` is whatever the name stands for in a module."""
     found = _instantiate(asked.function, name) if isinstance(asked.function, type) else asked.function
     if call := modules.as_function(found, asked.args, asked.kwargs):
         return Call(*modules.hold_rest(*call), asked.kwargs)
-    if jitted := _open_jitted(found, asked):
+    # A derivative or a batch is made of the function itself.
+    jitted_as = found if is_transformed else modules.jit_as_nnx(found, asked.args, asked.kwargs)
+    if jitted := _open_jitted(jitted_as, asked):
         return jitted
     if not callable(found):
         message = f"{place}: {name} is of the type {type(found).__name__}, and nothing that can be called"

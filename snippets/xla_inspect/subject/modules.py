@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+
+log = logging.getLogger(__name__)
 
 type Call = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function, and the positional arguments that it is called with."""
@@ -54,6 +57,26 @@ def _flax_nnx(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> C
         return nnx.merge(graph, state)(*args, **kwargs)
 
     return _named(apply, model), (state, *args)
+
+
+def jit_as_nnx(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a function as `nnx.jit` has it where it takes an object of `flax.nnx`, such as a module; else itself.
+
+    `jax.jit` would drop what the function updates in the object, and all that only the updates need.
+    """
+    nnx = sys.modules.get("flax.nnx")
+    if nnx is None or hasattr(function, "lower") or not callable(function):
+        return function
+    import jax
+
+    kind = getattr(nnx, "Pytree", None) or nnx.Object
+    leaves = jax.tree.leaves((args, dict(kwargs)), is_leaf=lambda leaf: isinstance(leaf, kind))
+    if not any(isinstance(leaf, kind) for leaf in leaves):
+        return function
+    name = getattr(function, "__name__", type(function).__name__)
+    log.info("tracing %s as nnx.jit does, because it takes an object of flax.nnx", name)
+    jitted: Callable[..., Any] = nnx.jit(function)
+    return jitted
 
 
 def _haiku(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:

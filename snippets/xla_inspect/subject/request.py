@@ -10,7 +10,7 @@ from xla_inspect.errors import InspectError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-KINDS = ("donate", "remat", "batch", "vmem")
+KINDS = ("donate", "remat", "batch", "vmem", "schedule")
 """The kinds of changes that may save memory, or let a program have more of it."""
 
 EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")

@@ -30,9 +30,6 @@ _OPTIONS = {
     "compiler_options": ("compiler_options_kvs",),
 }
 
-_KEPT = 256
-"""How many outlines of arguments are kept."""
-
 _numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _count = itertools.count(1)
 
@@ -81,23 +78,7 @@ class _Outline:
     held: dict[str, Any]
 
 
-_outlines: dict[Any, _Outline] = {}
-
-
 def _outline(name: str, tree: Any, value: Any) -> _Outline:
-    """Return the outline of an argument, worked out once for arguments of one structure."""
-    try:
-        known = _outlines.get((name, tree))
-    except Exception:  # noqa: BLE001 - what a structure holds may have no hash, or compare in its own way
-        return _make_outline(name, tree, value)
-    if known is None:
-        if len(_outlines) > _KEPT:
-            _outlines.clear()
-        known = _outlines[name, tree] = _make_outline(name, tree, value)
-    return known
-
-
-def _make_outline(name: str, tree: Any, value: Any) -> _Outline:
     paths = [name + jax.tree_util.keystr(keys) for keys, _ in jax.tree_util.tree_flatten_with_path(value)[0]]
     nodes, held = {}, {}
     for path, container, fields in _list_nodes(tree, name):
@@ -211,7 +192,6 @@ def _place(leaf: Any) -> str:
     return _name_sharding(sharding)
 
 
-@functools.cache
 def _name_sharding(sharding: jax.sharding.Sharding) -> str:
     if isinstance(sharding, jax.sharding.NamedSharding):
         axes = ", ".join(f"{name}={size}" for name, size in sharding.mesh.shape.items())
@@ -276,8 +256,8 @@ def _is_child(field: dataclasses.Field[Any]) -> bool:
 
 
 def number(function: Callable[..., Any]) -> int:
-    """Return the number of a function object: no two have the same, not even where one is where another was."""
-    try:
-        return _numbers.setdefault(function, next(_count))
-    except TypeError:
-        return id(function)
+    """Return the number of a function, which equal functions share and no other has, not even one at its address.
+
+    JAX jits only functions that have a hash and a weak reference.
+    """
+    return _numbers.setdefault(function, next(_count))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import find_refusal
+from xla_inspect.analysis import SCHEDULER, find_refusal
 from xla_inspect.analysis.reasons import read_reasons
 from xla_inspect.compilation import pin_options
 from xla_inspect.subject import argument_changes, traced_changes
@@ -106,6 +106,7 @@ def list_trials(
         "remat": lambda: _list_remats(subject, capture),
         "batch": lambda: _list_batches(subject, call, asked=asked),
         "vmem": lambda: _list_limits(subject, capture),
+        "schedule": lambda: _list_schedulers(subject, capture),
         "pass": lambda: _list_passes(subject, capture, passes),
         "barrier": lambda: _list_barriers(subject, capture),
         "layout": lambda: _change(subject, "layout", argument_changes.list_layouts(call, _find_wanted(call, capture))),
@@ -164,6 +165,13 @@ def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
     for name, kib in (refusal.vmem_options if refusal else {}).items():
         change = f"a limit of {kib >> 10} MiB of VMEM (--xla {name}={kib})"
         yield Trial(change, subject, traced_changes.nothing, "vmem", {name: kib})
+
+
+def _list_schedulers(subject: Subject, capture: Capture) -> Iterator[Trial]:
+    """Yield the option that orders instructions for little memory, which XLA has for a CPU alone."""
+    if find(capture.target).kind == "cpu" and SCHEDULER[0] not in capture.options:
+        change = f"the order of instructions that needs least memory (--xla {'='.join(SCHEDULER)})"
+        yield Trial(change, subject, traced_changes.nothing, "schedule", dict([SCHEDULER]))
 
 
 def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> Iterator[Trial]:

@@ -57,9 +57,6 @@ TRAPS = {
         'docs/nowhere.md:3: source="nowhere" is not one of',
     ),
     "misspelt": ('# A\n\n```python exce="on"\nx = 1\n```\n', "docs/misspelt.md:3: unknown option 'exce'"),
-    "no": ('# A\n\n```python exec="no"\nx = 1\n```\n', 'docs/no.md:3: exec="no" is not "on"'),
-    "bash": ('# A\n\n```bash exec="on"\nls\n```\n', "docs/bash.md:3: only `python` runs on a page, not bash"),
-    "session": ('# A\n\n```python exec="on" session="a"\nx = 1\n```\n', "docs/session.md:3: no session on a page"),
     "unclosed": (f"# A\n\n{BLOCK}\nx = 1\n", "docs/unclosed.md:3: this fence is never closed"),
     "in_item": (
         '# A\n\n- ```python exec="on"\n  x = 1\n  ```\n',

@@ -257,3 +257,22 @@ ENTRY %main () -> s32[] {{
     adding = "  %none = s32[] constant(0)\n" + zeros.replace("copy(", "add(%none, ")
     long = parse_module(text.format(chain=adding, last=LAST))
     assert Loops(long).count_trips(long.entry.root) is None
+
+
+def test_a_value_that_two_calls_give_has_the_origin_that_both_agree_on() -> None:
+    module = parse_module("""HloModule m
+
+%inner (p: f32[4]) -> f32[4] {
+  %p = f32[4] parameter(0)
+  ROOT %same = f32[4] copy(%p)
+}
+
+ENTRY %main (x: f32[4]) -> f32[4] {
+  %x = f32[4] parameter(0)
+  %y = f32[4] copy(%x)
+  %one = f32[4] call(%x), to_apply=%inner
+  %two = f32[4] call(%y), to_apply=%inner
+  ROOT %sum = f32[4] add(%one, %two)
+}
+""")
+    assert ValueFlow(module).find_origin(module.computation("inner").root) is module.entry.by_name["x"]

@@ -31,25 +31,28 @@ def test_nothing_takes_no_share_of_nothing() -> None:
 
 
 ROWS = [
-    ("model.py:5", "y = model.apply(p, x)", "layer_0/mlp/dot_general", 6.0),
-    ("model.py:5", "y = model.apply(p, x)", "layer_0/mlp/tanh", 1.0),
-    ("model.py:5", "y = model.apply(p, x)", "layer_1/norm/div", 2.0),
-    ("model.py:6", "return y * 2", "mul", 1.0),
+    ("model.py:5", "layer_0/mlp", 6.0),
+    ("model.py:5", "layer_0/mlp", 1.0),
+    ("model.py:5", "layer_1/norm", 2.0),
+    ("model.py:6", "", 1.0),
 ]
 
 
-def test_a_line_that_holds_most_is_told_by_its_scopes() -> None:
-    scopes = sum_scopes(ROWS)
+@pytest.mark.parametrize(
+    ("where", "title"), [("model.py:5", "By scope in model.py:5"), ("", "By scope of what has no line")]
+)
+def test_a_line_that_holds_most_or_what_has_no_line_is_told_by_its_scopes(where: str, title: str) -> None:
+    scopes = sum_scopes([(where if line == "model.py:5" else line, *rest) for line, *rest in ROWS])
     assert [(each.text, each.launches, each.amount) for each in scopes] == [
         ("layer_0/mlp", 2, 7.0),
         ("layer_1/norm", 1, 2.0),
     ]
-    table = tell_scopes(scopes, "least", str)
-    assert (table.title, table.columns[-1]) == ("By scope in model.py:5", "scope")
+    table = tell_scopes(scopes, "bytes", str, "values")
+    assert (table.title, table.columns) == (title, ("bytes", "share", "values", "scope"))
     assert [row[-1] for row in table.rows] == ["layer_0/mlp", "layer_1/norm"]
 
 
 def test_no_scopes_are_told_where_no_line_holds_most_or_it_has_one_scope() -> None:
-    assert sum_scopes([*ROWS[:1], ("model.py:9", "z", "z/add", 6.5)]) == ()
+    assert sum_scopes([*ROWS[:1], ("model.py:9", "z", 6.5)]) == ()
     assert sum_scopes(ROWS[:2]) == ()
     assert sum_scopes([]) == ()

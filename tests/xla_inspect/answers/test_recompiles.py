@@ -230,7 +230,7 @@ def test_calls_that_differ_likewise_are_one_row() -> None:
     steps = [("step", batch(32, at=str(at)), 1.0) for at in range(40)]
     *_, table, _ = explain_recompiles(run_of(*steps)).tell()
     assert isinstance(table, Table)
-    assert table.rows == (("step", "39", "50.7", "a.py:9: at: static value 0 -> 1, ... -> 39"),)
+    assert table.rows == (("step", "39", "50.7 s", "a.py:9: at: static value 0 -> 1, ... -> 39"),)
 
 
 def test_without_times_it_says_none() -> None:

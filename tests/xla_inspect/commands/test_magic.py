@@ -38,6 +38,13 @@ CELLS: Mapping[str, str] = {
     "spread": "%%xla memory --mesh data=8 --target cpu\nscores(q, q)",
     "of files": "%%xla diff\nscores(q, q)",
     "capture": "from xla_inspect import capture\ncapture(scores, q, q)",
+    "library": "import pathlib, sys, tempfile\n"
+    "folder = pathlib.Path(tempfile.mkdtemp(), 'site-packages')\nfolder.mkdir()\n"
+    "_ = (folder / 'deep.py').write_text('def twice(x):\\n    return x + x\\n')\n"
+    "sys.path.append(str(folder))\nimport deep",
+    "of a library": "%%xla kernels --lines-of deep --target cpu\n"
+    "def own(x):\n    return deep.twice(jnp.sort(x))\nown(q)",
+    "of no library": "%xla memory --lines-of flax --target cpu scores(q, q)",
     "devices": "print(jax.devices())",
 }
 
@@ -82,6 +89,7 @@ EXPECTED: Mapping[str, str] = {
     "stage": "{ lambda ; a:f32[64,32]",
     "spread": "scores on CPU x 8, per device: needs ",
     "of files": "xla: diff reads files",
+    "of no library": "xla: --lines-of: there is no package 'flax' here; the program has lines of no package",
     "capture": "<Capture of scores for cpu: ",
 }
 
@@ -98,6 +106,11 @@ def test_answers_name_the_cell_and_the_line(outputs: Mapping[str, str]) -> None:
     # The magic is the first line of the cell.
     assert "cell 10:3 return x * 2; [mul]" in outputs["defined below"]
     assert "`cell 2:2`: `s = q @ k.T`" in outputs["apart"]
+
+
+def test_answers_name_the_lines_of_a_library(outputs: Mapping[str, str]) -> None:
+    assert "deep.py:2 return x + x; " in outputs["of a library"]
+    assert "--lines-of deep" in outputs["of a library"]
 
 
 def test_suggested_commands_can_be_run_in_a_cell(outputs: Mapping[str, str]) -> None:

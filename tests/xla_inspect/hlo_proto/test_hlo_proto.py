@@ -191,7 +191,7 @@ def test_a_chain_of_asynchronous_instructions_takes_time_in_proportion_to_its_le
         for number in range(20_000)
     ]
     start = time.process_time()
-    read_hlo_proto(module(computation(*updates)), dumped=False)
+    read_hlo_proto(module(computation(*updates)))
     assert time.process_time() - start < 4
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,18 @@ SETTINGS = re.compile(
 def without_settings(text: str) -> str:
     head, line, rest = text.partition("\n")
     return SETTINGS.sub("", head) + line + rest
+
+
+def sort_keys(text: str) -> str:
+    """Return a text with the keys of each line's configuration sorted."""
+    return re.sub(r"(?<=backend_config=)\{.*\}(?=,|$)", _sort, text, flags=re.MULTILINE)
+
+
+def _sort(match: re.Match[str]) -> str:
+    try:
+        return json.dumps(json.loads(match[0]), sort_keys=True)
+    except ValueError:
+        return match[0]
 
 
 def text_beside(path: Path) -> Path:
@@ -59,6 +72,8 @@ def test_every_dumped_proto_has_the_text_that_was_dumped_beside_it(corpus: Corpu
 def test_every_attribute_is_written_as_the_compiler_prints_it(name: str) -> None:
     proto = _hlo.hlo_module_from_text(TEXTS[name]).as_serialized_hlo_module_proto()
     printed = _hlo.HloModule.from_serialized_hlo_module_proto(proto).to_string()
-    written = read_hlo_proto(proto, dumped=False)
-    assert written.text == printed
+    written = read_hlo_proto(proto)
+    # A dump sorts the keys of configurations and spells asynchronous calls out, and `to_string()` does neither.
+    again = _hlo.hlo_module_from_text(written.text).to_string()
+    assert printed in {written.text, again} or sort_keys(printed) == sort_keys(again)
     assert parse_module(written.text).name == written.name

@@ -46,3 +46,12 @@ def test_a_fault_of_syntax_has_its_place() -> None:
 @pytest.mark.parametrize("code", ["(" * 20_000, "x = '\ud800'", "\0", "return 1"])
 def test_what_python_cannot_read_is_an_error(code: str) -> None:
     assert outline(code)["errors"]
+
+
+@pytest.mark.parametrize(
+    "example",
+    ["no_such_name", "EXAMPLE", "print(1)", "1 // 0", "jax.ShapeDtypeStruct((N,), jnp.no_type)", "'a'.join(N)", "N[0]"],
+)
+def test_an_example_that_is_not_simple_leaves_the_arguments_empty(example: str) -> None:
+    told = outline(f"N = 4\ndef f(x): return x\nEXAMPLE = ({example},)\n")
+    assert (told["arguments"], told["errors"]) == ("", [])

@@ -263,3 +263,45 @@ def test_what_makes_the_arguments_is_of_the_same_module_as_the_function(tmp_path
         encoding="utf-8",
     )
     assert "f32[3]" in read(f"{path}:f", args_from=f"{path}:make").capture("cpu").jaxpr
+
+
+NNX = """
+import sys, types
+import jax, jax.numpy as jnp
+class Pytree:
+    def __init__(self): self.w = jnp.ones((4, 8))
+jax.tree_util.register_pytree_node(Pytree, lambda made: ((made.w,), None), lambda _, held: restore(*held))
+def restore(w):
+    made = Pytree()
+    made.w = w
+    return made
+def jit(function):
+    '''Return the updated state too, as flax.nnx.jit does.'''
+    def pure(model, x):
+        result = function(model, x)
+        return result, model
+    return Jitted(jax.jit(pure))
+class Jitted:
+    def __init__(self, jitted): self.jitted = jitted
+    def lower(self, *args): return self.jitted.lower(*args)
+    def __call__(self, *args): return self.jitted(*args)
+nnx = sys.modules["flax.nnx"] = types.SimpleNamespace(Pytree=Pytree, Module=Pytree, jit=jit)
+class Model(Pytree): pass
+def step(model, x): model.w = model.w - jnp.sin(x)
+def loss(model, x): return jnp.sum(model.w * x)
+EXAMPLE = (Pytree(), jnp.ones((4, 8)))
+"""
+
+
+def test_updates_of_an_nnx_object_are_compiled_where_the_reader_wrote_no_nnx_jit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "flax.nnx", None)
+    path = tmp_path / "of_nnx.py"
+    path.write_text(NNX, encoding="utf-8")
+    with caplog.at_level("INFO"):
+        assert "sin" in read(f"{path}:step").capture("cpu").after
+    assert "tracing step as nnx.jit does" in caplog.text
+    caplog.clear()
+    with caplog.at_level("INFO"):
+        assert "nnx" not in (read_function(Request((f"{path}:loss",), grad=True)).capture("cpu").jaxpr + caplog.text)

@@ -73,7 +73,34 @@ def test_the_command_tells_what_each_change_comes_to(file: Path, capsys: pytest.
 
 def test_there_is_nothing_else_to_try(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["memory", f"{file}:step", "--target", "cpu", "--try", "magic"]) == 2
-    assert "there is no 'magic' to try, only donate, remat, batch, vmem, and all" in capsys.readouterr().err
+    assert "there is no 'magic' to try, only donate, remat, batch, vmem, schedule, and all" in capsys.readouterr().err
+
+
+EARLY = """
+import jax, jax.numpy as jnp
+EXAMPLE = (jax.ShapeDtypeStruct((512, 512), jnp.float32), jax.ShapeDtypeStruct((8, 512, 512), jnp.bfloat16))
+def unrolled(x, weights):
+    for layer in range(8):
+        x = jnp.tanh(x @ weights[layer].astype(jnp.float32))
+    return x
+"""
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_the_cpus_scheduler_for_little_memory_delays_values_and_a_gpu_has_no_such_option(tmp_path: Path) -> None:
+    path = tmp_path / f"early_{abs(hash(tmp_path)) % 10**9}.py"
+    path.write_text(EARLY, encoding="utf-8")
+    subject = read_function(Request((f"{path}:unrolled",)))
+    usual = subject.capture("cpu")
+    [trial] = list_trials(subject, ["schedule"], usual)
+    before, after = (explain_memory(made, "early.py:unrolled") for made in (usual, trial.capture("cpu")))
+    assert [cause.kind for cause in before.causes] == ["schedule"]
+    assert "--try schedule" in str(before)
+    assert (after.causes, after.needed_bytes < 0.7 * before.needed_bytes) == ((), True)
+    graphics = subject.capture("h100")
+    assert not [*list_trials(subject, ["schedule"], graphics)]
+    [cause] = explain_memory(graphics, "").causes
+    assert cause.remedy.endswith("no option of XLA for this target is known to change the order")
 
 
 LAID = """

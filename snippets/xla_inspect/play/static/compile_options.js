@@ -71,7 +71,7 @@
       return { grad: grad.checked, vmap: vmap.checked ? Number(batch.value) || BATCH : 0, mesh: mesh.checked ? axes.value.trim() : null, flags: readFlags(this.text.value).flags };
     }
 
-    // Take over what was kept, came by a link, or belongs to a starting point; what cannot be compiled for is left out.
+    // Take over what was kept, came by a link, or belongs to an example; what cannot be compiled for is left out.
     take(targets, { grad = false, vmap = 0, mesh = null, flags = {} } = {}) {
       const can = (targets ?? []).filter((it) => this.boxes.has(it) && !this.boxes.get(it).disabled);
       if (can.length) for (const [target, input] of this.boxes) input.checked = can.includes(target);

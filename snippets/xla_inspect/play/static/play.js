@@ -27,7 +27,7 @@
       this.line = new RunLine(this.titles, () => this.stop());
       this.counterparts = new Counterparts(() => this.compare());
       find("run").replaceChildren(this.line.root, this.counterparts.root);
-      this.menus = new PlayMenus(find("menus"), told.starters ?? [], told.file, this.actions());
+      this.menus = new PlayMenus(find("menus"), told.examples ?? [], told.file, this.actions());
       find("subject").textContent = told.file;
       document.title = `${told.file || "XLA"} · playground`;
       this.root.addEventListener("explorer:shown", (event) => this.follow(event.detail));
@@ -53,7 +53,7 @@
     // The first thing that is shown: code of a link, else the reader's own edits, else the file.
     async start() {
       const { now } = this.drafts.read();
-      const own = this.told.starters?.find((it) => it.code === this.told.code);
+      const own = this.told.examples?.find((it) => it.code === this.told.code);
       this.ask(own);
       this.options.take(this.told.targets, this.told.options);
       this.args.take({ arguments: this.told.arguments, ...this.told.options });
@@ -82,12 +82,12 @@
     }
 
     // The reader chose another program: what was there stays among the earlier edits.
-    begin(it, starter) {
+    begin(it, example) {
       this.drafts.keep(this.request);
       this.held = false;
       this.notices.clear("held");
       this.counterparts.forget();
-      this.ask(starter);
+      this.ask(example);
       const { look } = this;
       this.put(it);
       this.drafts.keep(this.request, true);
@@ -97,10 +97,10 @@
       this.editor.focus();
     }
 
-    // The question of a starting point, and where its answer shows.
-    ask(starter) {
-      this.look = starter ? { target: starter.target, view: starter.view } : {};
-      document.getElementById("question").textContent = starter?.question ?? "";
+    // The question of an example, and where its answer shows.
+    ask(example) {
+      this.look = example ? { target: example.target, view: example.view } : {};
+      document.getElementById("question").textContent = example?.question ?? "";
     }
 
     choose(name) {
@@ -221,7 +221,7 @@
       this.opened = this.explorer.state.view;
     }
 
-    // All of a target is there. A starting point or a link says which target and view it is about; else the first
+    // All of a target is there. An example or a link says which target and view it is about; else the first
     // result opens on the pass that fuses most, unless its reader chose a view meanwhile.
     async arrive(asked, target) {
       await this.started;

@@ -26,14 +26,14 @@
   };
 
   class PlayMenus {
-    // `act` has `start(starter)`, `file()`, `restore(entry)`, `open(link)`, `choose(function)`, `copy(kind)`, `link()`
+    // `act` has `start(example)`, `file()`, `restore(entry)`, `open(link)`, `choose(function)`, `copy(kind)`, `link()`
     // and `download()`; `earlier()` lists what was kept.
-    constructor(root, starters, file, act) {
+    constructor(root, examples, file, act) {
       this.functions = element("select", { "aria-label": "Function", on: { change: () => act.choose(this.functions.value) } });
       this.link = element("input", { type: "text", "aria-label": "A link to code", placeholder: "paste a link", on: { keydown: (event) => event.key === "Enter" && act.open(this.link.value) } });
       const from = menu("Start from", (item) => [
         item(file || "the file", act.file, "as it is on disk"),
-        ...starters.map((it) => item(it.title, () => act.start(it), it.question)),
+        ...examples.map((it) => item(it.title, () => act.start(it), it.question)),
       ]);
       const kept = menu("Earlier edits", (item) => {
         const entries = act.earlier();

@@ -5,7 +5,7 @@
   const TICK = 100; // milliseconds
   const WORDS = { waiting: "waits", tracing: "is traced", compiling: "compiles", done: "", failed: "failed", stopped: "stopped" };
 
-  const seconds = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;
+  const seconds = (value) => (value && value < 0.05 ? "<0.1 s" : `${value < 10 ? value.toFixed(1) : Math.round(value)} s`);
 
   class RunLine {
     // `titles` gives a target's title; `stop` ends the run.

@@ -7,14 +7,14 @@
       Object.assign(this, { token, client: crypto.randomUUID(), sent: 0 });
     }
 
-    // What the playground begins with: the file, its function and arguments, targets, starting points.
+    // What the playground begins with: the file, its function and arguments, targets, examples.
     start() {
       return this.ask("start");
     }
 
     // Programs to begin with: `{ name, title, question, code, function, arguments, options, target, view }`.
     async programs() {
-      return (await this.start()).starters;
+      return (await this.start()).examples;
     }
 
     // What is in some code, without running it: functions, the chosen one, its arguments as text, faults of syntax.

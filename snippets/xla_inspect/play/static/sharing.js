@@ -2,7 +2,7 @@
 "use strict";
 {
   const { element, packCode, unpackCode } = globalThis.xlaExplorer;
-  const WARNING = "This code came by a link and has not run. Read it first: it runs on this machine, with your rights. The playground does not stop it from reading your files or from using the network. Only a Linux kernel with Landlock keeps it from writing outside its own folder.";
+  const WARNING = "This code came by a link and has not run. Read it first: it runs on this machine, with your rights. The playground limits its time, its memory and its output. It does not stop it from reading or changing your files, from using the network, or from starting programs that run on.";
 
   class Sharing {
     constructor(page) {

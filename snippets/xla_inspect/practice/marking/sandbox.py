@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import queue
-import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Self
 
-from xla_inspect.crashes import REASONS, find_line, name_end
 from xla_inspect.errors import InspectError
 from xla_inspect.practice.marking.exercises import name_file
 from xla_inspect.practice.marking.verdict import WRONG, ExerciseVerdict, bad, read_remark
+from xla_inspect.process import Child, explain_end, find_line
 
 if TYPE_CHECKING:
     from xla_inspect.practice.marking.exercises import Exercise
@@ -38,8 +34,7 @@ class Sandbox:
     def __init__(self, limit: float) -> None:
         """Start no process yet."""
         self._limit = limit
-        self._process: subprocess.Popen[str] | None = None
-        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._process: Child | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="practice-", ignore_cleanup_errors=True)
         self._stacks = Path(self._folder.name) / "stacks"
         self._errors: IO[bytes] | None = None
@@ -77,16 +72,11 @@ class Sandbox:
             "limit": self._limit,
             "stacks": str(self._stacks),
         }
-        answer = None
-        if process.stdin is not None:
-            try:
-                process.stdin.write(json.dumps(asked) + "\n")
-                process.stdin.flush()
-                answer = self._listen(self._limit + GRACE)
-            except OSError:
-                answer = None
-        if answer is None:
+        process.send(json.dumps(asked))
+        line = process.listen(self._limit + GRACE)
+        if not line:
             return self._bury(process, exercise)
+        answer = json.loads(line)
         if answer["stained"]:
             self._end()
         return ExerciseVerdict(
@@ -96,49 +86,31 @@ class Sandbox:
             printed_lines=answer["printed_lines"],
         )
 
-    def _start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-X", "utf8", "-m", f"{__package__}.sandbox_worker"]
+    def _start(self) -> Child:
         self._errors = (Path(self._folder.name) / "errors").open("w+b")
         # JAX as it comes, on the CPU, whatever the shell asks of it; and no compiled files beside the reader's.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
-        environment = {**inherited, "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            encoding="utf-8",
-            env=environment,
+        self._process = Child(
+            [sys.executable, "-X", "utf8"],
+            f"from {__package__}.sandbox_worker import main; main()",
+            variables={**inherited, "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"},
+            errors=self._errors,
         )
-        self._answers = queue.SimpleQueue()
-        threading.Thread(target=_pass_on, args=(self._process.stdout, self._answers), daemon=True).start()
-        if self._listen(START) is None:
+        if not self._process.listen(START):
             errors = self._read_errors()
             self._end()
             message = f"the process that runs exercises does not start: {errors or 'it said nothing'}"
             raise InspectError(message)
         return self._process
 
-    def _listen(self, seconds: float) -> dict[str, Any] | None:
-        """Return the next answer, or None where there is none in time or the process has ended."""
-        try:
-            line = self._answers.get(timeout=seconds)
-        except queue.Empty:
-            return None
-        if not line and self._process is not None:
-            # The stream is closed a moment before the process has ended.
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE)
-        return json.loads(line) if line else None
-
-    def _bury(self, process: subprocess.Popen[str], exercise: Exercise) -> ExerciseVerdict:
+    def _bury(self, process: Child, exercise: Exercise) -> ExerciseVerdict:
         """Return what is to be said of a file that ended the process, or did not end itself."""
         file = name_file(exercise.file)
         stacks = self._stacks.read_text(encoding="utf-8", errors="replace") if self._stacks.is_file() else ""
         self._stacks.unlink(missing_ok=True)
-        late = process.poll() is None or bool(stacks)
+        late = process.process.poll() is None or bool(stacks)
         errors = self._read_errors()
-        self._end()
+        code = self._end()
         if late:
             line = find_line(stacks, exercise.file)
             place = f"{file}:{line}" if line else file
@@ -146,9 +118,7 @@ class Sandbox:
             return ExerciseVerdict(
                 WRONG, (bad(text, [exercise.text.splitlines()[line - 1].strip()] if line else (), "python"),)
             )
-        code = process.returncode
-        why = f"; {REASONS[-code]}" if -code in REASONS else ""
-        text = f"{file}: it ended the process that ran it ({name_end(code)}{why})"
+        text = f"{file}: it ended the process that ran it ({explain_end(code)})"
         return ExerciseVerdict(WRONG, (bad(text, errors.splitlines()[-4:]),))
 
     def _read_errors(self) -> str:
@@ -158,25 +128,10 @@ class Sandbox:
         self._errors.seek(0)
         return self._errors.read().decode(errors="replace").strip()[-2000:]
 
-    def _end(self) -> None:
+    def _end(self) -> int:
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    # What was still to be written to it has no reader any more.
-                    with contextlib.suppress(OSError):
-                        stream.close()
+        code = process.end() if process else 0
         if self._errors is not None:
             self._errors.close()
             self._errors = None
-
-
-def _pass_on(stream: IO[str] | None, answers: queue.SimpleQueue[str]) -> None:
-    """Pass on each line as it comes, and an empty one at the end."""
-    # The stream is closed when the process is ended.
-    with contextlib.suppress(OSError, ValueError):
-        for line in stream or ():
-            answers.put(line)
-    answers.put("")
+        return code

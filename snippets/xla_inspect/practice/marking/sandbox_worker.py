@@ -178,7 +178,3 @@ def _check(exercise: Exercise, remarks: list[Remark]) -> str:
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the reader is told, whatever it is
         remarks.append(describe(error, exercise.file))
     return RIGHT if all(remark.good for remark in remarks) else WRONG
-
-
-if __name__ == "__main__":
-    main()

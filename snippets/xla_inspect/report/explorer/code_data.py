@@ -15,6 +15,7 @@ from xla_inspect.report import format_bytes, name_kind, views, write_bundles
 from xla_inspect.report.explorer.graph_data import list_called
 from xla_inspect.sass_lines import trace_sass
 from xla_inspect.targets import find_entry
+from xla_inspect.units import format_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -197,7 +198,7 @@ def _figure_gpu(kernel: KernelListing) -> Iterator[Figure]:
     if full is not None:
         bound = " and ".join(full.bound_by)
         says = f"{full.warps} of the {full.most_warps} warps that a multiprocessor has room for, bound by {bound}"
-        yield "occupancy", f"{full.share:.0%}", says
+        yield "occupancy", format_share(full.share), says
         if full.grid:
             waves = f"{full.waves:.1f}" if full.waves >= LEAST_WAVES else f"<{LEAST_WAVES}"
             yield "waves", waves, "how often the GPU is filled to run all blocks; below 1 a part of it idles"
@@ -206,7 +207,7 @@ def _figure_gpu(kernel: KernelListing) -> Iterator[Figure]:
 def _figure_cpu(kernel: KernelListing) -> Iterator[Figure]:
     yield "vectors", f"{kernel.width} bits" if kernel.width else "none", "that most of its instructions on vectors use"
     if (used := kernel.vectors) and used.instructions:
-        yield "of the code", f"{used.vectors / used.instructions:.0%}", "of its instructions work on whole vectors"
+        yield "of the code", format_share(used.vectors / used.instructions), "of its instructions work on whole vectors"
     if inner := kernel.innermost:
         vectorized = sum(loop.is_vectorized for loop in inner)
         yield "vectorized", f"{vectorized} of {len(inner)}", "loops that no loop is inside of"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 _NO_PLAN = {"end": 0, "sequence": [], "live": [0], "peak": [0, 0], "memory": None, "inside": 0, "allocations": []}
-_SPACES = {0: "", 1: " in VMEM, on the chip", 2: " in SMEM, on the chip"}
+_SPACES = {0: "", 1: " in VMEM, on the chip", 2: " in semaphore memory", 4: " in SMEM, on the chip"}
 _OUTSIDE = "thread-local"
 
 

@@ -1,9 +1,7 @@
 // The code of each kernel: what it takes of the hardware, and its texts, which are fetched when one of them is opened.
 "use strict";
 {
-  const { element, whole, count, row, views, badge, breakable, help, listing, Stages } = globalThis.xlaExplorer;
-
-  const percent = (share) => `${share < 0.005 ? "<1" : Math.round(100 * share)}%`;
+  const { element, whole, count, percent, row, views, badge, breakable, help, listing, Stages } = globalThis.xlaExplorer;
 
   const figures = (kernel) =>
     element("dl", { class: "figures" }, ...kernel.figures.flatMap(([name, value, what]) => [

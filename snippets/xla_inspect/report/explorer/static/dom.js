@@ -46,8 +46,11 @@
   const whole = (number) => number.toLocaleString("en");
   const count = (number, noun, many = `${noun}s`) => `${whole(number)} ${number === 1 ? noun : many}`;
 
+  // 0% only for nothing and 100% only for the whole.
+  const percent = (share) => (share > 0 && share < 0.01 ? "<1%" : share < 1 && share > 0.99 ? ">99%" : `${Math.round(100 * share)}%`);
+
   // What is not needed at first is there, or a page says how it comes: a promise.
   const more = async () => {};
 
-  Object.assign((globalThis.xlaExplorer ??= {}), { element, drawn, hue, line, size, whole, count, views: {}, more });
+  Object.assign((globalThis.xlaExplorer ??= {}), { element, drawn, hue, line, size, whole, count, percent, views: {}, more });
 }

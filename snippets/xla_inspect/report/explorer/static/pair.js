@@ -1,7 +1,7 @@
 // Two panes beside each other: what belongs together lights and scrolls together.
 "use strict";
 {
-  const { element, match, light, menu, views, isOffered } = globalThis.xlaExplorer;
+  const { element, match, light, menu, percent, views, isOffered } = globalThis.xlaExplorer;
 
   class Pair {
     constructor(explorer, first, second) {
@@ -70,8 +70,8 @@
     tell() {
       if (!this.found) return void this.told.replaceChildren();
       const { there, of } = this.found;
-      const percent = Math.round((200 * there.size) / Math.max(of[0] + of[1], 1));
-      this.told.textContent = `${percent}% matched: ${there.size} of ${of[0]} and ${of[1]} instructions`;
+      const share = (2 * there.size) / Math.max(of[0] + of[1], 1);
+      this.told.textContent = `${percent(share)} matched: ${there.size} of ${of[0]} and ${of[1]} instructions`;
     }
 
     twin(pane, number) {

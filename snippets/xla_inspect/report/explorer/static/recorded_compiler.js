@@ -34,7 +34,7 @@
         targets: [titles.keys().next().value],
         options: {},
         flags: {},
-        starters: programs.map((it) => ({ question: "", options: {}, ...it })),
+        examples: programs.map((it) => ({ question: "", options: {}, ...it })),
         available: [...titles].map(([target, title]) => ({ target, title, obstacle: null })),
         limits: {},
         versions: {},

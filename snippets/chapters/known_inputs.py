@@ -1,0 +1,53 @@
+"""Values that no argument decides: some are computed while compiling, and some when the program runs."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+STEPS = np.linspace(0, 1, 128, dtype=np.float32)
+
+
+def product_of_filled(x: jax.Array) -> jax.Array:
+    """Multiply by the product of two filled arrays, f32[64,128]."""
+    return x * (jnp.full((64, 128), 2.0) * jnp.full((64, 128), 3.0))
+
+
+def sum_of_ones(x: jax.Array) -> jax.Array:
+    """Add the sum of an array of ones, f32[64,128]."""
+    return x + jnp.ones((512, 512)).sum()
+
+
+def sine_of_literals(x: jax.Array) -> jax.Array:
+    """Add the sines of NumPy's numbers, f32[64,128]."""
+    return x + jnp.sin(STEPS)
+
+
+def sine_of_iota(x: jax.Array) -> jax.Array:
+    """Add the sines of counted numbers, f32[64,128]."""
+    return x + jnp.sin(jnp.arange(128.0))
+
+
+def product_of_identities(x: jax.Array) -> jax.Array:
+    """Add the product of two identity matrices, f32[64,128]."""
+    return x + (jnp.eye(64) @ jnp.eye(64)).sum()
+
+
+def factored_sum(x: jax.Array) -> jax.Array:
+    """Return the sum of two multiples, f32[64,128]."""
+    return x * 3 + x * 5
+
+
+CASES: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
+    "a product of two filled arrays": (product_of_filled, "x * (full(2) * full(3))", "multiply"),
+    "a sum of an array of ones": (sum_of_ones, "x + ones.sum()", "add"),
+    "a sine of an array of literals": (sine_of_literals, "x + sin(STEPS)", "add"),
+    "a sine of counted numbers": (sine_of_iota, "x + sin(arange)", "add"),
+    "a product of identity matrices": (product_of_identities, "x + (eye @ eye).sum()", "add"),
+}
+"""By what is known: the function, how it is written in short, and the operation that its argument needs."""
+
+EXAMPLE = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
+IDLE = {"parameter", "constant", "broadcast", "bitcast", "fusion", "copy", "copy-start", "copy-done"}
+"""Operations that compute no number."""

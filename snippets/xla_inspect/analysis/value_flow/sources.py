@@ -1,0 +1,167 @@
+"""The sources of a module's values: through tuples, calls and loops back to what computes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.value_flow.renaming import COPYING, REWRITING, search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xla_inspect.hlo import Computation, Instruction, Module
+
+type Element = tuple[Instruction, tuple[int, ...]]
+"""An instruction, and the element of its result, `()` being the whole result."""
+
+_SLICING = frozenset({"dynamic-slice", "slice"})
+CALLING = frozenset({"call", "fusion"})
+_RESULT = ((), (1,))
+"""The elements of an asynchronous start that are the result of its computation; the start itself stands for it too."""
+
+
+class ValueSources:
+    """Follows the values of one module back to where they come from.
+
+    Args:
+        module: The module.
+    """
+
+    def __init__(self, module: Module) -> None:
+        """Look up the callers, once for all values."""
+        self.module = module
+        self.callers: dict[str, Instruction] = {}
+        self._call_sites: dict[str, list[Instruction]] = {}
+        for caller in module.walk():
+            for name in caller.called:
+                self.callers[name] = caller
+                self._call_sites.setdefault(name, []).append(caller)
+        self._kept: dict[Element, bool] = {}
+        self._shared: dict[tuple[Element, frozenset[str]], Element] = {}
+
+    def find_origin(self, value: Instruction, *, whole: bool = False) -> Instruction:
+        """Return the instruction that a value was made by: a parameter of the program, or what computes.
+
+        What only moves a value is passed through, and slices of it too, as where a loop takes a layer's weights from
+        those of all. The origin of a value that a loop hands on unchanged is its initial value.
+
+        Args:
+            value: The instruction whose result is asked about.
+            whole: Whether a slice is something else than the value that it is cut from.
+        """
+        return self._trace_origin(whole_of(value), REWRITING if whole else REWRITING | _SLICING)[0]
+
+    def _trace_origin(self, value: Element, passing: frozenset[str]) -> Element:
+        following: Element | None = value
+        while following is not None:
+            value = following
+            following = self._step_back(value, lambda instruction: instruction.opcode in passing)
+        if value[0].opcode != "parameter" or self._find_carrier(value[0]):
+            return value
+        if (value, passing) not in self._shared:
+            # Of a computation that is called several times, a parameter has an origin where all calls agree on it.
+            origins = {self._trace_origin(source, passing) for source in self._list_arguments(value)}
+            self._shared[value, passing] = origins.pop() if len(origins) == 1 else value
+        return self._shared[value, passing]
+
+    def depends_on(self, value: Instruction, opcode: str) -> bool:
+        """Return whether an instruction of some opcode is among those that a value is computed from."""
+        return any(source.opcode == opcode for source, _ in search([whole_of(value)], self._list_sources))
+
+    def _list_sources(self, value: Element) -> list[Element]:
+        """Return the values that a value is the same as, or else those that it is computed from."""
+        same = self._list_same(value)
+        is_choice = value[0].opcode == "conditional"
+        operands: list[Element] = [(operand, ()) for operand in self.module.operands(value[0])]
+        return [*same, operands[0]] if is_choice else same or operands
+
+    def _list_same(self, value: Element) -> list[Element]:
+        """Return the values, one of which a value is, none where an operation makes it."""
+        instruction, index = value
+        operands = self.module.operands(instruction)
+        same: list[Element] = []
+        match instruction.opcode:
+            case "parameter":
+                same = self._list_arguments(value)
+            case "get-tuple-element":
+                same = [(operands[0], (int(instruction.attributes.get("index", "0")), *index))]
+            case "tuple" if index and index[0] < len(operands):
+                same = [(operands[index[0]], index[1:])]
+            case "while":
+                same = [(operands[0], index), (self._body(instruction).root, index)]
+            case "call" | "conditional" | "fusion":
+                same = [(called.root, index) for called in self.module.called(instruction)]
+            case "async-start" if index[:1] in _RESULT:
+                same = [(called.root, index[1:]) for called in self.module.called(instruction)]
+            case "async-update":
+                same = [(operands[0], index)]
+            case "async-done":
+                same = [(operands[0], (1, *index))]
+        return same
+
+    def _list_arguments(self, value: Element) -> list[Element]:
+        """Return the values that the callers of a computation give for a parameter of it, each once."""
+        parameter, index = value
+        number = parameter.parameter_number or 0
+        sources: list[Element] = []
+        for caller in self._call_sites.get(parameter.computation, ()):
+            operands = self.module.operands(caller)
+            if caller.opcode == "while":
+                sources += self._list_same((caller, index))
+            elif caller.opcode == "conditional":
+                branch = 1 + caller.called.index(parameter.computation)
+                sources += [(operand, index) for operand in operands[branch : branch + 1]]
+            elif (caller.opcode in CALLING or caller.opcode == "async-start") and number < len(operands):
+                sources.append((operands[number], index))
+        return [*dict.fromkeys(sources)]
+
+    def _step_back(
+        self, value: Element, is_same: Callable[[Instruction], bool], *, into_loops: bool = False
+    ) -> Element | None:
+        """Return the one value that another is, or None where that is computed or may be one of several.
+
+        Args:
+            value: The value.
+            is_same: Whether the result of an instruction counts as its first operand.
+            into_loops: Whether the result of a loop is what its last iteration leaves.
+        """
+        instruction, index = value
+        loop = self._find_carrier(instruction)
+        if loop is not None:
+            start, end = self._list_same((loop, index))
+            return start if self._is_kept(loop, index) else end if into_loops else None
+        same = self._list_same(value)
+        if same or not is_same(instruction):
+            return same[0] if len(same) == 1 else None
+        rest = () if instruction.opcode == "copy-start" else index
+        return next(((operand, rest) for operand in self.module.operands(instruction)), None)
+
+    def _find_carrier(self, instruction: Instruction) -> Instruction | None:
+        """Return the loop that carries the values of an instruction: itself, or the one whose parameter it is."""
+        caller = self.callers.get(instruction.computation) if instruction.opcode == "parameter" else instruction
+        return caller if caller is not None and caller.opcode == "while" else None
+
+    def _is_kept(self, loop: Instruction, index: tuple[int, ...]) -> bool:
+        """Return whether the body of a loop returns an element of what it carries as it was."""
+        if (loop, index) not in self._kept:
+            body = self._body(loop)
+            place: Element | None = (body.root, index)
+            while place is not None and (place[0].opcode, place[0].computation) != ("parameter", body.name):
+                place = self._step_back(place, lambda instruction: instruction.opcode in COPYING)
+            self._kept[loop, index] = place is not None and place[1] == index
+        return self._kept[loop, index]
+
+    def _find_loop(self, instruction: Instruction) -> Instruction | None:
+        """Return the loop in whose body an instruction runs, the nearest, or None."""
+        caller = self.callers.get(instruction.computation)
+        while caller is not None and caller.opcode != "while":
+            caller = self.callers.get(caller.computation)
+        return caller
+
+    def _body(self, loop: Instruction) -> Computation:
+        return self.module.computation(loop.calls["body"][0])
+
+
+def whole_of(instruction: Instruction) -> Element:
+    """Return the whole result of an instruction."""
+    return instruction, ()

@@ -1,0 +1,176 @@
+"""A playground from its start to its end: the file it begins with, its server, and the signals that end it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import signal
+import sys
+import threading
+import time
+import webbrowser
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from xla_inspect.errors import InspectError
+from xla_inspect.play.code_outline import outline
+from xla_inspect.play.example_list import list_examples
+from xla_inspect.play.play_server import listen
+from xla_inspect.play.process_pool import Limits, ProcessPool
+from xla_inspect.spelling import suggest_file, suggest_name
+from xla_inspect.targets import TARGETS, USUAL, available, find, find_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+EDIT = "edit.py"
+"""What code is called that is of no file."""
+
+NOT_STOPPED = (
+    "The code runs with your rights: its time, memory and output are limited, "
+    "but not what it does with your files and the network."
+)
+
+_FLAGS = {
+    "cpu": ("xla_cpu_enable_fast_math", "xla_cpu_prefer_vector_width", "xla_backend_optimization_level"),
+    "gpu": ("xla_gpu_enable_triton_gemm", "xla_gpu_enable_latency_hiding_scheduler", "xla_gpu_enable_command_buffer"),
+    "tpu": (),
+}
+_ALL = ("xla_disable_hlo_passes",)
+
+
+def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opened: bool) -> int:
+    """Serve the page until a signal ends it, and return the exit status.
+
+    Args:
+        named: The file with the function that it begins with, as `FILE.py:FUNCTION`, or an empty string.
+        limits: What an edit may take.
+        port: Where it listens, see `listen`.
+        out: Where its address goes.
+        is_opened: Whether the page is opened in the browser.
+
+    Raises:
+        InspectError: There is no such file or function, no port is free, or the system cannot do this.
+    """
+    if not hasattr(os, "fork"):
+        message = (
+            f"the playground needs a system that can fork, such as Linux or macOS, and this is {platform.system()}"
+        )
+        raise InspectError(message)
+    begun = read_file(named) if named else begin_with_example()
+    start = {**begun, **describe_machine(limits)}
+    place = find_place(named, begun["file"])
+    wait = await_signal()
+    with closing(ProcessPool(limits, place, list_kinds(start["targets"]))) as pool:
+        server = listen(port, pool, start)
+        with server:
+            threading.Thread(target=server.serve_forever, name="play-server", daemon=True).start()
+            announce(f"{begun['file']} is on {server.address} for you alone; Ctrl-C ends it", out)
+            announce(NOT_STOPPED, out)
+            if is_opened:
+                threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
+            wait()
+            server.shutdown()
+    return 0
+
+
+def announce(text: str, out: TextIO) -> None:
+    """Print a line; to a terminal that hung up, nothing any more."""
+    try:
+        print(text, file=out, flush=True)
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        # The terminal hung up, and its signal is on the way; Python flushes the stream once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
+def await_signal() -> Callable[[], None]:
+    """Note from now on the signals that end a program, and return the function that waits for the first."""
+    signals: list[int] = []
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        signal.signal(getattr(signal, name), lambda number, _: signals.append(number))
+
+    def wait() -> None:
+        # A signal may come just before the main thread begins to wait for a lock, and would not wake it.
+        while not signals:
+            time.sleep(0.1)
+
+    return wait
+
+
+def list_kinds(targets: Iterable[str]) -> list[str]:
+    """Return the kinds of some targets, sorted."""
+    return sorted({find(each).kind for each in targets})
+
+
+def read_file(named: str) -> dict[str, Any]:
+    """Return what the page begins with: `file`, `code`, `function`, `arguments` and `options`.
+
+    Raises:
+        InspectError: There is no such file, or it has no such function.
+    """
+    place, _, function = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
+    path = Path(place)
+    if not place.endswith(".py"):
+        message = f"{named!r} is not FILE.py:FUNCTION"
+        raise InspectError(message)
+    if not path.is_file():
+        message = f"no file {place}{suggest_file(path)}"
+        raise InspectError(message)
+    try:
+        code = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{place} cannot be read: {error}"
+        raise InspectError(message) from error
+    told = outline(code, function)
+    names = [each["name"] for each in told["functions"]]
+    if function and not told["errors"] and told["chosen"] != function:
+        message = f"{place} has no function {function!r}; {suggest_name(function, names, 'it has')}"
+        raise InspectError(message)
+    return {
+        "file": path.name,
+        "code": code,
+        "function": function or told["chosen"],
+        "arguments": "",
+        "options": {},
+    }
+
+
+def begin_with_example() -> dict[str, Any]:
+    """Return what the page begins with where no file is named: the first example."""
+    first = list_examples()[0]
+    return {"file": EDIT, **{name: first[name] for name in ("code", "function", "arguments", "options")}}
+
+
+def find_place(named: str, file: str) -> dict[str, Any]:
+    """Return what the edited file is called, of which package it is a part, and where else it imports from."""
+    if not named:
+        return {"file": file, "package": "", "paths": []}
+    path = Path(named if named.endswith(".py") else named.rpartition(":")[0]).absolute()
+    root, inside = path.parent, list[str]()
+    while (root / "__init__.py").is_file():
+        inside.insert(0, root.name)
+        root = root.parent
+    return {"file": file, "package": ".".join(inside), "paths": [str(root)]}
+
+
+def describe_machine(limits: Limits) -> dict[str, Any]:
+    """Return what the page is told of this machine: targets, limits, versions, and what there is to begin with."""
+    obstacles = available()
+    usual = [name for name in USUAL if not obstacles[name]] or [name for name in TARGETS if not obstacles[name]][:1]
+    packages = ("xla-inspect", "jax", "jaxlib", "jax-cuda13-plugin", "libtpu")
+    versions = {name: version for name in packages if (version := find_version(name))}
+    return {
+        "targets": usual,
+        "examples": list_examples(),
+        "available": [
+            {"target": name, "title": find(name).title, "obstacle": obstacles[name] or None} for name in TARGETS
+        ],
+        "flags": {name: [*_FLAGS[find(name).kind], *_ALL] for name in TARGETS if not obstacles[name]},
+        "limits": {"code": limits.code, "compile": limits.compile, "memory": limits.memory},
+        "versions": {**versions, "python": platform.python_version()},
+        "command": "xla-inspect play" if sys.argv else "",
+    }

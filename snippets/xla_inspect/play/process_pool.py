@@ -1,0 +1,220 @@
+"""The processes that wait for edits, their limits, and the results of the latest edits."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import tempfile
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect.errors import InspectError
+from xla_inspect.play.compilers import Compiler
+from xla_inspect.play.edits import Edit
+from xla_inspect.play.forked_process import ForkedProcess, ForkServer
+from xla_inspect.targets import find
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+STORED = 12
+"""The edits whose captures are stored for later questions of the page."""
+
+AT_ONCE = 8
+"""The edits that run at once, each of another page."""
+
+LONGEST = 100_000
+"""The characters of arguments that are stored."""
+
+OUTLINE = 5.0
+"""Seconds that reading code without running it may take."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of an edit.
+
+    Attributes:
+        code: Seconds for the reader's own code.
+        compile: Seconds for a compile.
+        memory: Bytes for each process.
+    """
+
+    code: float = 10.0
+    compile: float = 60.0
+    memory: int = 8 << 30
+
+
+class ProcessPool:
+    """The processes that answer edits.
+
+    Args:
+        limits: The limits of each edit.
+        place: The reader's `file`, its `package`, and the `paths` that it imports from.
+        kinds: The kinds of targets whose compilers are started at once.
+    """
+
+    def __init__(self, limits: Limits, place: Mapping[str, Any], kinds: Sequence[str] = ()) -> None:
+        """Start the processes."""
+        self.limits, self.place = limits, dict(place)
+        self.folder = Path(tempfile.mkdtemp(prefix="xla_inspect_play_"))
+        (self.folder / "stored").mkdir()
+        self._fork_server = ForkServer(self.folder, limits.memory)
+        self._lock = threading.RLock()
+        self._spares: list[ForkedProcess] = []
+        self._numbers = itertools.count(1)
+        self._edits: OrderedDict[str, Edit] = OrderedDict()
+        self._current: dict[str, Edit] = {}
+        self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._outliner = Compiler(self._fork_server, "outline")
+        self._compilers: dict[str, Compiler] = {}
+        self._refill()
+        for kind in kinds:
+            self.compiler(kind)
+
+    def close(self) -> None:
+        """End every process, and remove the folder."""
+        with self._lock:
+            compilers = [*self._compilers.values(), self._outliner]
+            edits, spares = [*self._current.values()], self._spares[:]
+        for edit in edits:
+            edit.supersede()
+        for compiler in compilers:
+            compiler.close()
+        for spare in spares:
+            spare.end()
+        self._fork_server.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def compiler(self, kind: str) -> Compiler:
+        """Return the compiler for a kind of target."""
+        with self._lock:
+            if kind not in self._compilers:
+                self._compilers[kind] = Compiler(self._fork_server, "compile", kind)
+            return self._compilers[kind]
+
+    def _take(self) -> ForkedProcess:
+        """Return a process that waits for an edit, and start another.
+
+        Raises:
+            OSError: None can be started.
+        """
+        with self._lock:
+            while self._spares:
+                spare = self._spares.pop()
+                if spare.code is None:
+                    break
+            else:
+                spare = self._fork_server.fork("edit")
+        threading.Timer(0.2, self._refill).start()
+        return spare
+
+    def _refill(self) -> None:
+        with self._lock, contextlib.suppress(OSError):
+            if not self._spares:
+                self._spares.append(self._fork_server.fork("edit"))
+
+    def name_file(self) -> Path:
+        """Return the path of a new file for a capture."""
+        return self.folder / "stored" / f"{next(self._numbers)}.gz"
+
+    def learn(self, request: Mapping[str, Any], arguments: object) -> None:
+        """Store the arguments that a function was compiled with where the page named none."""
+        if isinstance(arguments, str) and len(arguments) < LONGEST and not request["arguments"].strip():
+            with self._lock:
+                self._known[request["code"], request["function"]] = arguments
+                while len(self._known) > STORED:
+                    self._known.popitem(last=False)
+
+    def run(self, request: dict[str, Any]) -> Generator[dict[str, Any]]:
+        """Yield the events of an edit, which takes the place of the one before of the same page.
+
+        Raises:
+            InspectError: Too many pages have edits that are worked on.
+        """
+        client = request["client"]
+        with self._lock:
+            if before := self._current.pop(client, None):
+                before.supersede()
+            if len(self._current) >= AT_ONCE:
+                message = f"{AT_ONCE} edits of other pages are compiled now; wait for them, or close those pages"
+                raise InspectError(message)
+            try:
+                edit = Edit({**request, "file": self.place["file"]}, self, self._take())
+            except OSError as error:
+                message = f"no process can be started for the code: {error.strerror or error}"
+                raise InspectError(message) from error
+            self._current[client] = self._edits[edit.id] = edit
+            dropped = []
+            while len(self._edits) > STORED:
+                dropped.append(self._edits.popitem(last=False)[1])
+        for path in (path for old in dropped for path in old.stored.values()):
+            path.unlink(missing_ok=True)
+        try:
+            yield from edit.run()
+        finally:
+            with self._lock:
+                if self._current.get(client) is edit:
+                    del self._current[client]
+
+    def stop(self, client: str) -> bool:
+        """End the edit of a page, and return whether there was one."""
+        with self._lock:
+            edit = self._current.pop(client, None)
+        if edit:
+            edit.supersede()
+        return edit is not None
+
+    def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the numbers of the edit that a request would repeat, by target."""
+        with self._lock:
+            for edit in reversed(self._edits.values()):
+                if all(edit.request[name] == request[name] for name in ("code", "function", "arguments", "options")):
+                    return dict(edit.seen)
+        return {}
+
+    def describe(self, code: str, function: str) -> dict[str, Any]:
+        """Return the outline of code, see `code_outline.outline`, with the arguments of its last compile."""
+        (message,) = self._outliner.do({"code": code, "function": function}, OUTLINE, threading.Event())
+        if message["kind"] != "outline":
+            text = "Python's parser ends on this code" if message["kind"] == "failed" else "it was not read"
+            error = {"message": text, "line": 1, "column": None, "end_line": None}
+            return {"functions": [], "chosen": "", "arguments": "", "errors": [error]}
+        data: dict[str, Any] = message["data"]
+        with self._lock:
+            known = self._known.get((code, data["chosen"]), "")
+        return {**data, "arguments": known or data["arguments"]}
+
+    def details(self, identity: str, target: str) -> dict[str, Any]:
+        """Return the details that the explorer asks for later.
+
+        Raises:
+            InspectError: No capture of such an edit is stored.
+        """
+        with self._lock:
+            edit = self._edits.get(identity)
+            path = edit.stored.get(target) if edit else None
+        if path is None or not path.is_file():
+            text = "nothing is stored of this edit any more; change a character to compile it again"
+            raise InspectError(text)
+        compiler = self.compiler(find(target).kind)
+        (message,) = compiler.do({"stored": path}, self.limits.compile, threading.Event())
+        if message["kind"] != "details":
+            text = message.get("failure", {}).get("message", "it cannot be read")
+            raise InspectError(text)
+        data: dict[str, Any] = message["data"]
+        return data
+
+
+def choose_memory() -> int:
+    """Return the usual limit of memory in bytes: half of the machine's, at most 8 GiB."""
+    try:
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return 8 << 30
+    return min(whole // 2, 8 << 30)

@@ -1,0 +1,115 @@
+"""A program that one process lowered and another compiles."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+
+from xla_inspect import jax_private
+from xla_inspect.captured import Constant, Equations  # noqa: TC001 - they are pickled
+from xla_inspect.compilation import PLATFORMS
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+    from xla_inspect.compilation import Lowered, Program
+    from xla_inspect.targets import Target
+
+
+@dataclass(frozen=True)
+class SentTrace:
+    """The facts about a trace, see `TracedProgram`."""
+
+    seconds: float
+    equations: tuple[Equations, ...] = ()
+    constants: tuple[Constant, ...] = ()
+
+
+@dataclass(frozen=True)
+class SentProgram:
+    """A lowered program that can be pickled: a `NamedProgram` and a `CompilableProgram`.
+
+    Attributes:
+        bytecode: The MLIR module with its locations.
+        sources: The reader's files by name, each with its text.
+    """
+
+    name: str
+    source_file: str
+    sources: dict[str, str]
+    bytecode: bytes
+    jaxpr: str = ""
+    jaxpr_locations: str = ""
+    stablehlo: str = ""
+    stablehlo_locations: str = ""
+    traced: SentTrace = SentTrace(0.0)
+    seconds: float = 0.0
+
+    @property
+    def source(self) -> str:
+        """The text of the program's file, or an empty string."""
+        return self.sources.get(self.source_file, "")
+
+    def describe_sources(self, _: Capture) -> dict[str, Any]:
+        """Return the fields of a capture that name and hold the reader's files."""
+        return {"source_file": self.source_file, "source": self.source, "sources": self.sources}
+
+    def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
+        """Return the program to be compiled for a target's first device."""
+        del whole
+        ir = jax_private.load_mlir()
+        main = next(part for part in self._module.body if ir.StringAttr(part.attributes["sym_name"]).value == "main")
+        kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+        taken, given = (
+            tuple(tuple(ir.RankedTensorType(value).shape) for value in values) for values in (kind.inputs, kind.results)
+        )
+        stage = jax_private.replace_module(lower_zeros(taken, given, PLATFORMS[target.kind]), self._module)
+        return jax_private.place(stage, target.devices()[:1])
+
+    @cached_property
+    def _module(self) -> Any:  # noqa: ANN401 - MLIR's own
+        plain: Any = lower_zeros((), (), "cpu").compiler_ir("stablehlo")
+        with plain.context:
+            return jax_private.load_mlir().Module.parse(self.bytecode)
+
+
+def pack_program(program: Program, lowered: Lowered, sources: dict[str, str]) -> SentProgram:
+    """Return a lowered program in the form that can be sent."""
+    traced = lowered.traced
+    return SentProgram(
+        program.name,
+        program.source_file,
+        sources,
+        write_bytecode(lowered.stage),
+        lowered.jaxpr,
+        lowered.jaxpr_locations,
+        lowered.stablehlo,
+        lowered.stablehlo_locations,
+        SentTrace(traced.seconds, traced.equations, traced.constants),
+        lowered.seconds,
+    )
+
+
+def write_bytecode(stage: jax.stages.Lowered) -> bytes:
+    """Return a lowered program as MLIR bytecode with its locations."""
+    out = io.BytesIO()
+    module: Any = stage.compiler_ir("stablehlo")
+    module.operation.write_bytecode(out)
+    return out.getvalue()
+
+
+def lower_zeros(
+    taken: tuple[tuple[int, ...], ...], given: tuple[tuple[int, ...], ...], platform: str
+) -> jax.stages.Lowered:
+    """Lower a program with arguments and results of some shapes, all of the same type, that returns zeros."""
+
+    def program(*_: jax.Array) -> list[jax.Array]:
+        return [jnp.zeros(shape, jnp.float32) for shape in given]
+
+    shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in taken]
+    stage: jax.stages.Lowered = jax.jit(program, keep_unused=True).trace(*shapes).lower(lowering_platforms=(platform,))
+    return stage

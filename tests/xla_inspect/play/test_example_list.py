@@ -1,0 +1,110 @@
+"""Each example compiles on three targets, and an edit that answers its question shows where the page says."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from xla_inspect import capture
+from xla_inspect.analysis import Count, list_collectives, list_kernels, list_launches, measure_traffic
+from xla_inspect.play import list_examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xla_inspect.captured import Capture
+
+ANSWERS = tomllib.loads((Path(__file__).parent / "answers.toml").read_text(encoding="utf-8"))
+EXAMPLES = {example["name"]: example for example in list_examples()}
+TARGETS = ("cpu", "h100", "tpu-v5e")
+
+
+def count_sent(found: Capture) -> int:
+    return sum(int(each.sent_bytes) for each in list_collectives(found.module))
+
+
+def count_kernels(found: Capture) -> int:
+    return len(list_kernels(found))
+
+
+def count_moved(found: Capture) -> int:
+    launches = list_launches(found)
+    return sum(measure_traffic(found.module, each.instruction).total * (each.runs or 1) for each in launches)
+
+
+def count_beside(found: Capture) -> int:
+    memory = found.memory
+    # The CPU's peak leaves its temporaries out.
+    return max(memory.temporaries, memory.peak - memory.arguments - memory.outputs + memory.aliased)
+
+
+def count_work(found: Capture) -> int:
+    return Count(found.module).computation(found.module.entry).flops
+
+
+MEASURES: dict[str, Callable[[Capture], int]] = {
+    "softmax_rows": count_kernels,
+    "recurrence_history": count_moved,
+    "normed_rows": count_moved,
+    "narrow_layers": count_moved,
+    "one_row": count_moved,
+    "attention_scores": count_beside,
+    "kept_layers": count_beside,
+    "looked_up_rows": count_work,
+    "same_product": count_work,
+    "sharded_layers": count_sent,
+}
+"""What each question is about; less is an answer."""
+
+
+def compile_code(example: dict[str, Any], code: str, target: str, donate: str = "") -> Capture:
+    module: dict[str, Any] = {"__name__": example["name"]}
+    exec(compile(code, f"{example['name']}.py", "exec"), module)  # noqa: S102 - it is what the page does with it
+    settings: dict[str, Any] = {"donate_argnames": donate} if donate else {}
+    if mesh := example["options"].get("mesh"):
+        axis, _, size = mesh.partition("=")
+        settings["mesh"] = {axis: int(size)}
+        target = {"tpu-v5e": "tpu-v5e:2x4"}.get(target, f"{target}:{size}")
+    return capture(module[example["function"]], *module["EXAMPLE"], target=target, **settings)
+
+
+def answer(example: dict[str, Any]) -> str:
+    """Return the code with the answer in the place of what the function does."""
+    tree = ast.parse(example["code"])
+    [function] = [each for each in tree.body if getattr(each, "name", "") == example["function"]]
+    assert isinstance(function, ast.FunctionDef)
+    lines = example["code"].splitlines()
+    return "\n".join([*lines[: function.body[0].end_lineno], ANSWERS[example["name"]]["body"]])
+
+
+def test_there_are_ten_each_with_a_question_and_an_answer() -> None:
+    assert len(EXAMPLES) == 10
+    assert list(EXAMPLES) == list(ANSWERS) == list(MEASURES)
+    assert [name for name, each in EXAMPLES.items() if "?" not in each["question"]] == []
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_it_compiles(name: str, target: str) -> None:
+    assert compile_code(EXAMPLES[name], EXAMPLES[name]["code"], target).module.entry
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_answer_takes_less_of_what_the_question_is_about(name: str) -> None:
+    example, measure = EXAMPLES[name], MEASURES[name]
+    before = measure(compile_code(example, example["code"], example["target"]))
+    after = measure(compile_code(example, answer(example), example["target"], ANSWERS[name].get("donate", "")))
+    assert after < before, f"{before} before, {after} after"
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_the_first_is_three_kernels_on_the_h100_as_it_says_and_one_after_the_answer() -> None:
+    example = EXAMPLES["softmax_rows"]
+    counted = [count_kernels(compile_code(example, code, "h100")) for code in (example["code"], answer(example))]
+    assert counted == [3, 1]
