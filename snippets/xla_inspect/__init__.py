@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from xla_inspect.captured import Capture, Captures
 from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
 from xla_inspect.lazy_names import lazy_names
-from xla_inspect.targets import TARGETS, Target, available, keep_devices
+from xla_inspect.targets import TARGETS, Target, available
 
 if TYPE_CHECKING:
+    from xla_inspect.commands import load_ipython_extension
     from xla_inspect.compilation import capture, capture_all
     from xla_inspect.questions import collectives, compare, kernels, memory, passes, summary, why
 else:
@@ -49,11 +50,3 @@ def _show_summary(capture: Capture) -> str:
 
 
 Capture.notebook_view = staticmethod(_show_summary)
-
-
-def load_ipython_extension(shell: object) -> None:
-    """Make `%xla` and `%%xla` known to a notebook, as `%load_ext xla_inspect` asks for."""
-    keep_devices()
-    from xla_inspect.commands import register_magic
-
-    register_magic(shell)

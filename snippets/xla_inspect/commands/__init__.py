@@ -7,7 +7,7 @@ from xla_inspect.commands.command_list import BAD_INPUT, CHANGED, MISSING, NO, O
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from xla_inspect.commands.magic import register as register_magic
+    from xla_inspect.commands.magic import load_ipython_extension
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -18,7 +18,7 @@ __all__ = [
     "NO",
     "OK",
     "list_questions",
+    "load_ipython_extension",
     "main",
-    "register_magic",
     "run_here",
 ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.commands import command_line, command_list, question, registry
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Call
+from xla_inspect.targets import keep_devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +40,11 @@ class Shown:
         return "".join(map(write_fragment, self.answers)).replace("xla-inspect ", "%xla ")
 
 
-def register(shell: Any) -> None:  # noqa: ANN401 - IPython's, which need not be installed
-    """Make `%xla` and `%%xla` known to a notebook."""
+def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's, which need not be installed
+    """Make `%xla` and `%%xla` known to a notebook, as `%load_ext xla_inspect` asks for."""
     from IPython.core.magic import no_var_expand
+
+    keep_devices()
 
     @no_var_expand
     def xla(line: str, cell: str | None = None) -> Shown | None:
