@@ -26,8 +26,8 @@ def find_files(
     An import counts wherever it stands: in a function too, and for a type checker, since objects of that type are what
     the code is given. A package's `__init__.py` counts where something is taken from the package itself, and not where
     a module in it is imported; of the names that it imports lazily (see `lazy_names`), only those that are taken, or
-    all of them where the package itself is. Data counts where a string of the code names it: a file, or a folder without
-    Python, beside the module.
+    all of them where the package itself is. Data counts where a string of the code names it: a file, or a folder
+    without Python, beside the module.
 
     Args:
         starts: Files, or the text of code.

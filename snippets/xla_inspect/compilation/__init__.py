@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.registers import count_registers
     from xla_inspect.compilation.sass import disassemble
     from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
+    from xla_inspect.targets import USUAL
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -39,6 +40,7 @@ __all__ = [
     "PINNED",
     "PLATFORMS",
     "PREFIX",
+    "USUAL",
     "LoggedProcess",
     "Lowered",
     "Program",
