@@ -13,10 +13,12 @@ import subprocess
 import sys
 import threading
 from multiprocessing.connection import Connection, Pipe, wait
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xla_inspect.play.fork_server import list_below
+from xla_inspect.process import list_below, measure_own_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PRINTED = 1 << 16
 """The characters of a process's output that are stored."""
@@ -139,17 +141,9 @@ class ForkedProcess:
             self.code = -signal.SIGKILL
             return
         below = list_below(self._process) if self._process else []
-        taken = sum(map(measure_memory, (self._process, *below)))
+        taken = measure_own_memory(self._process, *below)
         if taken > self._memory or len(below) > PROCESSES:
             self.end("memory" if taken > self._memory else "processes")
-
-
-def measure_memory(process: int) -> int:
-    """Return the bytes of memory that are a process's own, as Linux reports them, and 0 on other systems."""
-    with contextlib.suppress(OSError, IndexError, ValueError):
-        fields = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()
-        return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
-    return 0
 
 
 class ForkServer:
