@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import io
 import json
@@ -239,13 +240,16 @@ class LoggedProcess:
         package = str(Path(__file__).parents[2])
         inherited = os.environ.copy()
         paths = os.pathsep.join(filter(None, (package, inherited.get("PYTHONPATH", ""))))
-        return Child(
+        child = Child(
             [sys.executable, "-P"],
             "from xla_inspect.compilation.logged_process import main; main()",
             self._words,
             variables={**inherited, **self._variables, "PYTHONPATH": paths},
             errors=subprocess.PIPE,
         )
+        # Before the folders go that it writes to.
+        atexit.register(child.kill)
+        return child
 
 
 def _read_until(process: subprocess.Popen[str], mark: bytes) -> tuple[str, bool]:

@@ -13,7 +13,6 @@ import sys
 import traceback
 import warnings
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
 
 DESCRIPTORS = 3
 """The messages, the output and the status: one descriptor for each process."""
+
+STACKS = ".stacks"
+"""The file in a process's folder that names the lines that ran when it crashed or when its time was over."""
 
 _MOST_DESCRIPTORS = 64
 
@@ -117,13 +119,3 @@ def _report_ended(statuses: dict[int, Connection]) -> None:
 def _end_group(process: int) -> None:
     with contextlib.suppress(OSError):
         os.killpg(process, signal.SIGKILL)
-
-
-def list_below(process: int) -> list[int]:
-    """Return the processes that a process has started, however far below it, as Linux lists them."""
-    below = []
-    with contextlib.suppress(OSError):
-        for task in Path(f"/proc/{process}/task").iterdir():
-            for child in map(int, (task / "children").read_text(encoding="ascii").split()):
-                below += [child, *list_below(child)]
-    return below

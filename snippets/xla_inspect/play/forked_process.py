@@ -13,10 +13,13 @@ import subprocess
 import sys
 import threading
 from multiprocessing.connection import Connection, Pipe, wait
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xla_inspect.play.fork_server import list_below
+from xla_inspect.play.fork_server import STACKS
+from xla_inspect.process import list_below, measure_own_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PRINTED = 1 << 16
 """The characters of a process's output that are stored."""
@@ -26,9 +29,6 @@ FLOOD = 1 << 26
 
 PROCESSES = 32
 """The processes that one process may start."""
-
-STACKS = ".stacks"
-"""The file in a process's folder that names the lines that ran when it crashed or when its time was over."""
 
 _CHECK = 0.1
 """Seconds between two checks of the memory and the number of processes."""
@@ -139,17 +139,9 @@ class ForkedProcess:
             self.code = -signal.SIGKILL
             return
         below = list_below(self._process) if self._process else []
-        taken = sum(map(measure_memory, (self._process, *below)))
+        taken = measure_own_memory(self._process, *below)
         if taken > self._memory or len(below) > PROCESSES:
             self.end("memory" if taken > self._memory else "processes")
-
-
-def measure_memory(process: int) -> int:
-    """Return the bytes of memory that are a process's own, as Linux reports them, and 0 on other systems."""
-    with contextlib.suppress(OSError, IndexError, ValueError):
-        fields = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()
-        return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
-    return 0
 
 
 class ForkServer:
@@ -187,12 +179,12 @@ class ForkServer:
             self._count += 1
             folder = self._folder / f"{role}-{self._count}"
             folder.mkdir(mode=0o700)
-            (ours, theirs), (printed, output), (told, status) = Pipe(), Pipe(duplex=False), Pipe(duplex=False)
+            (ours, theirs), (printed, output), (reports, status) = Pipe(), Pipe(duplex=False), Pipe(duplex=False)
             order = {"role": role, "kind": kind, "folder": str(folder), "memory": self._memory}
             with theirs, output, status:
                 descriptors = [theirs.fileno(), output.fileno(), status.fileno()]
                 socket.send_fds(self._channel, [json.dumps(order).encode()], descriptors)
-        return ForkedProcess(folder, ours, printed, told, self._memory)
+        return ForkedProcess(folder, ours, printed, reports, self._memory)
 
     def close(self) -> None:
         """End it with all that was forked from it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import shutil
 import tempfile
 import threading
@@ -17,6 +16,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.play.compilers import Compiler
 from xla_inspect.play.edits import Edit
 from xla_inspect.play.forked_process import ForkedProcess, ForkServer
+from xla_inspect.process import count_memory
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
@@ -213,8 +213,4 @@ class ProcessPool:
 
 def choose_memory() -> int:
     """Return the usual limit of memory in bytes: half of the machine's, at most 8 GiB."""
-    try:
-        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        return 8 << 30
-    return min(whole // 2, 8 << 30)
+    return min((count_memory() or 16 << 30) // 2, 8 << 30)

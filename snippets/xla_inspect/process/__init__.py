@@ -2,5 +2,16 @@
 
 from xla_inspect.process.child import Child, Limits
 from xla_inspect.process.endings import REASONS, explain_end, find_line, name_end
+from xla_inspect.process.family import count_memory, list_below, measure_own_memory
 
-__all__ = ["REASONS", "Child", "Limits", "explain_end", "find_line", "name_end"]
+__all__ = [
+    "REASONS",
+    "Child",
+    "Limits",
+    "count_memory",
+    "explain_end",
+    "find_line",
+    "list_below",
+    "measure_own_memory",
+    "name_end",
+]

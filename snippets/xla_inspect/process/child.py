@@ -10,11 +10,13 @@ import subprocess
 import threading
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, Self
+
+from xla_inspect.process.family import list_below, measure_own_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
 LOOK = 0.2
 """Seconds between two looks at what the process takes."""
@@ -68,7 +70,7 @@ class Child:
         limits: The most that it may take.
         cleaning: A statement that it runs where its parent was killed, before it ends.
         has_session: Whether it and what it starts are a session of their own, which ends as a whole. Without one, a
-            terminal's interrupt reaches it too, and its memory alone counts.
+            terminal's interrupt reaches it too.
 
     Attributes:
         process: The process itself. Its standard output is text, heard by `listen` or by iteration alone.
@@ -197,26 +199,14 @@ class Child:
             self.process.stdout.close()
 
     def _watch(self) -> None:
-        limits = self._limits
+        limits, own = self._limits, self.process.pid
         while not self._ended.wait(LOOK) and self.process.poll() is None:
             if limits.seconds is not None and time.monotonic() - self._begun > limits.seconds:
                 self._end_over("time")
-            elif limits.memory is not None and self._measure_memory() > limits.memory:
+            elif limits.memory is not None and measure_own_memory(own, *list_below(own)) > limits.memory:
                 self._end_over("memory")
 
     def _end_over(self, limit: Excess) -> None:
         self.excess = limit
         self._ended.set()
         self.kill()
-
-    def _measure_memory(self) -> int:
-        """Return the bytes of its own that the process and its session hold, or 0 where the system does not tell."""
-        folders = Path("/proc").glob("[0-9]*") if self._has_session else [Path(f"/proc/{self.process.pid}")]
-        total = 0
-        for folder in folders:
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
-                if not self._has_session or int(fields[3]) == self.process.pid:
-                    resident, shared = map(int, (folder / "statm").read_bytes().split()[1:3])
-                    total += (resident - shared) * os.sysconf("SC_PAGE_SIZE")
-        return total

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.process import Child, Limits, name_end
+from xla_inspect.process import Child, Limits, count_memory, name_end
 from xla_inspect.releases.environment_store import held
 from xla_inspect.releases.environments import clean_environment
 from xla_inspect.releases.uv_commands import ReleaseError
@@ -104,7 +103,7 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
     variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
     variables["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
     variables["TPU_LOG_DIR"] = str(folder)
-    memory = int(_count_memory() * SHARE)
+    memory = int(count_memory() * SHARE)
     at = stage = ""
     with (folder / "error").open("w", encoding="utf-8") as errors:
         child = Child(
@@ -157,10 +156,3 @@ def _explain_end(code: int, folder: Path) -> str:
         fatal = said.partition("] ")[2][:200]
         return f"the compiler ended its process ({name_end(code)}){': ' if fatal else ''}{fatal}"
     return f"the compiler ended its process ({name_end(code)})"
-
-
-def _count_memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 0

@@ -86,9 +86,9 @@ def test_reasons_are_kept_and_found_again(folder: Path, monkeypatch: pytest.Monk
 
 def test_a_process_that_was_killed_is_told_with_what_it_said_and_the_next_compile_has_another() -> None:
     capture(layer.layer, *layer.EXAMPLE, reasons=True)
-    process = logged_compile._process()._process  # noqa: SLF001 - what a crash would end
-    assert process
-    os.kill(process.pid, signal.SIGKILL)
+    child = logged_compile._process()._child  # noqa: SLF001 - what a crash would end
+    assert child
+    os.kill(child.process.pid, signal.SIGKILL)
     with pytest.raises(InspectError, match="the compiler ended its process while it logged its reasons"):
         capture(layer.layer, *layer.EXAMPLE, reasons=True)
     assert capture(layer.layer, *layer.EXAMPLE, reasons=True).log
@@ -110,7 +110,7 @@ def test_a_log_that_never_ends_is_cut_and_the_compile_goes_on(monkeypatch: pytes
 def test_the_process_ends_with_the_one_that_started_it() -> None:
     process = logged_compile.LoggedProcess(logged_compile.list_variables(logged_compile.LEVELS))
     child = process._start()  # noqa: SLF001 - what a compile starts
-    assert child.stdin
-    child.stdin.close()
+    assert child.process.stdin
+    child.process.stdin.close()
     begun = time.monotonic()
-    assert (child.wait(60), time.monotonic() - begun < 60) == (0, True)
+    assert (child.process.wait(60), time.monotonic() - begun < 60) == (0, True)
