@@ -24,8 +24,6 @@ def run_shell(piece: Piece) -> str:
     )  # fmt: skip
     if done.returncode != wanted:
         last = done.stdout.strip().rpartition("\n")[2]
-        message = (
-            f"`{shell}` ended with exit status {done.returncode}, not {wanted}: {last or 'it printed nothing'}"
-        )
+        message = f"`{shell}` ended with exit status {done.returncode}, not {wanted}: {last or 'it printed nothing'}"
         raise RuntimeError(message)
     return done.stdout
