@@ -19,7 +19,7 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 from markdown_exec import formatter, formatters, validator
 
-from livepage.read import FENCE_MARK, VALUE_MARK, Includes, load_adapter, project
+from livepage.read import FENCE_MARK, VALUE_MARK, Build, Includes, load_adapter, project
 from livepage.render import Page, html_output
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class LivePages(Extension):
         root: The project's folder, by default the current one.
         docs: The folder of the pages in it.
         adapter: The module that holds what the project adds, by its name.
+        build: The build that pages belong to; without one they are a build of their own.
     """
 
     def __init__(self, **options: object) -> None:
@@ -48,6 +49,7 @@ class LivePages(Extension):
             "root": ["", "The project's folder"],
             "docs": ["docs", "The folder of the pages"],
             "adapter": ["", "The module that holds what the project adds"],
+            "build": ["", "The build that pages belong to"],
         }
         super().__init__(**options)
 
@@ -58,7 +60,7 @@ class LivePages(Extension):
         if self.getConfig("root"):
             project.root, project.docs = Path(self.getConfig("root")).resolve(), Path(self.getConfig("docs"))
         project.adapter = load_adapter(self.getConfig("adapter"))
-        page = Page(md)
+        page = Page(md, self.getConfig("build") or Build())
         md.livepage = page  # type: ignore[attr-defined]  # how the output of a block finds its page
         snippets: dict[str, Any] = {}
         for extension in md.registeredExtensions:

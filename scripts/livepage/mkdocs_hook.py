@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,15 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.utils import CountHandler
 
-from livepage import build_progress, workers
+from livepage import build_progress
 from livepage.keep import Templates, page_store, rendered
 from livepage.notebooks import notebook_pages
 from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, term_links, text_outputs
-from livepage.read import GARBAGE, load_adapter, log, project
+from livepage.read import EXTENSION, GARBAGE, Build, find_build, load_adapter, log, project
 from livepage.render import LineOfLink
 from livepage.run import supervisor
-from livepage.serve import SCRIPT_ADDRESS, Arrivals, Built, Rebuild, last
+from livepage.serve import SCRIPT_ADDRESS, Arrivals, Built, LastBuild, Rebuild
+from livepage.workers import Workers, count_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,55 +40,75 @@ if TYPE_CHECKING:
 ASKED = "data/search.toml"
 """What readers type, by the section that answers, in the folder of the pages."""
 
-_asked: dict[str, dict[str, list[str]]] = {}
-_commands: list[str] = []
-_workers: list[workers.Workers] = []
-_nav: list[Navigation] = []
-_pages: dict[str, Page] = {}
-_rebuilds: list[Rebuild] = []
-_arrivals: list[Arrivals] = []
 _MKDOCS_LOG = logging.getLogger("mkdocs")
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
 
+@dataclass
+class _Site:
+    """The state between the events of MkDocs, which gives hooks no other place for it.
+
+    Attributes:
+        command: The command that builds.
+        finish: Says to the process that waits for this one that the site is finished.
+        last: The last whole build of a server.
+        arrivals: The pages of a server that run in other processes.
+        rebuild: The server's builder.
+        workers: The processes of a build that runs pages.
+        asked: The words that readers type for a section, by page and section.
+        nav: The navigation.
+        pages: The pages that are written.
+    """
+
+    command: str = ""
+    finish: Callable[[], None] = lambda: None
+    last: LastBuild = field(default_factory=LastBuild)
+    arrivals: Arrivals | None = None
+    rebuild: Rebuild | None = None
+    workers: Workers | None = None
+    asked: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    nav: Navigation | None = None
+    pages: dict[str, Page] = field(default_factory=dict)
+
+
+_site = _Site()
+
+
 def on_startup(command: str, *, dirty: bool) -> None:
     """Let another process say how a build ends; `mike` builds by this command too."""
-    _commands[:] = [command, "dirty"] if dirty else [command]
+    _site.command = command
     if command == "build":
-        supervisor.supervise()
+        _site.finish = supervisor.supervise()
     elif not dirty:
-        _arrivals[:] = [Arrivals()]
+        _site.arrivals = Arrivals()
 
 
 def on_config(config: MkDocsConfig) -> None:
     """Say where the project lies and who hears of failures, and date the build by its commit."""
     project.root = Path(config.config_file_path).resolve().parent
     project.docs = Path(config.docs_dir).relative_to(project.root)
-    project.report = _warn
+    build = Build(report=_warn, started=time.perf_counter())
+    config.mdx_configs[EXTENSION] = {**(config.mdx_configs.get(EXTENSION) or {}), "build": build}
     if config.strict:
         # With --quiet MkDocs neither tells warnings nor counts them, and would call a failed page a success.
         _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
-    project.clear()
-    _asked.clear()
-    _asked.update(search.read_asked(Path(config.docs_dir) / ASKED))
+    _site.asked = search.read_asked(Path(config.docs_dir) / ASKED)
     page_store.begin()
-    if _commands[:1] == ["serve"]:
-        last.begin(config)
+    if _site.command == "serve":
+        _site.last.begin(config)
     site_checksum.remove(Path(config.site_dir))
     gc.set_threshold(*GARBAGE)
-    options = config.mdx_configs.get("livepage.extension") or {}
-    project.adapter = load_adapter(options.get("adapter", ""))
+    project.adapter = load_adapter(config.mdx_configs[EXTENSION].get("adapter", ""))
     if project.adapter.slow_work:
         # What takes seconds is named in the build's log.
         slow = logging.getLogger(project.adapter.slow_work)
         slow.parent, slow.level = log, logging.INFO
-    term_links.begin()
-    project.started = time.perf_counter()
+    build.terms = tuple(project.adapter.list_terms())
     if os.environ.get("SITE_VERSIONS"):
         # Set by scripts/ci/publish: other versions of the site lie beside this one, and the header offers them.
         config.extra["version"] = {"provider": "mike", "default": "stable"}
-    if not any(isinstance(known, LineOfLink) for known in _PAGES_LOG.filters):
-        _PAGES_LOG.addFilter(LineOfLink())
+    _PAGES_LOG.filters[:] = [known for known in _PAGES_LOG.filters if not isinstance(known, LineOfLink)]
+    _PAGES_LOG.addFilter(LineOfLink(build))
     if "SOURCE_DATE_EPOCH" not in os.environ and (date := build_info.ask_git("log", "-1", "--format=%ct")):
         os.environ["SOURCE_DATE_EPOCH"] = date
 
@@ -94,14 +116,15 @@ def on_config(config: MkDocsConfig) -> None:
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     """Keep the compiled templates of the theme, and tell them of a feed."""
     _end_workers()
-    config.extra["feed"] = any("feed" in page.meta for page in _nav[0].pages)
-    published = bool(config.site_url) and _commands[:1] != ["serve"]
+    nav = _find_nav()
+    config.extra["feed"] = any("feed" in page.meta for page in nav.pages)
+    published = bool(config.site_url) and _site.command != "serve"
     config.extra["cards"] = published and bool(social_cards.find_browser())
     if published and not config.extra["cards"]:
         log.info("no social cards: Chromium draws them, and there is none")
     env.filters["card_address"] = social_cards.find_address
     env.bytecode_cache = Templates()
-    last.note(Built(config, files, _nav[0], env))
+    _site.last.note(Built(config, files, nav, env))
     return env
 
 
@@ -113,16 +136,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     """Start the notebooks that have to run, and write those that readers take away."""
     notebook_pages.write_downloads(files, config)
-    _nav[:] = [nav]
-    _pages.clear()
+    _site.nav, build = nav, find_build(config)
+    _site.pages.clear()
     names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
-    if _arrivals:
+    if _site.arrivals:
         read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
-        _arrivals[0].begin([*read, *(name for name in names if name not in read)])
-    elif workers.count_cores() > 1:
+        _site.arrivals.begin(build, [*read, *(name for name in names if name not in read)])
+    elif count_cores() > 1:
         told = build_progress.Progress(build_progress.weigh(names))
-        _workers[:] = [workers.Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end)]
-        project.elsewhere = _workers[0].obtain
+        _site.workers = Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end, ran=build.ran)
+        build.elsewhere = _site.workers.obtain
     return nav
 
 
@@ -133,19 +156,24 @@ def on_page_read_source(page: Page, **_: object) -> str | None:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
     """Say which page comes, and let its front matter be text: the theme writes title and description as they are."""
-    project.current = Path(page.file.abs_src_path or page.file.src_uri)
+    build = find_build(config)
+    build.current = Path(page.file.abs_src_path or page.file.src_uri)
     page.meta.update({name: escape(page.meta[name]) for name in ("title", "description") if name in page.meta})
-    return notebook_pages.dress(page, config, _warn) if notebook_pages.is_notebook(page) else markdown
+    return notebook_pages.dress(page, config, build, _warn) if notebook_pages.is_notebook(page) else markdown
 
 
 def on_post_page(output: str, **_: object) -> str:
     """Let a served page say how much of the site is still to come."""
-    return output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>') if _arrivals else output
+    return (
+        output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>')
+        if _site.arrivals
+        else output
+    )
 
 
-def on_page_content(html: str, page: Page, files: Files, **_: object) -> str:
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Say that the page is over and how long it takes to read, and link its terms."""
-    project.current = None
+    find_build(config).current = None
 
     def find(name: str) -> str:
         other = files.get_file_from_path(name)
@@ -155,34 +183,34 @@ def on_page_content(html: str, page: Page, files: Files, **_: object) -> str:
 
 
 @event_priority(-100)
-def on_pre_page(page: Page, **_: object) -> Page:
+def on_pre_page(page: Page, config: MkDocsConfig, **_: object) -> Page:
     """Keep what a page is rendered to."""
-    rendered.keep(page)
+    rendered.keep(page, find_build(config))
     return page
 
 
 @event_priority(100)
-def _hide_listings(context: dict[str, Any], /, page: Page, **_: object) -> dict[str, Any]:
+def _hide_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
     page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
     page.content = search.to_index(
-        page.content or "", _list_entries(page), whole=not (page.meta.get("search") or {}).get("begins")
+        page.content or "", _list_entries(page, config), whole=not (page.meta.get("search") or {}).get("begins")
     )
     return context
 
 
 @event_priority(-100)
 def _show_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
-    _pages[page.file.src_uri] = page
+    _site.pages[page.file.src_uri] = page
     if plugin := config.plugins.get("material/search"):
-        asked = _asked.get(page.file.src_uri, {})
-        for section in search.rank(plugin.search_index.entries, page.url, _list_entries(page), asked):
+        asked = _site.asked.get(page.file.src_uri, {})
+        for section in search.rank(plugin.search_index.entries, page.url, _list_entries(page, config), asked):
             log.warning("%s: %s has no section '%s' to find", project.docs / ASKED, page.file.src_uri, section)
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
     return context
 
 
-def _list_entries(page: Page) -> tuple[SearchEntry, ...]:
-    _, outcomes = project.sources.get((project.docs / page.file.src_uri).as_posix(), (None, []))
+def _list_entries(page: Page, config: MkDocsConfig) -> tuple[SearchEntry, ...]:
+    _, outcomes = find_build(config).sources.get((project.docs / page.file.src_uri).as_posix(), (None, []))
     return tuple(entry for outcome in outcomes for entry in outcome.entries)
 
 
@@ -193,20 +221,21 @@ on_page_context = CombinedEvent(_hide_listings, _show_listings)
 @event_priority(-100)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
     """Publish what reads no HTML, sum up the build in the log, and say last that the site is finished."""
-    text_outputs.publish(_nav[0], list(_pages.values()), config)
-    addresses = {name: page.file.url for name, page in _pages.items()}
+    build = find_build(config)
+    text_outputs.publish(_find_nav(), list(_site.pages.values()), config)
+    addresses = {name: page.file.url for name, page in _site.pages.items()}
     term_links.publish(Path(config.site_dir), lambda name: addresses.get(name, ""))
     if config.extra["cards"]:
-        social_cards.publish(list(_pages.values()), config)
-    totals = project.totals
+        social_cards.publish(list(_site.pages.values()), config)
+    totals = build.totals
     log.info(
         "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",
         totals["pages"],
-        len(project.ran),
+        len(build.ran),
         *(totals[name] for name in ("blocks", "values", "checks")),
-        time.perf_counter() - project.started,
+        time.perf_counter() - build.started,
     )
-    for target, reason in sorted(project.missing.items()):
+    for target, reason in sorted(build.missing.items()):
         log.info("target %s is missing, marked on the pages: %s", target, reason)
     _finish(config)
 
@@ -214,13 +243,14 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
 def _finish(config: MkDocsConfig) -> None:
     """Say that the site is finished, unless the build is about to fail for what it warned of."""
     counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
-    if _commands[:1] == ["serve"] or any(counter.get_counts() for counter in counters):
+    if _site.command == "serve" or any(counter.get_counts() for counter in counters):
         return
     try:
-        site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _pages.values()])
+        site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _site.pages.values()])
     except FileNotFoundError as error:
         raise PluginError(str(error)) from error
-    supervisor.finish()
+    _site.finish()
+    _site.finish = lambda: None
 
 
 def on_build_error(**_: object) -> None:
@@ -230,25 +260,32 @@ def on_build_error(**_: object) -> None:
 
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> None:
     """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
-    if _commands == ["serve"]:
-        _rebuilds[:] = [Rebuild(server, builder, _arrivals[0])]
-        _rebuilds[0].begin(config.docs_dir)
+    if _site.arrivals:
+        _site.rebuild = Rebuild(server, builder, _site.arrivals, _site.last)
+        _site.rebuild.begin(config.docs_dir)
 
 
 def on_shutdown() -> None:
     """Let the process end at once: its last search for garbage, among all that pages import, takes its time."""
     _end_workers()
-    while _arrivals:
-        _arrivals.pop().end()
-    while _rebuilds:
-        _rebuilds.pop().end()
+    if _site.arrivals:
+        _site.arrivals.end()
+    if _site.rebuild:
+        _site.rebuild.end()
     gc.freeze()
 
 
 def _end_workers() -> None:
-    while _workers:
-        project.elsewhere = None
-        _workers.pop().end()
+    if _site.workers:
+        _site.workers.end()
+        _site.workers = None
+
+
+def _find_nav() -> Navigation:
+    if _site.nav is None:
+        message = "MkDocs tells of no navigation before this event"
+        raise PluginError(message)
+    return _site.nav
 
 
 def _warn(failure: Failure) -> None:

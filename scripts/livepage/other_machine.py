@@ -130,17 +130,18 @@ def main(modules: Sequence[str]) -> None:
     """Run the pages that are named on the standard input, and print what each came to."""
     from livepage import render_one
     from livepage.keep import page_store
-    from livepage.read import project
+    from livepage.read import Build
 
-    page_store.turn_off()
+    os.environ[page_store.STORE_OFF] = "1"
     output, sys.stdout = sys.stdout, sys.stderr
     _move()
     for module in modules:
         importlib.import_module(module)
     for line in sys.stdin:
         page = Path(line.strip())
-        render_one.render(page, Path.cwd())
-        _, outcomes = project.sources[page.resolve().relative_to(Path.cwd()).as_posix()]
+        build = Build()
+        render_one.render(page, Path.cwd(), build)
+        _, outcomes = build.sources[page.resolve().relative_to(Path.cwd()).as_posix()]
         output.write(json.dumps([*map(_tell, outcomes)]) + "\n")
         output.flush()
 

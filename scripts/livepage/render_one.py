@@ -13,11 +13,9 @@ from mkdocs.config import load_config
 
 from livepage.keep import outcomes
 from livepage.notebooks import notebook_pages
-from livepage.read import Answer, PageRanError, load_adapter, project, relative
+from livepage.read import EXTENSION, Answer, Build, PageRanError, load_adapter, project, relative
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mkdocs.config.defaults import MkDocsConfig
 
     from livepage.read import Failure
@@ -29,46 +27,51 @@ def load(root: Path) -> MkDocsConfig:
     """Return the configuration of a project, and let it be the one whose pages are read."""
     config = load_config(str(root / "mkdocs.yml"))
     project.root, project.docs = root.resolve(), Path(config.docs_dir).relative_to(root.resolve())
-    project.adapter = load_adapter((config.mdx_configs.get("livepage.extension") or {}).get("adapter", ""))
+    project.adapter = load_adapter((config.mdx_configs.get(EXTENSION) or {}).get("adapter", ""))
     return config
 
 
-def render(page: Path, root: Path) -> tuple[str, list[Failure]]:
+def render(page: Path, root: Path, build: Build | None = None) -> tuple[str, list[Failure]]:
     """Render a page as the build does, but for the theme around it and the check of links to other pages.
 
     Args:
         page: The Markdown file, or a notebook, which runs where nothing is kept of it.
         root: The project's folder, which holds `mkdocs.yml`.
+        build: The build that the page belongs to, which gets its source and outcomes.
 
     Returns:
         The HTML of the page, and what failed, in the order of lines.
     """
-    config = load(root)
+    config, build = load(root), build or Build()
     failures: list[Failure] = []
     if page.suffix == ".md":
         text = page.read_text(encoding="utf-8-sig")
     else:
-        text, failures = notebook_pages.convert(page)
-    return _convert(page, text, config, failures.append), failures
+        text, failures = notebook_pages.convert(page, build)
+    build.report = failures.append
+    return _convert(page, text, config, build), failures
 
 
-def run(page: Path, config: MkDocsConfig) -> Answer:
+def run(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
     """Run what stands on a page, as a build does, and render nothing."""
+    build = build or Build()
     if page.suffix != ".md":
-        text, failures = notebook_pages.run(page)
+        text, failures = notebook_pages.run(page, build)
         return Answer(text, failures[0] if failures else None)
-    project.only_run = True
+    build.only_run, build.report = True, lambda _: None
     with contextlib.suppress(PageRanError):
-        _convert(page, page.read_text(encoding="utf-8-sig"), config, lambda _: None)
-    return Answer(outcomes.answer(*project.sources[relative(page.resolve(), project.root)]))
+        _convert(page, page.read_text(encoding="utf-8-sig"), config, build)
+    source, _ = build.sources[relative(page.resolve(), project.root)]
+    return Answer(outcomes.answer(source, build))
 
 
-def _convert(page: Path, text: str, config: MkDocsConfig, report: Callable[[Failure], None]) -> str:
-    project.report, project.current = report, page
-    markdown_config.save(config.markdown_extensions, config.mdx_configs)
+def _convert(page: Path, text: str, config: MkDocsConfig, build: Build) -> str:
+    build.current = page
+    options = {**config.mdx_configs, EXTENSION: {**(config.mdx_configs.get(EXTENSION) or {}), "build": build}}
+    markdown_config.save(config.markdown_extensions, options)
     try:
-        converter = markdown.Markdown(extensions=config.markdown_extensions, extension_configs=config.mdx_configs)
+        converter = markdown.Markdown(extensions=config.markdown_extensions, extension_configs=options)
         return converter.convert(_FRONT_MATTER.sub("", text, count=1) if text.startswith("---\n") else text)
     finally:
         markdown_config.reset()
-        project.report, project.current = None, None
+        build.current = None

@@ -39,6 +39,7 @@ class Workers:
         on_work: Who hears of each piece of slow work, and of the page that asked for it.
         on_end: Who hears of the end.
         most: How many processes run side by side at most, once more is asked for.
+        ran: The pages that ran.
         serves: Whether the site is served, and each page may be looked at while others run.
     """
 
@@ -47,6 +48,7 @@ class Workers:
     on_work: Callable[[str, str], None] = lambda _page, _work: None
     on_end: Callable[[], None] = lambda: None
     most: int = MOST
+    ran: set[str] = field(default_factory=set)
     serves: bool = False
     waiting: list[str] = field(default_factory=list)
     running: set[str] = field(default_factory=set)
@@ -188,7 +190,7 @@ class Workers:
         with self._changed:
             self._busy.discard(number)
             self._ran_by[page] = number
-            project.ran.add(page)
+            self.ran.add(page)
             self.running.discard(page)
             if not self._ended:
                 self.answers[page] = answer

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from common import ROOT
 from lint import typed_numbers
 from livepage import render_one
-from livepage.read import Kind, Source, project, read_sentences
+from livepage.read import Build, Kind, Source, project, read_sentences
 from livepage.run import agreement, run_page
 
 if TYPE_CHECKING:
@@ -144,10 +144,11 @@ def read(page: Path) -> tuple[Source, list[str]]:
     Raises:
         SystemExit: The page fails as it is.
     """
-    _, failures = render_one.render(page, ROOT)
+    build = Build()
+    _, failures = render_one.render(page, ROOT, build)
     if failures:
         sys.exit("\n".join(map(str, failures)))
-    source, outcomes = project.sources[page.relative_to(ROOT).as_posix()]
+    source, outcomes = build.sources[page.relative_to(ROOT).as_posix()]
     return source, [outcome.text for outcome in outcomes]
 
 

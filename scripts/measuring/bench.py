@@ -207,13 +207,14 @@ def prepare(place: Path) -> None:
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
-    from livepage.read import project
+    from livepage.read import find_build
 
-    work = bare_compiles.note(lambda: build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site"))))
+    config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site"))
+    work = bare_compiles.note(lambda: build(config))
     del os.environ["LIVE"]
     (place / "work").write_bytes(pickle.dumps(work))
     (place / "texts").write_text(json.dumps(sorted(work.modules)), encoding="utf-8")
-    write_plain(place, project.sources.values())
+    write_plain(place, find_build(config).sources.values())
     made = len(work.functions) + len(work.codes)
     say(f"{len(work.compiles)} compiles, {made} runs, {len(work.modules)} modules; {work.unknown} left out")
 
@@ -223,10 +224,11 @@ def read(place: Path) -> None:
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
-    from livepage.read import project
+    from livepage.read import find_build
 
-    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site"), strict=False))
-    write_plain(place, project.sources.values())
+    config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(place / "site"), strict=False)
+    build(config)
+    write_plain(place, find_build(config).sources.values())
 
 
 def write_plain(place: Path, pages: Iterable[tuple[Source, list[Outcome]]]) -> None:

@@ -88,16 +88,16 @@ def settle() -> None:
 def run(path: Path, page: str, root: Path) -> dict[str, Any]:
     """Return how many pieces of each kind a page has, and those that failed."""
     from livepage import render_one
-    from livepage.read import project
+    from livepage.read import Build
 
-    started = time.monotonic()
+    started, build = time.monotonic(), Build()
     try:
-        render_one.render(path, root)
+        render_one.render(path, root, build)
     except Exception as error:  # noqa: BLE001 - a page that cannot be rendered at all is a result too
         return {"pieces": {}, "failed": [[1, "page", page, f"{type(error).__name__}: {error}"[:300]]], "seconds": 0}
     pieces: dict[str, int] = {}
     failed = []
-    for source, outcomes in project.sources.values():
+    for source, outcomes in build.sources.values():
         for piece, outcome in zip(source.pieces, outcomes, strict=True):
             kind = str(piece.kind)
             pieces[kind] = pieces.get(kind, 0) + 1
@@ -105,7 +105,6 @@ def run(path: Path, page: str, root: Path) -> dict[str, Any]:
                 failed.append([outcome.failure.origin.line, kind, tell(piece), outcome.failure.error[:300]])
             elif outcome.failure or outcome.gap:
                 pieces["not run"] = pieces.get("not run", 0) + 1
-    project.clear()
     return {"pieces": pieces, "failed": failed, "seconds": round(time.monotonic() - started, 1)}
 
 

@@ -14,8 +14,8 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 from livepage import render_one
-from livepage.keep import rendered
-from livepage.read import project
+from livepage.keep import page_store
+from livepage.read import Build, find_build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,6 +39,7 @@ class Site:
 
     root: Path
     log: list[str] = field(default_factory=list)
+    last: Build = field(default_factory=Build)
 
     def write(self, files: Mapping[str, str]) -> None:
         """Write files, their text without its common indentation."""
@@ -59,13 +60,14 @@ class Site:
         logger.setLevel(logging.INFO)
         aborted = False
         try:
-            build(load_config(str(self.root / "mkdocs.yml")), serve_url="/" if serve else None)
+            config = load_config(str(self.root / "mkdocs.yml"))
+            build(config, serve_url="/" if serve else None)
         except Abort:
             aborted = True
         finally:
             logger.removeHandler(heard)
             logger.setLevel(before)
-        self.log = heard.info
+        self.log, self.last = heard.info, find_build(config)
         assert aborted == bool(heard.warnings)
         return heard.warnings
 
@@ -76,7 +78,8 @@ class Site:
 
     def render(self, page: str) -> tuple[str, list[Failure]]:
         """Render one page as the tests do, without building the site."""
-        return render_one.render(self.root / "docs" / f"{page}.md", self.root)
+        self.last = Build()
+        return render_one.render(self.root / "docs" / f"{page}.md", self.root, self.last)
 
 
 class _Heard(logging.Handler):
@@ -101,8 +104,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """An empty site whose snippets can be imported."""
     monkeypatch.syspath_prepend(str(tmp_path / "site" / "snippets"))
     yield _make(tmp_path / "site")
-    rendered.forget()
-    project.report = project.current = None
+    page_store.forget()
 
 
 @pytest.fixture

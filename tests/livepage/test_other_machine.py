@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livepage import other_machine
-from livepage.read import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,7 @@ def elsewhere(shared_site: Site) -> Iterator[other_machine.Twin]:
 def compare(site: Site, elsewhere: other_machine.Twin, name: str) -> list[str]:
     with contextlib.chdir(site.root):
         site.render(name)
-    return elsewhere.compare(site.root / f"docs/{name}.md", *project.sources[f"docs/{name}.md"])
+    return elsewhere.compare(site.root / f"docs/{name}.md", *site.last.sources[f"docs/{name}.md"])
 
 
 @pytest.mark.parametrize("name", SHOWN)

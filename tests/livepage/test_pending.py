@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from livepage.read import Outcome, project, read_pieces
+from livepage.read import Build, read_pieces
 
 
 @pytest.mark.parametrize(("name", "left"), [("docs/a.py", {"docs/a.py"}), ("docs/a.md", set())])
-def test_the_markdown_of_a_notebook_that_still_runs_does_not_say_that_it_is_done(
-    name: str, left: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(project, "pending", {name})
-    done: list[Outcome] = []
-    project.record(read_pieces(name, [], []), done, ran=False)
-    assert project.pending == left
+def test_the_markdown_of_a_notebook_that_still_runs_does_not_say_that_it_is_done(name: str, left: set[str]) -> None:
+    build = Build(pending={name})
+    build.record(read_pieces(name, [], []), [], ran=False)
+    assert build.pending == left

@@ -77,3 +77,23 @@ def test_the_engine_says_no_word_of_what_its_pages_are_about() -> None:
         for found in SUBJECT.finditer(path.read_text(encoding="utf-8"))
     ]
     assert said == []
+
+
+CACHES = {"_hashes", "_highlighted", "_kept", "_loaded", "_memory"}
+STATE = {"_guards", "_inside", "_listeners", "_site", "_watches", "project"}
+"""The project, the state between MkDocs' events, and what audit hooks, which nobody can remove, report to."""
+
+
+def test_what_a_module_holds_that_changes_is_a_cache_or_one_of_six() -> None:
+    found = set()
+    for path in ENGINE.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.Assign | ast.AnnAssign):
+                continue
+            name = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            value = node.value
+            is_empty = isinstance(value, ast.List | ast.Dict) and not ast.unparse(value)[1:-1]
+            is_made = isinstance(value, ast.Call) and not value.args and not value.keywords
+            if isinstance(name, ast.Name) and (is_empty or is_made) and not name.id.strip("_").isupper():
+                found.add(name.id)
+    assert found == CACHES | STATE

@@ -14,7 +14,7 @@ from mkdocs.utils import meta
 from lint import style, typed_numbers
 from livepage import other_machine, render_one
 from livepage.notebooks import read_markdown, read_notebook
-from livepage.read import Kind, project
+from livepage.read import Build, Kind
 from livepage.run import run_page
 from xla_inspect.practice import CHECKED, ORDINALS, PHASES, anchor, find_exercise, find_exercises
 
@@ -39,10 +39,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_a_page_holds_what_it_claims(page: Path) -> None:
     """Run a page; a failure is named by page and line, as in the build."""
-    html, failures = render_one.render(page, ROOT)
+    build = Build()
+    html, failures = render_one.render(page, ROOT, build)
     if failures:
         pytest.fail("\n".join(map(str, failures)), pytrace=False)
-    source, outcomes = project.sources[page.relative_to(ROOT).as_posix()]
+    source, outcomes = build.sources[page.relative_to(ROOT).as_posix()]
     assert len(outcomes) == len(source.pieces)
     gaps = [
         outcome for piece, outcome in zip(source.pieces, outcomes, strict=True) if outcome.gap and piece.kind is VALUE
@@ -54,8 +55,9 @@ def test_a_page_holds_what_it_claims(page: Path) -> None:
 
 def test_a_page_that_runs_again_comes_to_the_same(page: Path) -> None:
     """As under `mkdocs serve` after an edit, in a process in which JAX remembers what it compiled."""
-    render_one.render(page, ROOT)
-    source, _ = project.sources[page.relative_to(ROOT).as_posix()]
+    build = Build()
+    render_one.render(page, ROOT, build)
+    source, _ = build.sources[page.relative_to(ROOT).as_posix()]
     assert run_page(source) == run_page(source)
 
 
@@ -71,8 +73,9 @@ def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
 
 def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere: other_machine.Twin) -> None:
     """Time, dates, randomness, the order of sets and the number of cores are told by the line that shows them."""
-    render_one.render(page, ROOT)
-    source, outcomes = project.sources[page.relative_to(ROOT).as_posix()]
+    build = Build()
+    render_one.render(page, ROOT, build)
+    source, outcomes = build.sources[page.relative_to(ROOT).as_posix()]
     if differences := elsewhere.compare(page, source, outcomes):
         pytest.fail("\n".join(differences), pytrace=False)
 

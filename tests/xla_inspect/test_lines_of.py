@@ -216,8 +216,9 @@ def test_a_script_as_a_whole_takes_no_package(net: Path, capsys: pytest.CaptureF
 def test_a_capture_is_saved_with_all_its_frames(net: Path, tmp_path: Path) -> None:
     file = tmp_path / "saved.json"
     words = ["show", f"{net}:step", "--args-from", f"{net}:make", "--stage", "capture", "-o", str(file)]
-    assert command_line.run_here([*words, "--lines-of", "deep.update"]) == 0
+    assert command_line.run_here([*words, "--lines-of", "deep.nn"]) == 0
     saved = Capture.from_json(file.read_text())
+    assert "block" in {chain[0].function for chain in saved.frames.values()}
     (told,) = use_lines_of("deep.nn", saved)
     assert any(name.endswith("dense.py") for name in told.sources)
     assert told.own == saved

@@ -26,18 +26,16 @@ def install(root: str, adapter: str) -> None:
     if report:
         watch = Watch()
         watch.__enter__()  # for as long as the process lives
-        shell.events.register("post_run_cell", lambda _: _write(watch, Path(report)))
+        told: list[int] = []
+        shell.events.register("post_run_cell", lambda _: _write(watch, Path(report), told))
 
 
-_told: list[int] = []
-
-
-def _write(watch: Watch, report: Path) -> None:
+def _write(watch: Watch, report: Path, told: list[int]) -> None:
     """Tell what was read, where a cell read more than those before it: all of it is told anew, and only grows."""
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     noted = (modules, watch.files, watch.folders, watch.variables, watch.asked, watch.children, watch.fleeting)
-    if _told == (counts := [*map(len, noted)]):
+    if told == (counts := [*map(len, noted)]):
         return
-    _told[:] = counts
+    told[:] = counts
     inputs = watch.make_inputs(file for file in modules if file)
     report.write_text(json.dumps(asdict(inputs)), encoding="utf-8")

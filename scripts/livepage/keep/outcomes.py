@@ -20,14 +20,11 @@ from livepage.read import SHELLS, Failure, Origin, Outcome, SearchEntry, log, pr
 from livepage.run import run_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from livepage.read import Answer, Piece, Source
+    from livepage.read import Build, Piece, Source
 
 KIND = "outcomes"
-
-_inputs: dict[str, Inputs] = {}
-"""What went into the outcomes of each page, as this process heard of it last, kept or not."""
 
 _ROOMS = ("read", "run", "keep")
 """What of this package decides what a page comes to."""
@@ -35,30 +32,30 @@ _ROOMS = ("read", "run", "keep")
 _PACKAGE = Path(__file__).parents[1]
 
 
-def obtain(source: Source) -> tuple[list[Outcome], bool]:
+def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
     with unwatched():
-        outcomes = recall(source)
+        outcomes = recall(source, build)
         tool = list_tool_files(piece.code for piece in source.pieces) if outcomes is None else set()
     if outcomes is not None:
         return outcomes, False
-    if project.elsewhere and tool:
-        outcomes = _ask(source, project.elsewhere)
+    if build.elsewhere and tool:
+        outcomes = _ask(source, build)
         return outcomes, not any(outcome.waits for outcome in outcomes)
-    return run(source, tool), True
+    return run(source, tool, build), True
 
 
-def _ask(source: Source, elsewhere: Callable[[str], Answer | None]) -> list[Outcome]:
+def _ask(source: Source, build: Build) -> list[Outcome]:
     """Return what a page comes to in another process, or that it waits for that."""
     key = _tell_text(source)
     for _ in range(2):  # the page may have been edited while it ran
-        answer = elsewhere(source.name)
+        answer = build.elsewhere(source.name) if build.elsewhere else None
         if answer is None:
             return [Outcome(waits=True)] * len(source.pieces)
         if answer.failure:
             return _blame(source, answer.failure)
         if answer.data["key"] == key:
-            _inputs[source.name] = Inputs(**answer.data["inputs"])
+            build.inputs[source.name] = Inputs(**answer.data["inputs"])
             return decode(answer.data["outcomes"])
     return [Outcome(waits=True)] * len(source.pieces)
 
@@ -69,38 +66,37 @@ def _blame(source: Source, failure: Failure) -> list[Outcome]:
     return [Outcome(failure=failure, follows=number != at) for number in range(len(source.pieces))]
 
 
-def answer(source: Source, outcomes: list[Outcome]) -> dict[str, Any]:
+def answer(source: Source, build: Build) -> dict[str, Any]:
     """Return what the process that runs a page for another says, as JSON holds it."""
-    return {"key": _tell_text(source), "outcomes": encode(outcomes), "inputs": asdict(list_inputs(source.name))}
+    _, outcomes = build.sources[source.name]
+    inputs = asdict(list_inputs(source.name, build))
+    return {"key": _tell_text(source), "outcomes": encode(outcomes), "inputs": inputs}
 
 
-def recall(source: Source) -> list[Outcome] | None:
+def recall(source: Source, build: Build) -> list[Outcome] | None:
     """Return what is kept of what the pieces of a page come to."""
     if not source.pieces:
         return []
     found = (page_store.find(KIND, source.name, key, decode) for key in make_keys(source))
     outcomes = next((outcomes for outcomes in found if outcomes is not None), None)
     if outcomes is not None:
-        _inputs[source.name] = page_store.list_inputs(KIND, source.name)
+        build.inputs[source.name] = page_store.list_inputs(KIND, source.name)
     return outcomes
 
 
-def list_inputs(name: str) -> Inputs:
-    """Return what went into the outcomes of a page besides its own code."""
-    return _inputs.get(name, Inputs())
+def list_inputs(name: str, build: Build) -> Inputs:
+    """Return what went into the outcomes of a page besides its own code, as the build heard of it last."""
+    inputs: Inputs = build.inputs.get(name, Inputs())
+    return inputs
 
 
-def forget() -> None:
-    """Forget every page, as at the start of a process."""
-    _inputs.clear()
-
-
-def run(source: Source, tool: set[str]) -> list[Outcome]:
+def run(source: Source, tool: set[str], build: Build) -> list[Outcome]:
     """Run the pieces of a page in this process, and keep what they came to where none failed.
 
     Args:
         source: The page.
         tool: The files of the project's own packages that it reaches.
+        build: The build that it belongs to.
     """
     for path in tool:
         hash_file(path)  # as it is before it is read
@@ -111,7 +107,7 @@ def run(source: Source, tool: set[str]) -> list[Outcome]:
             watch.note_fleeting(f'what `{piece.language}` reads in {piece.origin}, which has no inputs="..."')
     if watch.fleeting:
         log.info("%s is not kept: it read %s", source.name, watch.fleeting)
-    _inputs[source.name] = inputs = _gather(source, watch, tool, imported)
+    build.inputs[source.name] = inputs = _gather(source, watch, tool, imported)
     if not any(outcome.failure for outcome in outcomes):
         plain, placed = make_keys(source)
         is_placed = any(source.name in outcome.text for outcome in outcomes)

@@ -27,6 +27,9 @@ LIMIT = 4
 BUILD = "LIVEPAGE_BUILD"
 """The variable that names a build to the processes that it starts."""
 
+STORE_OFF = "LIVEPAGE_STORE_OFF"
+"""The variable of a process that finds and keeps nothing: it runs pages as nobody else does."""
+
 
 @dataclass
 class _Entry:
@@ -37,17 +40,11 @@ class _Entry:
 
 
 _memory: dict[tuple[str, str], _Entry] = {}
-_is_off: list[bool] = []
 
 
 def begin() -> None:
     """Begin a build."""
     os.environ[BUILD] = f"{os.getpid()}-{int.from_bytes(os.urandom(6))}"
-
-
-def turn_off() -> None:
-    """Let nothing be found or kept by this process any more: it runs pages as nobody else does."""
-    _is_off.append(True)
 
 
 def find(kind: str, name: str, key: str, decode: Callable[[Any], Any] = lambda data: data) -> Any:  # noqa: ANN401 - whatever was kept
@@ -59,7 +56,7 @@ def find(kind: str, name: str, key: str, decode: Callable[[Any], Any] = lambda d
         key: A hash of what it depends on and is known before.
         decode: What makes it of what JSON holds.
     """
-    if _is_off:
+    if STORE_OFF in os.environ:
         return None
     entry = _memory.get((kind, name))
     if entry and _is_current(entry, key):
@@ -85,7 +82,7 @@ def keep(  # noqa: PLR0913 - what an entry consists of
 ) -> None:
     """Keep what was made of a page, and drop what was not used for longest; nothing where it read what nobody keeps."""
     _memory.pop((kind, name), None)
-    if inputs.fleeting or _is_off:
+    if inputs.fleeting or STORE_OFF in os.environ:
         return
     _memory[kind, name] = entry = _Entry(key, inputs, _name_build(), data)
     page = hash_file(str(project.root / name))

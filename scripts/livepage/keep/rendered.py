@@ -23,12 +23,9 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
     from livepage.keep.inputs import Inputs
-    from livepage.read import Outcome
+    from livepage.read import Build, Outcome
 
 KIND = "renderings"
-
-_known: dict[str, _Rendered] = {}
-_dropped: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -44,37 +41,29 @@ class _Rendered:
     inputs: tuple[Inputs, ...]
 
 
-def forget() -> None:
-    """Forget every page, as at the start of a process."""
-    _known.clear()
-    _dropped.clear()
-    page_store.forget()
-    outcomes.forget()
-
-
-def drop(name: str) -> None:
+def drop(name: str, build: Build) -> None:
     """Let one page be rendered anew, whatever is kept of it, by its file below the folder of the pages."""
-    _known.pop(name, None)
-    _dropped.add(name)
+    build.rendered.pop(name, None)
+    build.dropped.add(name)
 
 
-def is_kept(name: str) -> bool:
+def is_kept(name: str, build: Build) -> bool:
     """Return whether a page was rendered without a warning, and not dropped since; it may wait for what it shows."""
-    return name in _known and _known[name].is_clean
+    return name in build.rendered and build.rendered[name].is_clean
 
 
-def find_stale(names: Iterable[str]) -> list[str]:
+def find_stale(names: Iterable[str], build: Build) -> list[str]:
     """Return those of some pages of which something changed, besides their own text, since they were rendered."""
-    known = [name for name in names if name in _known]
-    return [name for name in known if not all(inputs.are_same() for inputs in _known[name].inputs)]
+    known = [name for name in names if name in build.rendered]
+    return [name for name in known if not all(inputs.are_same() for inputs in build.rendered[name].inputs)]
 
 
-def keep(page: Page) -> None:
+def keep(page: Page, build: Build) -> None:
     """Let a page take its last rendering, where nothing that went into it changed since."""
-    page.render = partial(_render_or_restore, page)  # type: ignore[method-assign]  # MkDocs has no event around it
+    page.render = partial(_render_or_restore, page, build)  # type: ignore[method-assign]  # MkDocs has no event around it
 
 
-def _render_or_restore(page: Page, config: MkDocsConfig, files: Files) -> None:
+def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Files) -> None:
     name = (project.docs / page.file.src_uri).as_posix()
     key = outcomes.make_key(
         outcomes.hash_common("read", "run", "keep", "render"),
@@ -82,10 +71,10 @@ def _render_or_restore(page: Page, config: MkDocsConfig, files: Files) -> None:
         page.markdown,
         sorted(files.src_uris),
     )
-    kept = None if page.file.src_uri in _dropped else page_store.find(KIND, name, key)
-    _dropped.discard(page.file.src_uri)
-    if kept and _restore(page, files, kept):
-        _note(page, page_store.list_inputs(KIND, name), is_clean=True)
+    kept = None if page.file.src_uri in build.dropped else page_store.find(KIND, name, key)
+    build.dropped.discard(page.file.src_uri)
+    if kept and _restore(page, build, files, kept):
+        _note(page, build, page_store.list_inputs(KIND, name), is_clean=True)
         return
     warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
     log.addHandler(warnings)
@@ -94,17 +83,17 @@ def _render_or_restore(page: Page, config: MkDocsConfig, files: Files) -> None:
             type(page).render(page, config, files)
     finally:
         log.removeHandler(warnings)
-    source, ran = project.sources.get(name, (None, []))
+    source, ran = build.sources.get(name, (None, []))
     inputs = watch.make_inputs(without=[str(project.root / name)])
     is_clean = not warnings.get_counts() and not any(outcome.failure for outcome in ran)
-    if is_clean and name not in project.pending:
+    if is_clean and name not in build.pending:
         page_store.keep(KIND, name, key, inputs, _tell(page, source, ran))
-    _note(page, inputs, is_clean=is_clean)
+    _note(page, build, inputs, is_clean=is_clean)
 
 
-def _note(page: Page, inputs: Inputs, *, is_clean: bool) -> None:
-    ran = outcomes.list_inputs((project.docs / page.file.src_uri).as_posix())
-    _known[page.file.src_uri] = _Rendered(is_clean, (inputs, ran))
+def _note(page: Page, build: Build, inputs: Inputs, *, is_clean: bool) -> None:
+    ran = outcomes.list_inputs((project.docs / page.file.src_uri).as_posix(), build)
+    build.rendered[page.file.src_uri] = _Rendered(is_clean, (inputs, ran))
 
 
 def _tell(page: Page, source: Source | None, ran: list[Outcome]) -> dict[str, Any]:
@@ -120,14 +109,14 @@ def _tell(page: Page, source: Source | None, ran: list[Outcome]) -> dict[str, An
     }
 
 
-def _restore(page: Page, files: Files, kept: dict[str, Any]) -> bool:
+def _restore(page: Page, build: Build, files: Files, kept: dict[str, Any]) -> bool:
     """Set on a page what rendering it would set; return whether its pieces still come to what they came to then."""
     if kept["source"]:
         source = _read_source(kept["source"])
-        ran = outcomes.recall(source)
+        ran = outcomes.recall(source, build)
         if ran is None or outcomes.make_digest(ran) != kept["outcomes"]:
             return False
-        project.record(source, ran, ran=False)
+        build.record(source, ran, ran=False)
     page.content = kept["content"]
     anchors = [_read_anchor(item) for item in kept["toc"]]
     for first in anchors[:1]:

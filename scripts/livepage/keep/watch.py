@@ -42,9 +42,9 @@ _SYSTEM = (
 # Whether a file is there is asked of the system without a word to the hooks of Python.
 _ASKED = "livepage.stat"
 _stat = os.stat
+_PLAIN = type(os.environ)
 
 _watches: list[Watch] = []
-_hooked: list[bool] = []
 
 
 class Watch:
@@ -61,19 +61,13 @@ class Watch:
 
     def __enter__(self) -> Self:
         """Begin."""
-        if not _hooked:
-            _hooked.append(True)
+        if not _watches:
             tempfile.gettempdir()  # finds out by writing, under a lock
-            listen(_on_open, ("open",))
-            listen(_on_ask, (_ASKED,))
             os.stat = _tell_and_stat  # the same, and a word of it
-            listen(_on_list, ("os.listdir", "os.scandir"))
-            listen(_on_network, _NETWORK)
-            listen(_on_start, ("subprocess.Popen",))
-            # Where the interpreter can tell of calls, an environment that is asked, and a clock that is read, are too.
-            os.environ.__class__ = _Environment
-            sys.monitoring.use_tool_id(_TOOL, "livepage")
-            sys.monitoring.register_callback(_TOOL, sys.monitoring.events.CALL, _on_call)
+            os.environ.__class__ = _Environment  # which notes who asks
+            if sys.monitoring.get_tool(_TOOL) is None:
+                sys.monitoring.use_tool_id(_TOOL, "livepage")
+                sys.monitoring.register_callback(_TOOL, sys.monitoring.events.CALL, _on_call)
         self.files: dict[str, str] = {}
         self.folders: dict[str, str] = {}
         self.variables: dict[str, str | None] = {}
@@ -86,10 +80,11 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
+        """End, and put back what was changed of this process."""
         _watches.remove(self)
         if not _watches:
             sys.monitoring.set_events(_TOOL, 0)
+            os.stat, os.environ.__class__ = _stat, _PLAIN
 
     def make_inputs(self, files: Iterable[str] = (), without: Iterable[str] = ()) -> Inputs:
         """Return what was read, with files of which it is known otherwise that they count, and without some."""
@@ -291,3 +286,9 @@ def _find_caller() -> FrameType:
 
 
 _AUDIT = sys.modules[listen.__module__].__file__ or ""
+
+listen(_on_open, ("open",))
+listen(_on_ask, (_ASKED,))
+listen(_on_list, ("os.listdir", "os.scandir"))
+listen(_on_network, _NETWORK)
+listen(_on_start, ("subprocess.Popen",))

@@ -22,7 +22,7 @@ from mkdocs.structure.files import File, Files
 
 from livepage.notebooks import conversions, downloads
 from livepage.notebooks.cells import read_notebook, read_prose
-from livepage.read import WAITS, Adapter, Failure, Origin, project, relative
+from livepage.read import WAITS, Adapter, Build, Failure, Origin, project, relative
 from livepage.run import agreement, is_whole
 
 if TYPE_CHECKING:
@@ -170,9 +170,9 @@ def _shut_out_settings() -> None:
     os.environ["JUPYTER_CONFIG_DIR"] = os.environ["IPYTHONDIR"] = str(folder)
 
 
-def dress(page: Page, config: MkDocsConfig, report: Callable[[Failure], None]) -> str:
+def dress(page: Page, config: MkDocsConfig, build: Build, report: Callable[[Failure], None]) -> str:
     """Return a notebook's Markdown with its time and the ways to take it along under its title."""
-    markdown, failures = convert(_path(page))
+    markdown, failures = convert(_path(page), build)
     for failure in failures:
         report(failure)
     name = Path(_download(page.file.src_uri)).name
@@ -205,34 +205,34 @@ def _download(uri: str) -> str:
     return uri.removesuffix(SUFFIX) + ".ipynb"
 
 
-def convert(path: Path) -> tuple[str, list[Failure]]:
+def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
     """Return the Markdown of a notebook, or what stands in its place, and what is wrong with it.
 
     It runs in another process where that is better, and here where nothing is kept of it.
     """
     name = relative(path, project.root)
-    project.pending.discard(name)
+    build.pending.discard(name)
     kept = conversions.recall(path)
     if kept is not None:
-        return kept, _review(path, kept)
-    if not (project.elsewhere and conversions.reaches_tool(path)):
-        return run(path)
-    answer = project.elsewhere(name)
+        return kept, _review(path, kept, build)
+    if not (build.elsewhere and conversions.reaches_tool(path)):
+        return run(path, build)
+    answer = build.elsewhere(name)
     if answer is None:
-        project.pending.add(name)
+        build.pending.add(name)
         return _show_unrun(path), []
     if answer.failure:
         return f"# {path.stem}\n\n{_FAILED}\n", [answer.failure]
-    return answer.data, _review(path, answer.data)
+    return answer.data, _review(path, answer.data, build)
 
 
-def run(path: Path) -> tuple[str, list[Failure]]:
+def run(path: Path, build: Build) -> tuple[str, list[Failure]]:
     """Run a notebook, keep what it was converted to, and return it, or a note in its place, and what is wrong."""
     try:
         markdown = conversions.convert(path, _prepare())
     except Exception as error:  # noqa: BLE001 - whatever a notebook, its process or its conversion ends with
         return f"# {path.stem}\n\n{_FAILED}\n", [_locate(path, error)]
-    return markdown, _review(path, markdown)
+    return markdown, _review(path, markdown, build)
 
 
 def _show_unrun(path: Path) -> str:
@@ -242,14 +242,14 @@ def _show_unrun(path: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _review(path: Path, markdown: str) -> list[Failure]:
+def _review(path: Path, markdown: str, build: Build) -> list[Failure]:
     """Note which targets are missing from what a notebook shows.
 
     Returns:
         Its checks without an assert, what was not affirmed, and the missing targets where all are required.
     """
     gaps = project.adapter.find_gaps(markdown)
-    project.missing.update(gaps)
+    build.missing.update(gaps)
     name = relative(path, project.root)
     checks = [cell for cell in read_notebook(path).code_cells if "check" in cell.metadata]
     failures = [

@@ -47,17 +47,10 @@ _CODE, _VALUE = "<code>", '<span class="value">'
 # A paragraph with more names than this lists them.
 _MOST_CODES = 8
 
-_used: list[tuple[Term, ...]] = []
 
-
-def begin() -> None:
-    """Note the terms of this build, as the project has them now."""
-    _used[:] = [tuple(project.adapter.list_terms())]
-
-
-def are_stale() -> bool:
-    """Return whether pages would have other links now; what the entries say is not on the pages."""
-    return bool(_used) and _strip(_used[0]) != _strip(project.adapter.list_terms())
+def are_stale(terms: Iterable[Term]) -> bool:
+    """Return whether pages that link some terms would have other links now; what an entry says is not on the pages."""
+    return _strip(terms) != _strip(project.adapter.list_terms())
 
 
 def link(content: str, terms: Iterable[Term], find: Callable[[str], str]) -> str:

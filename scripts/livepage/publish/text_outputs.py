@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from livepage.publish.page_markdown import find_address, to_markdown
-from livepage.read import project
+from livepage.read import find_build, project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,7 +56,7 @@ def publish(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> Non
     site = Path(config.site_dir)
     names = frozenset(page.file.src_uri for page in pages)
     for name in sorted(names):
-        if ran := project.sources.get((project.docs / name).as_posix()):
+        if ran := find_build(config).sources.get((project.docs / name).as_posix()):
             _write(site / find_address(name), _translate(name, *ran, names))
     address = (config.site_url or "").rstrip("/") + "/" if config.site_url else ""
     _write(site / "llms.txt", list_pages(nav, config, address))

@@ -2,6 +2,7 @@
 
 from livepage.read.adapter import Adapter, Term, load_adapter
 from livepage.read.blocks import SAYS, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
+from livepage.read.build import EXTENSION, Answer, Build, PageError, PageRanError, find_build
 from livepage.read.fence_headers import FENCE_MARK, SHELLS
 from livepage.read.sentences import (
     FENCE,
@@ -17,10 +18,11 @@ from livepage.read.sentences import (
     mask,
     read_sentences,
 )
-from livepage.read.shared import GARBAGE, WAITS, Answer, PageError, PageRanError, log, project
+from livepage.read.shared import GARBAGE, WAITS, log, project
 from livepage.read.source_lines import Failure, Includes, Origin, relative
 
 __all__ = [
+    "EXTENSION",
     "FENCE",
     "FENCE_MARK",
     "GARBAGE",
@@ -34,6 +36,7 @@ __all__ = [
     "WAITS",
     "Adapter",
     "Answer",
+    "Build",
     "Check",
     "Failure",
     "Includes",
@@ -48,6 +51,7 @@ __all__ = [
     "Sentence",
     "Source",
     "Term",
+    "find_build",
     "gather_sentences",
     "list_sentences",
     "load_adapter",

@@ -26,7 +26,6 @@ _MOST_HIGHLIGHTED = 4000
 # Whitespace, punctuation and plain names look like text that has no mark; they may be two of three elements.
 _PLAIN = re.compile(r'<span class="(?:w|p|n|x)">([^<]*)</span>')
 
-_rendering: list[Piece] = []
 _highlighted: dict[tuple[object, ...], str] = {}
 
 
@@ -67,18 +66,14 @@ def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int, options
         code = _show_source(md, piece)
         shown = code if "source" in piece.options else f"<details><summary>What runs here</summary>{code}</details>"
         return Markup(shown + WAITS)  # noqa: S704 - the highlighter escapes it
-    _rendering.append(piece)
-    try:
-        output = base_format(
-            language=piece.language,
-            run=lambda *_, **__: outcome.text,
-            code=piece.code,
-            md=md,
-            transform_source=lambda code: (code, piece.listing or code),
-            **options,
-        )
-    finally:
-        _rendering.pop()
+    output = base_format(
+        language=piece.language,
+        run=lambda *_, **__: outcome.text,
+        code=piece.code,
+        md=md,
+        transform_source=lambda code: (code, piece.listing or code),
+        **options,
+    )
     note = ""
     if outcome.gap:
         note = f'<p class="gap">Not run here: {html.escape(outcome.gap)}</p>'
@@ -106,11 +101,6 @@ def _show_source(md: Markdown, piece: Piece) -> str:
     show = md.preprocessors["fenced_code_block"].highlight  # type: ignore[attr-defined]  # pymdownx ships no types
     code: str = show(piece.listing or piece.code, piece.language, options={}, md=md, classes=[], id_value="", attrs={})
     return code
-
-
-def current_piece() -> Piece | None:
-    """Return the block whose output is being rendered, if any."""
-    return _rendering[-1] if _rendering else None
 
 
 def outer(md: Markdown) -> Markdown | None:

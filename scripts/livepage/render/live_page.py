@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from markdown import Markdown
 
-    from livepage.read import Includes, Outcome, Source
+    from livepage.read import Build, Includes, Outcome, Piece, Source
 
 _ID = re.compile(r'<[a-zA-Z][^<>]*?\sid="([^"]+)"')
 _SOURCE_LINK = re.compile(r"(?![a-z]+:|/)[^?#]*\.(?:md|ipynb)(?:#|$)")
@@ -32,9 +32,10 @@ _LINK = re.compile(r'<[a-zA-Z][^<>]*?\shref="([^"]*)"')
 class Page:
     """A page while it is rendered, or the output of one of its blocks."""
 
-    def __init__(self, md: Markdown) -> None:
+    def __init__(self, md: Markdown, build: Build) -> None:
         """Begin with nothing read."""
-        self.md = md
+        self.md, self.build = md, build
+        self.shown: Piece | None = None
         self.complete = False
         self._source: Source | None = None
         self._outcomes: list[Outcome] = []
@@ -59,7 +60,7 @@ class Page:
 
     def start(self, lines: list[str], includes: Includes) -> list[str]:
         """Read and run the page, and return its lines with marks in place of what ran."""
-        name, first, self._whole = project.find("\n".join(lines))
+        name, first, self._whole = self.build.find("\n".join(lines))
         self._shown, self._failures, self.complete = set(), [], False
         self._links, self._editors = set(), 0
         includes.root = project.root
@@ -72,9 +73,9 @@ class Page:
         with contextlib.suppress(io.UnsupportedOperation, AttributeError, ValueError):
             # What a signal ends still leaves its Python lines on stderr.
             faulthandler.enable()
-        self._outcomes, ran = outcomes.obtain(source)
-        project.record(source, self._outcomes, ran=ran)
-        if project.only_run:
+        self._outcomes, ran = outcomes.obtain(source, self.build)
+        self.build.record(source, self._outcomes, ran=ran)
+        if self.build.only_run:
             raise PageRanError
         self._failures += source.faults
         self._failures += self._judge(source)
@@ -103,10 +104,13 @@ class Page:
         try:
             if piece.kind is Kind.CHECK:
                 return html_output.show_check(self.md, piece, outcome, index)
+            self.shown = piece
             return html_output.show_block(self.md, piece, outcome, index, options)
         except Exception as error:  # noqa: BLE001 - superfences drops what a formatter raises without a word
             self.complain(f"{type(error).__name__}: {error}", piece.origin)
             return ""
+        finally:
+            self.shown = None
 
     def show_value(self, index: int) -> Element:
         """Return the element of a value."""
@@ -148,7 +152,7 @@ class Page:
     def complain(self, message: str, origin: Origin | None = None) -> None:
         """Add a failure, at the block whose output is being rendered unless an origin is given."""
         page = self._outer()
-        piece = html_output.current_piece()
+        piece = page.shown
         where = origin or (piece.origin if piece else Origin(page.source.name, 1))
         page._failures.append(Failure(where, message))  # noqa: SLF001 - its own class
 
@@ -170,9 +174,9 @@ class Page:
             if self._is_dead(link, ids):
                 self.complain(f'the link "{link}" leads nowhere', self._line_of(link))
         self._failures.sort(key=lambda failure: (failure.origin.file, failure.origin.line))
-        if project.report:
+        if self.build.report:
             for failure in self._failures:
-                project.report(failure)
+                self.build.report(failure)
         elif self._failures:
             raise PageError("\n".join(map(str, self._failures)))
 

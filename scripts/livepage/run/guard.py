@@ -62,9 +62,6 @@ class Guard:
 
     def __enter__(self) -> Self:
         """Begin."""
-        if not _is_listening:
-            _is_listening.append(True)
-            audit_events.listen(_on_event, ("open", *_STARTS, *_WRITES, *_CHANGES))
         tempfile.gettempdir()  # finds out by writing, once
         _guards.append(self)
         self._before = os._exit, threading.excepthook
@@ -110,9 +107,6 @@ class Guard:
                 self.complaints.append((Origin(frame.filename, frame.lineno or 1), f"{error} (in a thread)"))
                 return
         self._before[1](failed)
-
-
-_is_listening: list[bool] = []
 
 
 def _on_event(event: str, details: tuple[Any, ...]) -> None:
@@ -180,3 +174,6 @@ def _name_in_project(path: object) -> str:
         if f"{absolute}{os.sep}".startswith(folder + os.sep) and folder.startswith(str(project.root) + os.sep):
             return ""
     return Path(name).as_posix()
+
+
+audit_events.listen(_on_event, ("open", *_STARTS, *_WRITES, *_CHANGES))

@@ -10,25 +10,24 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
 _TWICE = 1.0
 """Seconds within which a second interrupt is the first: a terminal sends it to both processes."""
 
-_finished: list[int] = []
-_interrupted = [-_TWICE]
 
-
-def supervise() -> None:
-    """Go on in a child. This process waits for it, and ends as it does; with 1 when it did not call `finish`.
+def supervise() -> Callable[[], None]:
+    """Go on in a child, and return what it calls at the end. This process ends as the child; with 1 without that call.
 
     Where processes cannot be doubled, as on Windows, go on in this one.
     """
     if not hasattr(os, "fork"):
-        return
+        return lambda: None
     (hear, tell), (watch, hold) = os.pipe(), os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -39,16 +38,24 @@ def supervise() -> None:
         _wait(child, hear)
     os.close(hear)
     os.close(hold)
-    _finished[:] = [tell]
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _interrupt)
+        last = -_TWICE
+
+        def interrupt(_number: int, _frame: FrameType | None) -> None:
+            nonlocal last
+            before, last = last, time.monotonic()
+            if last - before > _TWICE:
+                raise KeyboardInterrupt
+
+        signal.signal(signal.SIGINT, interrupt)
     threading.Thread(target=_await_end, args=(watch,), daemon=True).start()
+    return partial(_finish, tell)
 
 
-def finish() -> None:
+def _finish(tell: int) -> None:
     """Say that the site is finished."""
-    while _finished:
-        os.write(_finished.pop(), b"1")
+    os.write(tell, b"1")
+    os.close(tell)
 
 
 def _wait(child: int, hear: int) -> None:
@@ -70,12 +77,6 @@ def _wait(child: int, hear: int) -> None:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 1)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    before, _interrupted[0] = _interrupted[0], time.monotonic()
-    if _interrupted[0] - before > _TWICE:
-        raise KeyboardInterrupt
 
 
 def _await_end(watch: int) -> None:

@@ -2,7 +2,7 @@
 
 from livepage.serve.arrivals import Arrivals
 from livepage.serve.browsers import SCRIPT_ADDRESS
-from livepage.serve.last_build import Built, last
+from livepage.serve.last_build import Built, LastBuild
 from livepage.serve.rebuild import Rebuild
 
-__all__ = ["SCRIPT_ADDRESS", "Arrivals", "Built", "Rebuild", "last"]
+__all__ = ["SCRIPT_ADDRESS", "Arrivals", "Built", "LastBuild", "Rebuild"]

@@ -12,7 +12,7 @@ from livepage.read import project
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from livepage.read import Answer
+    from livepage.read import Answer, Build
 
 PATIENCE = 1.0
 """Seconds that a page waits for what it comes to, where nothing else is waited for: most edits take less."""
@@ -31,19 +31,20 @@ class Arrivals:
         self._known: dict[str, tuple[Answer, Inputs]] = {}
         self._asked: dict[str, Inputs] = {}
 
-    def begin(self, pages: Sequence[str]) -> None:
+    def begin(self, build: Build, pages: Sequence[str]) -> None:
         """Let the pages of a build that begins run elsewhere.
 
         Args:
+            build: The build.
             pages: Their names, relative to the project, in the order in which they are read.
         """
         if self._workers is None:
             # Until the pages are there to be read, a core is left to those who make them.
             self._workers = workers.Workers(pages, on_done=self._hear, on_work=self._hear_of_work, most=1)
-        self._workers.pages = pages
+        self._workers.pages, self._workers.ran = pages, build.ran
         if not self._asked:
             self._progress = build_progress.Progress({})
-        project.elsewhere = self._obtain
+        build.elsewhere = self._obtain
 
     def tell(self, show: Callable[[Iterable[str]], None], show_later: Callable[[Iterable[str]], None]) -> None:
         """Say who shows pages again that arrived, at once or in its time.
@@ -83,7 +84,6 @@ class Arrivals:
         if self._workers:
             self._workers.end()
         self._workers = None
-        project.elsewhere = None
 
     def _obtain(self, page: str) -> Answer | None:
         """Return what a page came to in another process, where that is still so, or None and let it run there."""

@@ -92,10 +92,6 @@ class LastBuild:
         return [sources[path] for path in changed]
 
 
-last = LastBuild()
-"""That of this process."""
-
-
 def stamp(config: MkDocsConfig) -> dict[str, Stamp]:
     """Return the state of all that MkDocs watches and of the project's own templates."""
     folders = [config.docs_dir, *config.watch]

@@ -6,10 +6,12 @@ import threading
 from typing import TYPE_CHECKING
 
 from livepage.keep import stamp
-from livepage.serve.last_build import last, list_states
+from livepage.serve.last_build import list_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from livepage.keep import Stamp
 
 EVERY = 0.02
 """Seconds between two looks at the pages."""
@@ -20,16 +22,16 @@ SELDOM = 25
 class PageWatch(threading.Thread):
     """A thread that says when something changed in the folder of the pages."""
 
-    def __init__(self, folder: str, tell: Callable[[], None]) -> None:
-        """Take the folder, and whom to tell."""
+    def __init__(self, folder: str, tell: Callable[[], None], stamps: Mapping[str, Stamp]) -> None:
+        """Take the folder, whom to tell, and the state of its files in the last build."""
         super().__init__(daemon=True, name="page watch")
-        self._folder, self._tell = folder, tell
+        self._folder, self._tell, self._stamps = folder, tell, stamps
         self._over = threading.Event()
 
     def run(self) -> None:
         """Look until it is over."""
         looks, seen = 0, list_states([self._folder])
-        if any(last.stamps.get(path) != state for path, state in seen.items()):
+        if any(self._stamps.get(path) != state for path, state in seen.items()):
             self._tell()
         while not self._over.wait(EVERY):
             looks += 1

@@ -21,9 +21,8 @@ from mkdocs.utils import CountHandler
 
 from livepage.keep import rendered
 from livepage.publish import term_links
-from livepage.read import log, project
+from livepage.read import Build, find_build, log
 from livepage.serve.browsers import Browsers
-from livepage.serve.last_build import last
 from livepage.serve.page_watch import PageWatch
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
     from livepage.serve.arrivals import Arrivals
-    from livepage.serve.last_build import Built
+    from livepage.serve.last_build import Built, LastBuild
 
 DELAY = 0.03
 """Seconds of rest that end a change: an editor may write a file twice."""
@@ -53,16 +52,19 @@ class _ReachesFurtherError(Exception):
 class Rebuild:
     """What a server calls in the place of MkDocs' own builder."""
 
-    def __init__(self, server: LiveReloadServer, build_all: Callable[[], object], arrivals: Arrivals) -> None:
+    def __init__(
+        self, server: LiveReloadServer, build_all: Callable[[], object], arrivals: Arrivals, last: LastBuild
+    ) -> None:
         """Take the place of a server's builder.
 
         Args:
             server: MkDocs' server, which has not begun to serve.
             build_all: What builds the whole site.
             arrivals: The pages of which something is still to come.
+            last: The last whole build.
         """
         self._server, self._build_all = server, build_all
-        self._arrivals = arrivals
+        self._arrivals, self._last = arrivals, last
         self._browsers = Browsers(server, arrivals.describe, self._visit)
         self._wanted: set[str] = set()
         self._wanted_later: set[str] = set()
@@ -78,7 +80,7 @@ class Rebuild:
         """Look for edits in the folder of the pages, which MkDocs need not do any longer."""
         _set_aside()
         self._server.unwatch(folder)
-        self._watch = PageWatch(folder, self._hear_of_edit)
+        self._watch = PageWatch(folder, self._hear_of_edit, self._last.stamps)
         self._watch.start()
         self._arrivals.tell(self.want, self.want_later)
 
@@ -122,9 +124,9 @@ class Rebuild:
 
     def _visit(self, address: str) -> None:
         """Let the page come first at which somebody looks."""
-        if last.built is None:
+        if self._last.built is None:
             return
-        for name, page in last.built.pages.items():
+        for name, page in self._last.built.pages.items():
             if unquote(page.file.url) == address:
                 self._arrivals.prefer(name)
 
@@ -152,20 +154,21 @@ class Rebuild:
             wanted = sorted(self._wanted | self._wanted_later)
             self._wanted.clear()
             self._wanted_later.clear()
+        built, edited = self._last.built, self._last.take_edited()
+        build = find_build(built.config) if built else Build()
         for name in wanted:
-            rendered.drop(name)
-        built, edited = last.built, last.take_edited()
+            rendered.drop(name, build)
         if (
             built is None
             or edited is None
             or not _KNOWN.issuperset(_list_plugins(built.config))
-            or term_links.are_stale()
+            or term_links.are_stale(build.terms)
         ):
             self._build_whole()
             return
-        reached = [*edited, *self._waiting, *wanted, *rendered.find_stale(built.pages)]
+        reached = [*edited, *self._waiting, *wanted, *rendered.find_stale(built.pages, build)]
         if reached:
-            reached += [name for name in built.pages if not rendered.is_kept(name)]
+            reached += [name for name in built.pages if not rendered.is_kept(name, build)]
         elif self._is_finished:
             return
         self._waiting = dict.fromkeys(name for name in reached if name in built.pages)
@@ -191,15 +194,16 @@ class Rebuild:
         try:
             self._build_all()
         except BaseException:
-            last.built = None
+            self._last.built = None
             raise
         self._browsers.show_all()
         _set_aside()
 
     def _build_waiting(self, built: Built) -> None:
         """Build the pages that wait, and what stands beside them; an edit comes first."""
-        project.started = time.perf_counter()
-        project.totals.clear()
+        build, start = find_build(built.config), time.perf_counter()
+        build.started = start
+        build.totals.clear()
         pages = [built.pages[name] for name in self._waiting]
         self._browsers.hold([page.file.url for page in pages], ready=[file.url for file in built.files])
         with _dressed(built.config):
@@ -207,7 +211,7 @@ class Rebuild:
                 _build(page, built)
                 del self._waiting[page.file.src_uri]
                 self._browsers.show(page.file.url)
-                log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - project.started)
+                log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)
                 if self._is_edited.is_set():
                     return
             _finish(built)

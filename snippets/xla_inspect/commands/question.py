@@ -274,10 +274,11 @@ def tell(  # noqa: PLR0913 - what is told, and all that is said beside it
     """
     from xla_inspect.answers import print_answer, tell_absences, write_json, write_page
 
+    also = f"also compiled by the script: {', '.join(others)} (--only NAME)"
     if options.json:
         texts = [write_json(answer, missing) for answer in answers]
         if others:
-            say(name_others(others))
+            say(also)
         out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
     else:
         paper = open_answer_paper(out)
@@ -286,7 +287,7 @@ def tell(  # noqa: PLR0913 - what is told, and all that is said beside it
         if missing:
             paper.say(tell_absences(missing))
         if others:
-            paper.say(name_others(others))
+            paper.say(also)
     if options.html:
         write_file(options.html, write_page(answers, name, missing))
 
@@ -319,8 +320,7 @@ def answer_each[T](
         subject: What is asked about.
         targets: The targets.
         ask: What answers for one.
-        can_refuse: Whether an `InspectError` of a target is printed after the answers and is no failure, as where one
-            compiler has no instruction of the name that another has.
+        can_refuse: Whether an `InspectError`, as where one compiler lacks a name, is printed after the other answers.
     """
     refused: list[InspectError] = []
     answered = False
@@ -342,11 +342,6 @@ def answer_each[T](
         raise errors[0]
     for refusal in refused:
         say(str(refusal))
-
-
-def name_others(others: Sequence[str]) -> str:
-    """Return what is said of what else a script compiles."""
-    return f"also compiled by the script: {', '.join(others)} (--only NAME)"
 
 
 def say(text: str) -> None:

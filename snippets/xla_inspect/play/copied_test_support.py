@@ -1,4 +1,4 @@
-"""What the playground's tests ask: the same function compiled in the same way again."""
+"""The support of copied tests: they compile the same function in the same way again."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a test says of a program for a target.
+    """The facts that a test asserts about a program for a target.
 
     Attributes:
-        capture: All that the compiler left.
-        kernels: How many launches it has.
-        opcodes: How many instructions there are of each opcode after the last pass.
+        capture: The whole capture.
+        kernels: The number of launches.
+        opcodes: The number of instructions of each opcode after the last pass.
     """
 
     capture: Capture
@@ -35,10 +35,10 @@ def recapture(
     targets: Sequence[str] = ("cpu",),
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Seen]:
-    """Compile a function as the playground does, and return what a test says of it, by target.
+    """Compile a function as the playground does, and return the facts about it by target.
 
     Args:
-        names: What a file's names stand for, such as `globals()`.
+        names: The values of a file's names, such as `globals()`.
         function: The function's name.
         arguments: Its arguments as the page writes them; those of EXAMPLE where it is empty.
         targets: Short names.
@@ -53,9 +53,9 @@ def recapture(
     module = ModuleType(str(names.get("__name__", "edit")))
     module.__dict__.update(names)
     subject = find_subject(module, str(names.get("__file__", "")), function, arguments, options or {})
-    found = {}
+    seen = {}
     for target in targets:
         settings = choose_options(subject, target)
         capture = type(subject)(subject.name, subject.call, options=settings).capture(target)
-        found[target] = Seen(capture, len(list_launches(capture)), capture.module.opcode_counts())
-    return found
+        seen[target] = Seen(capture, len(list_launches(capture)), capture.module.opcode_counts())
+    return seen

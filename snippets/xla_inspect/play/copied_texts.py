@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TOLD = 6
-"""How many opcodes a test tells the count of, the most frequent ones."""
+"""The opcodes whose number a test asserts, the most frequent ones."""
 
 _NO_OPERATIONS = frozenset({"parameter", "tuple", "get-tuple-element", "constant", "bitcast"})
 
 
 @dataclass(frozen=True)
 class Copied:
-    """What is to be copied.
+    """The content of the page that a text is made of.
 
     Attributes:
-        edit: What the page would compile, checked.
-        file: What the code's file is called.
+        edit: The page's request, checked.
+        file: The name of the code's file.
         arguments: The arguments as text, or an empty string where the code alone says them.
         versions: The packages that compile here, name to version.
-        seen: What was last seen of it, by target: `kernels` and `opcodes`.
+        seen: The last numbers of `kernels` and `opcodes`, by target.
         is_saved: Whether the file on disk holds the code; a command reads it from there.
     """
 
@@ -54,7 +54,7 @@ class Copied:
         """Return the text of a kind: `test`, `issue` or `command`; None where there is no such kind.
 
         Raises:
-            InspectError: Nothing was seen yet that a test could hold.
+            InspectError: There is no result yet that a test could assert.
         """
         makers = {"test": self._write_test, "issue": self._write_issue, "command": self._write_command_of_file}
         return makers[kind]() if kind in makers else None

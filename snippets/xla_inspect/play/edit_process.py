@@ -176,8 +176,8 @@ class _Edit:
             self._compile(partial(capture_program, program, target, options), asked, sources)
             return
         sent = pickle.dumps(pack_program(program, lowered, sources))
-        told = {"asked": asked, "target": target.name, "options": options}
-        self.send({"kind": "lowered", **told, "program": sent})
+        names = {"asked": asked, "target": target.name, "options": options}
+        self.send({"kind": "lowered", **names, "program": sent})
 
     def _compile(self, start: partial[Any], asked: str, sources: dict[str, str]) -> None:
         place_dumps(self.path.parent)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 PREFIXES = {"xla_cpu_": "cpu", "xla_gpu_": "gpu", "xla_tpu_": "tpu"}
-"""How options begin that only one kind of compiler knows."""
+"""The prefixes of options that only one kind of compiler knows."""
 
 
 def find_subject(module: ModuleType, file: str, name: str, arguments: str, options: Mapping[str, Any]) -> Subject:

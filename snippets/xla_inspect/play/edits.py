@@ -148,8 +148,8 @@ class Edit:
             yield _fail(target, message["failure"])
         else:
             self.seen[target] = message.get("seen")
-            told = {name: message[name] for name in ("data", "seconds")}
-            yield {"event": "data", "target": target, "part": message["kind"], **told}
+            content = {name: message[name] for name in ("data", "seconds")}
+            yield {"event": "data", "target": target, "part": message["kind"], **content}
 
     def _print(self) -> Iterator[dict[str, Any]]:
         """Yield the code's output since the last time."""

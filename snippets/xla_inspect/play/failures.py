@@ -1,4 +1,4 @@
-"""What went wrong with an edit, as the page is told: of which kind, in which words, and at which line."""
+"""The failures of edits in the form of the page's protocol: a kind, a message, a line and a hint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST = 8000
 """Characters of a message that are kept."""
 
 CHAIN = 50
-"""How many causes of an error are looked at."""
+"""The causes of an error that are searched."""
 
 _HINTS = {
     "TracerBoolConversionError": "branch with jax.lax.cond or jnp.where, or make the argument static",

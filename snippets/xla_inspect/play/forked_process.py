@@ -181,12 +181,12 @@ class ForkServer:
             self._count += 1
             folder = self._folder / f"{role}-{self._count}"
             folder.mkdir(mode=0o700)
-            (ours, theirs), (printed, output), (told, status) = Pipe(), Pipe(duplex=False), Pipe(duplex=False)
+            (ours, theirs), (printed, output), (reports, status) = Pipe(), Pipe(duplex=False), Pipe(duplex=False)
             order = {"role": role, "kind": kind, "folder": str(folder), "memory": self._memory}
             with theirs, output, status:
                 descriptors = [theirs.fileno(), output.fileno(), status.fileno()]
                 socket.send_fds(self._channel, [json.dumps(order).encode()], descriptors)
-        return ForkedProcess(folder, ours, printed, told, self._memory)
+        return ForkedProcess(folder, ours, printed, reports, self._memory)
 
     def close(self) -> None:
         """End it with all that was forked from it."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "127.0.0.1"
 PORT, PORTS = 8484, 50
-"""Where it listens unless the reader says, and how many of those after it are tried where it is taken."""
+"""The first port that is tried, and the number of ports."""
 
 PATIENCE = 20.0
 """Seconds that a connection may take to send a request."""

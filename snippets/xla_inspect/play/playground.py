@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 EDIT = "edit.py"
-"""What code is called that is of no file."""
+"""The name of code that is of no file."""
 
 NOT_STOPPED = (
     "The code runs with your rights: its time, memory and output are limited, "

@@ -1,4 +1,4 @@
-"""What a request has to be before anything is done for it: of this page, of this machine, and of the right form."""
+"""The checks of a request: it comes from this server's page on this machine, and has the right form."""
 
 from __future__ import annotations
 

@@ -64,10 +64,10 @@ class SentProgram:
         ir = jax_private.load_mlir()
         main = next(part for part in self._module.body if ir.StringAttr(part.attributes["sym_name"]).value == "main")
         kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-        taken, given = (
+        arguments, results = (
             tuple(tuple(ir.RankedTensorType(value).shape) for value in values) for values in (kind.inputs, kind.results)
         )
-        stage = jax_private.replace_module(lower_zeros(taken, given, PLATFORMS[target.kind]), self._module)
+        stage = jax_private.replace_module(lower_zeros(arguments, results, PLATFORMS[target.kind]), self._module)
         return jax_private.place(stage, target.devices()[:1])
 
     @cached_property
@@ -103,13 +103,13 @@ def write_bytecode(stage: jax.stages.Lowered) -> bytes:
 
 
 def lower_zeros(
-    taken: tuple[tuple[int, ...], ...], given: tuple[tuple[int, ...], ...], platform: str
+    arguments: tuple[tuple[int, ...], ...], results: tuple[tuple[int, ...], ...], platform: str
 ) -> jax.stages.Lowered:
     """Lower a program with arguments and results of some shapes, all of the same type, that returns zeros."""
 
     def program(*_: jax.Array) -> list[jax.Array]:
-        return [jnp.zeros(shape, jnp.float32) for shape in given]
+        return [jnp.zeros(shape, jnp.float32) for shape in results]
 
-    shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in taken]
+    shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in arguments]
     stage: jax.stages.Lowered = jax.jit(program, keep_unused=True).trace(*shapes).lower(lowering_platforms=(platform,))
     return stage

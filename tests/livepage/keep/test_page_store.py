@@ -255,3 +255,13 @@ def test_a_page_depends_on_each_file_of_the_engine_also_where_names_are_alike(
     before = outcomes.hash_common("read", "keep")
     (tmp_path / edited).write_text("after it", encoding="utf-8")
     assert outcomes.hash_common("read", "keep") != before
+
+
+def test_a_page_leaves_the_process_as_it_was(site: Site) -> None:
+    before = os.stat, type(os.environ)
+    asking = "import os\nprint(os.stat.__name__, type(os.environ).__name__)"
+    site.write({"docs/a.md": f'# A\n\n```python exec="on"\n{asking}\n```\n'})
+    shown, failures = site.render("a")
+    assert failures == []
+    assert "and_stat" in shown  # while it runs, both tell who asks
+    assert (os.stat, type(os.environ)) == before

@@ -48,7 +48,7 @@ def root(site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_counted_is_what_the_build_runs(site: Site) -> None:
     [page] = [page for page in build_info.list_pages() if page.name == "page.md"]
     assert site.build() == []
-    source, _ = project.sources["docs/page.md"]
+    source, _ = site.last.sources["docs/page.md"]
     assert page.title == "Page"
     assert page.pieces == {kind.value: source.count(kind) for kind in Kind} == {"block": 1, "value": 3, "check": 1}
 

@@ -147,7 +147,6 @@ class _Terms(Adapter):
 def adapter(monkeypatch: pytest.MonkeyPatch) -> _Terms:
     """A project with terms."""
     monkeypatch.setattr(project, "adapter", _Terms())
-    term_links.begin()
     return project.adapter  # type: ignore[return-value]  # set above
 
 
@@ -163,8 +162,8 @@ def test_the_sentences_stand_in_one_file_by_address(adapter: _Terms, tmp_path: P
 
 
 def test_pages_are_stale_once_there_is_another_term_and_not_when_one_says_something_else(adapter: _Terms) -> None:
-    assert not term_links.are_stale()
+    assert not term_links.are_stale(TERMS)
     adapter.terms = (Term("fusion", "glossary.md", "fusion", "Another.", FUSION.words), *TERMS[1:])
-    assert not term_links.are_stale()
+    assert not term_links.are_stale(TERMS)
     adapter.terms = TERMS[1:]
-    assert term_links.are_stale()
+    assert term_links.are_stale(TERMS)

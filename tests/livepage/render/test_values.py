@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from livepage.read import Kind, project
+from livepage.read import Kind
 
 if TYPE_CHECKING:
     from conftest import Site
@@ -83,7 +83,7 @@ def test_as_many_values_are_shown_as_stand_in_the_source(site: Site) -> None:
     """The count that guards against a value that silently stays code."""
     site.write({"docs/values.md": PAGE.replace("`` = f`x` `` untouched", "ticks")})
     html, failures = site.render("values")
-    source, _ = project.sources["docs/values.md"]
+    source, _ = site.last.sources["docs/values.md"]
     assert failures == []
     assert source.count(Kind.VALUE) == html.count('<span class="value">') == len(SHOWN)
 

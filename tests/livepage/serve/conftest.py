@@ -18,8 +18,8 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.livereload import LiveReloadServer
 
-from livepage.keep import rendered
-from livepage.serve import Arrivals, Rebuild
+from livepage.keep import page_store
+from livepage.serve import Arrivals, LastBuild, Rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ FILES = {
 class Served:
     """A site that is served; it is built once, and then looks for edits when it is told to."""
 
-    def __init__(self, site: Site, folder: Path) -> None:
+    def __init__(self, site: Site, folder: Path, last: LastBuild) -> None:
         """Build it."""
         self.site, self.docs, self.folder = site, site.root / "docs", folder
         self.whole = 0
@@ -88,7 +88,7 @@ class Served:
         self.server = LiveReloadServer(self._build, "127.0.0.1", 0, str(folder))
         self._build()
         self.whole = 0
-        self.rebuild = Rebuild(self.server, self._build, Arrivals())
+        self.rebuild = Rebuild(self.server, self._build, Arrivals(), last)
 
     def _build(self) -> None:
         self.whole += 1
@@ -121,7 +121,7 @@ class Served:
         if not child:
             code = 1
             try:
-                rendered.forget()
+                page_store.forget()
                 with _hear() as heard:
                     _build(self.site.root, folder)
                 (folder.parent / "heard.json").write_text(json.dumps(heard), encoding="utf-8")
@@ -160,8 +160,8 @@ class _hear:  # noqa: N801 - a context, used as a word
 def served(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A site of five pages that is served."""
     [hook] = load_config(str(site.root / "mkdocs.yml")).hooks.values()
-    monkeypatch.setattr(hook, "_commands", ["serve"])
-    served = Served(site, tmp_path / "served")
+    monkeypatch.setattr(hook, "_site", state := hook._Site(command="serve"))  # noqa: SLF001 - as `mkdocs serve` leaves it
+    served = Served(site, tmp_path / "served", state.last)
     yield served
     served.rebuild.end()
 
