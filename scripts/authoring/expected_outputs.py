@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from common import ROOT
 from xla_inspect import jax_private, targets
-from xla_inspect.compilation import USUAL, begin, describe_program, list_names, list_program_members
+from xla_inspect.compilation import begin, describe_program, list_names, list_program_members
 from xla_inspect.errors import TargetUnavailableError
 from xla_inspect.report import describe_outcome
+from xla_inspect.targets import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

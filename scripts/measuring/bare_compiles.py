@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from inspect import getmodule
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -49,14 +50,13 @@ def note(build: Callable[[], None]) -> BareWork:
     from claims import evidence
     from inside_xla.site_adapter import SiteAdapter
     from livepage import workers
-
-    compiler_run = import_module("xla_inspect.compilation.compiler_run")
+    from xla_inspect.compilation import capture_program
 
     noting = _Noting()
     with ExitStack() as patches:
         for module, name, noted in (
             (compiler, "backend_compile_and_load", noting.compile),
-            (compiler_run, "capture_program", noting.capture),
+            (getmodule(capture_program), "capture_program", noting.capture),
             (recorded_runs, "_write", noting.run),
             (evidence, "run_code", noting.run_code),
         ):

@@ -6,17 +6,18 @@ import os
 import statistics
 import time
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from inspect import getmodule
+from typing import TYPE_CHECKING, Any, Protocol
 from unittest.mock import patch
 
 from common import say
+from xla_inspect.compilation import LoggedProcess
 
 if TYPE_CHECKING:
     from xla_inspect.jax_private import CompileCall
 
 PROGRAMS = ("layer", "transformer_block", "transformer_block_grad")
 TARGETS = ("cpu", "h100", "tpu-v5e")
-LOGGED = "xla_inspect.compilation.logged_compile"
 LIMIT = 1.3
 """How many times the bare compile one that writes its log may take."""
 MOST = 5_000_000
@@ -29,7 +30,7 @@ class _Process(Protocol):
 
 def measure(runs: int) -> None:
     """Compile each program for each target with the log and without, in pairs, and print the median ratios."""
-    logged_compile = import_module(LOGGED)
+    logged_compile: Any = getmodule(LoggedProcess)
     bare = logged_compile.LoggedProcess({})
     logged = logged_compile.LoggedProcess(
         logged_compile.list_variables(logged_compile.LEVELS, logged_compile.TPU_LEVELS)
@@ -70,6 +71,9 @@ def _describe(name: str, target: str) -> CompileCall:
         return ()
 
     module = import_module(f"programs.{name}")
-    with patch.object(import_module(LOGGED), "collect_log", note), patch.dict(os.environ, {"XLA_INSPECT_CACHE": "off"}):
+    with (
+        patch.object(getmodule(LoggedProcess), "collect_log", note),
+        patch.dict(os.environ, {"XLA_INSPECT_CACHE": "off"}),
+    ):
         capture(getattr(module, name), *module.EXAMPLE, target=target, passes=False, reasons=True)
     return asked[0]

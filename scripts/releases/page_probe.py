@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import time
-from importlib import import_module
+from inspect import getmodule
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -32,10 +32,11 @@ def main() -> None:
     os.chdir(job["root"])
     sys.path[:0] = [str(Path(job["root"]) / folder) for folder in ("snippets", "scripts")]
     from xla_inspect import store
+    from xla_inspect.targets import find
 
     figures = Path(job["figures"])
     # The release's own figures.
-    devices: Any = import_module("xla_inspect.targets.devices")
+    devices: Any = getmodule(find)
     devices.read_spec = lambda target: (figures / f"{target}.txtpb").read_text(encoding="utf-8")
     settle()
     for page, out in job["pages"].items():

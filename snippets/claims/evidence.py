@@ -18,10 +18,10 @@ import jax
 from programs import rewrites
 from xla_inspect import capture_all
 from xla_inspect.analysis import find_fate, list_kernels
-from xla_inspect.compilation import USUAL, list_program_members, recall_text
+from xla_inspect.compilation import list_program_members, recall_text
 from xla_inspect.plural import plural
 from xla_inspect.report import title
-from xla_inspect.targets import find_version
+from xla_inspect.targets import USUAL, find_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -14,9 +14,9 @@ from programs import fusible, transformer_block
 from xla_inspect import capture
 from xla_inspect.analysis import list_fusions, list_kernels, parse_log
 from xla_inspect.analysis.reasons import read_reasons
-from xla_inspect.compilation import USUAL
 from xla_inspect.plural import plural
 from xla_inspect.report import format_bytes, title
+from xla_inspect.targets import USUAL
 
 if TYPE_CHECKING:
     from xla_inspect import Capture, Captures

@@ -5,17 +5,19 @@ It does set the environment that JAX has to find when it is imported (see `xla_i
 JAX where JAX has not been imported yet.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from xla_inspect.captured import Capture, Captures
 from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
 from xla_inspect.lazy_names import lazy_names
-from xla_inspect.targets import TARGETS, Target, available, keep_devices
+from xla_inspect.targets import TARGETS, Target, available
 
 if TYPE_CHECKING:
+    from xla_inspect.commands import load_ipython_extension
     from xla_inspect.compilation import capture, capture_all
     from xla_inspect.questions import collectives, compare, kernels, memory, passes, summary, why
+else:
+    __getattr__ = lazy_names(__name__)
 
 
 __all__ = [
@@ -39,17 +41,12 @@ __all__ = [
     "why",
 ]
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "compilation": ("capture", "capture_all"),
-        "questions": ("collectives", "compare", "kernels", "memory", "passes", "summary", "why"),
-    },
-)
+
+def _show_summary(capture: Capture) -> str:
+    """Return the view of a capture in a notebook."""
+    from xla_inspect.answers import summarize, write_fragment
+
+    return write_fragment(summarize(capture.program, [capture], ""))
 
 
-def load_ipython_extension(shell: object) -> None:
-    """Make `%xla` and `%%xla` known to a notebook, as `%load_ext xla_inspect` asks for."""
-    keep_devices()
-    # By name, since commands stand above all else.
-    import_module("xla_inspect.commands.magic").register(shell)
+Capture.notebook_view = staticmethod(_show_summary)

@@ -25,8 +25,9 @@ def find_files(
 
     An import counts wherever it stands: in a function too, and for a type checker, since objects of that type are what
     the code is given. A package's `__init__.py` counts where something is taken from the package itself, and not where
-    a module in it is imported. Data counts where a string of the code names it: a file, or a folder without Python,
-    beside the module.
+    a module in it is imported; of the names that it imports lazily (see `lazy_names`), only those that are taken, or
+    all of them where the package itself is. Data counts where a string of the code names it: a file, or a folder
+    without Python, beside the module.
 
     Args:
         starts: Files, or the text of code.
@@ -71,13 +72,18 @@ def list_imports(code: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=2000)
-def _read(code: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the names that code imports, and the strings in it that could name a file."""
-    names, strings = list[str](), set[str]()
+def _read(code: str) -> tuple[tuple[str, ...], frozenset[str], Mapping[str, str]]:
+    """Return the names that code imports, the strings in it that could name a file, and what it imports lazily."""
+    names, strings, lazy = list[str](), set[str](), dict[str, str]()
     try:
         tree = ast.parse(code)
     except SyntaxError:
-        return (), frozenset()
+        return (), frozenset(), {}
+    for block in filter(_is_lazy, [*tree.body]):
+        tree.body.remove(block)
+        for node in ast.walk(block):
+            if isinstance(node, ast.ImportFrom):
+                lazy |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     for node in ast.walk(tree):
         match node:
             case ast.Import():
@@ -86,7 +92,12 @@ def _read(code: str) -> tuple[tuple[str, ...], frozenset[str]]:
                 names += (f"{module}.{alias.name}" for alias in node.names)
             case ast.Constant(value=str(text)) if _FILE_NAME.fullmatch(text):
                 strings.add(text)
-    return tuple(dict.fromkeys(names)), frozenset(strings)
+    return tuple(dict.fromkeys(names)), frozenset(strings), lazy
+
+
+def _is_lazy(statement: ast.stmt) -> bool:
+    """Return whether a statement holds the imports that a package makes when a name is first used."""
+    return isinstance(statement, ast.If) and any("lazy_names(" in ast.unparse(line) for line in statement.orelse)
 
 
 def _shorten(name: str, whole: Collection[str]) -> str:
@@ -103,14 +114,21 @@ def _locate(name: str, places: Mapping[str, Path], whole: Collection[str]) -> It
     if key in whole and place.is_dir():
         yield from _walk(place)
         return
+    taken = ""
     for part in name.removeprefix(key).split(".")[1:]:
         if (place / f"{part}.py").is_file():
             place /= f"{part}.py"
         elif (place / part).is_dir():
             place /= part
         else:
+            taken = part
             break
-    yield from (file for file in (place, place / "__init__.py") if file.is_file())
+    for file in (place, place / "__init__.py"):
+        if file.is_file():
+            yield file
+            lazy = _read(file.read_text(encoding="utf-8"))[2] if file.name == "__init__.py" else {}
+            for inner in lazy.values() if not taken else [lazy[taken]] if taken in lazy else ():
+                yield from _locate(inner, places, whole)
 
 
 def _list_parents(name: str) -> list[str]:

@@ -69,7 +69,7 @@ def _try_kinds(
     for number, trial in enumerate(trials, 1):
         log.info("trying %d of %d: %s", number, len(trials), trial.change)
         try:
-            yield effect.compare(capture, trial.capture(target), trial)
+            yield effect.compare(capture, trial.capture(target), trial.kind, trial.change)
         except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
             yield WhyTrial(trial.kind, trial.change, "failed", "", _say(error))
 

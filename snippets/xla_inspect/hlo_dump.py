@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import list_fusions, list_kernels
+from xla_inspect.analysis import list_fusions, list_kernels, print_computation
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import run_line
 from xla_inspect.plural import plural
@@ -27,7 +27,8 @@ from xla_inspect.practice import (
     start_jax,
     tables,
 )
-from xla_inspect.report import format_bytes, print_computation, title
+from xla_inspect.report import format_bytes
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     import argparse

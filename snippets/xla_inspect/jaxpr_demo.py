@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import list_kernels
 from xla_inspect.plural import plural
 from xla_inspect.practice import PHASES, Forecast, command, compile_for, require, start_jax, tables
-from xla_inspect.report import format_amount, format_bytes, title
+from xla_inspect.report import format_amount, format_bytes
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     import argparse

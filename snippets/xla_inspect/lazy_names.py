@@ -1,27 +1,46 @@
-"""Names that a package exports and imports when they are first used, since what they need is slow to import."""
+"""Names that a module exports and imports when they are first used, since what they need is slow to import."""
 
 from __future__ import annotations
 
+import ast
+import sys
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
 
-def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package.
+def lazy_names(package: str) -> Callable[[str], object]:
+    """Return the `__getattr__` of a module, for the names that it imports below `if TYPE_CHECKING:`.
+
+    Reading them from there keeps one list of them, which contracts and type checkers read too.
 
     Args:
-        package: The package's name.
-        modules: The names that it exports so, by the module of the package that defines them.
+        package: The module's name.
     """
-    places = {name: module for module, names in modules.items() for name in names}
+
+    @cache
+    def read_places() -> dict[str, tuple[str, str]]:
+        spec: Any = sys.modules[package].__spec__
+        blocks = (node for node in ast.parse(spec.loader.get_source(spec.name)).body if isinstance(node, ast.If))
+        return {
+            alias.asname or alias.name: (str(node.module), alias.name)
+            for block in blocks
+            if isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+            for node in block.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
 
     def __getattr__(name: str) -> object:  # noqa: N807 - that is what it is
-        if name not in places:
+        if name.startswith("__") or name not in read_places():
             message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message)
-        return getattr(import_module(f"{package}.{places[name]}"), name)
+        module, attribute = read_places()[name]
+        if module != package and hasattr(parent := import_module(module), attribute):
+            return getattr(parent, attribute)
+        return import_module(f"{module}.{attribute}")
 
     return __getattr__

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_kernels
 from xla_inspect.practice import PHASES, Forecast, command, compile_for, require, start_jax, tables
-from xla_inspect.report import title
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,10 +27,11 @@ from xla_inspect.answers import (
     summarize,
 )
 from xla_inspect.captured import Capture
-from xla_inspect.compilation import USUAL, begin, describe_program
+from xla_inspect.compilation import begin, describe_program
 from xla_inspect.counterfactuals import try_changes
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Call, Subject, read_kinds
+from xla_inspect.targets import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -22,6 +22,8 @@ FILES = {
     "rooms/doors.toml": "",
     "rooms/shelf/red.txt": "",
     "rooms/windows.toml": "",
+    "lazy/__init__.py": "if TYPE_CHECKING:\n    from rooms import attic\n    from rooms.hall import DOORS\n"
+    "else:\n    __getattr__ = lazy_names(__name__)\n",
     "yard/tree.py": "import main as house\n",
 }
 
@@ -69,6 +71,12 @@ def test_code_depends_on_what_it_imports_in_whichever_form(folder: Path, code: s
 def test_a_package_counts_where_something_is_taken_from_itself(folder: Path) -> None:
     assert names(folder, "from rooms import wine") == CELLAR
     assert names(folder, "import rooms") == CELLAR
+
+
+def test_of_lazy_imports_those_count_that_are_taken_and_all_where_the_package_is(folder: Path) -> None:
+    assert names(folder, "from lazy import attic") == {"lazy/__init__.py", "rooms/attic.py"}
+    assert names(folder, "from lazy import DOORS") == {"lazy/__init__.py", *HALL}
+    assert names(folder, "import lazy") == {"lazy/__init__.py", "rooms/attic.py", *HALL}
 
 
 def test_data_counts_where_a_string_names_it_beside_the_module(folder: Path) -> None:

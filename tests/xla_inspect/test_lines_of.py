@@ -16,7 +16,7 @@ import xla_inspect
 from xla_inspect import capture, jax_private
 from xla_inspect.analysis import find_frame, use_lines_of
 from xla_inspect.captured import Capture
-from xla_inspect.commands import command_line
+from xla_inspect.commands import BAD_INPUT, run_here
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -156,17 +156,17 @@ def test_each_question_takes_the_package_and_repeats_it_in_what_to_ask_next(
     net: Path, question: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [question, f"{net}:step", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of", "deep.nn"]
-    assert command_line.run_here(words) == 0
+    assert run_here(words) == 0
     printed = capsys.readouterr().out
     assert "dense.py:" in printed or question == "passes"
     assert "--lines-of deep.nn" in printed
-    assert command_line.run_here([*words, "--json"]) == 0
+    assert run_here([*words, "--json"]) == 0
     assert ("dense.py:4" in json.dumps(json.loads(capsys.readouterr().out))) == (question != "passes")
 
 
 def test_a_line_of_the_package_can_be_asked_about(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["why", f"{net}:step", "dense.py:4", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of=deep"]
-    assert command_line.run_here(words) == 0
+    assert run_here(words) == 0
     assert "dense.py:4" in capsys.readouterr().out
 
 
@@ -180,7 +180,7 @@ def test_collectives_have_the_lines_of_the_package(net: Path) -> None:
 
 def test_two_programs_are_compared_by_lines_of_the_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = [f"{net}:step", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of", "deep"]
-    assert command_line.run_here(["diff", *options, "--with=--donate=0", "--json"]) in {0, 1}
+    assert run_here(["diff", *options, "--with=--donate=0", "--json"]) in {0, 1}
     lines = {change["file"] for change in json.loads(capsys.readouterr().out)["memory"]}
     assert {file.rpartition("/")[2] for file in lines} & {"dense.py", "update.py"}
 
@@ -199,7 +199,7 @@ def test_a_package_without_lines_is_refused_with_those_that_there_are(
     net: Path, package: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["memory", f"{net}:step", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of", package]
-    assert command_line.run_here(words) == command_line.BAD_INPUT
+    assert run_here(words) == BAD_INPUT
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("xla-inspect: ")]
     assert line.startswith(f"xla-inspect: --lines-of: {reason}")
     listed = "deep.nn, deep.update" if package == "deep.data" else "deep"
@@ -209,14 +209,14 @@ def test_a_package_without_lines_is_refused_with_those_that_there_are(
 
 
 def test_a_script_as_a_whole_takes_no_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.run_here(["recompiles", "--lines-of", "deep", "run", str(net)]) == command_line.BAD_INPUT
+    assert run_here(["recompiles", "--lines-of", "deep", "run", str(net)]) == BAD_INPUT
     assert "takes no --lines-of" in capsys.readouterr().err
 
 
 def test_a_capture_is_saved_with_all_its_frames(net: Path, tmp_path: Path) -> None:
     file = tmp_path / "saved.json"
     words = ["show", f"{net}:step", "--args-from", f"{net}:make", "--stage", "capture", "-o", str(file)]
-    assert command_line.run_here([*words, "--lines-of", "deep.nn"]) == 0
+    assert run_here([*words, "--lines-of", "deep.nn"]) == 0
     saved = Capture.from_json(file.read_text())
     assert "block" in {chain[0].function for chain in saved.frames.values()}
     (told,) = use_lines_of("deep.nn", saved)

@@ -1,72 +1,90 @@
 """Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
 
-from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
-from xla_inspect.analysis.changes import ModuleChange, compare_modules
-from xla_inspect.analysis.code_summary import CodeSummary, measure_distance, summarize_code
-from xla_inspect.analysis.collectives import (
-    COLLECTIVE_KINDS,
-    REDUCE_SCATTER,
-    Collective,
-    is_cut_anew,
-    list_collectives,
-    name_kind,
-)
-from xla_inspect.analysis.compilations import Compilation, ScriptRun
-from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
-from xla_inspect.analysis.device_groups import Mesh, find_mesh, read_groups, read_pairs
-from xla_inspect.analysis.flops import Count, Work
-from xla_inspect.analysis.fusion_log import FusionLog, parse_log
-from xla_inspect.analysis.fusions import (
-    Fusion,
-    custom_fusion_kind,
-    fused_computations,
-    is_fusion,
-    list_fusions,
-    list_opcodes,
-)
-from xla_inspect.analysis.histories import Histories, Step
-from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
-from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
-from xla_inspect.analysis.launch_sources import list_origins
-from xla_inspect.analysis.launches import HOST_CALL, Launch, Role, calls_host, find_role, list_kernels, list_launches
-from xla_inspect.analysis.memory_plan import (
-    find_peak,
-    live_bytes,
-    parse_buffers,
-    parse_live_ranges,
-    place_buffers,
-)
-from xla_inspect.analysis.module_stage import FINAL, Stage, StageName, find_stage, read_stage
-from xla_inspect.analysis.op_sources import (
-    Operation,
-    Place,
-    find_expression,
-    find_instructions,
-    find_launch,
-    find_line,
-    read_jaxpr_lines,
-    read_names,
-    read_operations,
-    read_stablehlo_lines,
-)
-from xla_inspect.analysis.package_lines import use_lines_of
-from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
-from xla_inspect.analysis.peak import Held, list_held
-from xla_inspect.analysis.peak_causes import SCHEDULER, PeakCause, find_peak_causes
-from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
-from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
-from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
-from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
-from xla_inspect.analysis.tracking import (
-    PassState,
-    SourceLine,
-    find_computation_lines,
-    find_frame,
-    find_lines,
-    follow_passes,
-)
-from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
-from xla_inspect.analysis.value_flow import COPYING, REWRITING, ValueFlow, is_passed_on, search, skip_renaming
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.analysis.allocation import ALLOCATION_KINDS, Allocation, Placement
+    from xla_inspect.analysis.changes import ModuleChange, compare_modules
+    from xla_inspect.analysis.code_summary import CodeSummary, measure_distance, summarize_code
+    from xla_inspect.analysis.collectives import (
+        COLLECTIVE_KINDS,
+        REDUCE_SCATTER,
+        Collective,
+        is_cut_anew,
+        list_collectives,
+        name_kind,
+    )
+    from xla_inspect.analysis.compilations import Compilation, ScriptRun
+    from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
+    from xla_inspect.analysis.device_groups import Mesh, find_mesh, read_groups, read_pairs
+    from xla_inspect.analysis.flops import Count
+    from xla_inspect.analysis.fusion_log import FusionLog, parse_log
+    from xla_inspect.analysis.fusions import (
+        Fusion,
+        custom_fusion_kind,
+        fused_computations,
+        is_fusion,
+        list_fusions,
+        list_opcodes,
+    )
+    from xla_inspect.analysis.histories import Histories, Step
+    from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
+    from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
+    from xla_inspect.analysis.launch_costs import MEMORY, STATEMENT, Launched, model_launches
+    from xla_inspect.analysis.launch_sources import list_origins
+    from xla_inspect.analysis.launches import (
+        HOST_CALL,
+        Launch,
+        Role,
+        calls_host,
+        find_role,
+        list_kernels,
+        list_launches,
+    )
+    from xla_inspect.analysis.listing import print_computation, print_instruction
+    from xla_inspect.analysis.memory_plan import (
+        find_peak,
+        live_bytes,
+        parse_buffers,
+        parse_live_ranges,
+        place_buffers,
+    )
+    from xla_inspect.analysis.module_stage import FINAL, Stage, StageName, find_stage, read_stage
+    from xla_inspect.analysis.op_sources import (
+        Operation,
+        Place,
+        find_expression,
+        find_instructions,
+        find_launch,
+        find_line,
+        read_jaxpr_lines,
+        read_names,
+        read_operations,
+        read_stablehlo_lines,
+    )
+    from xla_inspect.analysis.package_lines import use_lines_of
+    from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
+    from xla_inspect.analysis.peak import Held, list_held
+    from xla_inspect.analysis.peak_causes import SCHEDULER, PeakCause, find_peak_causes
+    from xla_inspect.analysis.places import close_brackets, fit_symbol, read_line, show_place
+    from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
+    from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
+    from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
+    from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
+    from xla_inspect.analysis.tracking import (
+        PassState,
+        SourceLine,
+        find_computation_lines,
+        find_frame,
+        find_lines,
+        follow_passes,
+    )
+    from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
+    from xla_inspect.analysis.value_flow import COPYING, REWRITING, ValueFlow, is_passed_on, search, skip_renaming
+else:
+    __getattr__ = lazy_names(__name__)
 
 __all__ = [
     "ALLOCATION_KINDS",
@@ -78,9 +96,11 @@ __all__ = [
     "HOST_CALL",
     "INPUT",
     "MAIN",
+    "MEMORY",
     "REDUCE_SCATTER",
     "REWRITING",
     "SCHEDULER",
+    "STATEMENT",
     "UNREADABLE",
     "Allocation",
     "CodeSummary",
@@ -98,6 +118,7 @@ __all__ = [
     "JaxprStep",
     "KernelParts",
     "Launch",
+    "Launched",
     "Leaf",
     "Mesh",
     "ModuleChange",
@@ -117,8 +138,8 @@ __all__ = [
     "Step",
     "Value",
     "ValueFlow",
-    "Work",
     "calls_host",
+    "close_brackets",
     "compare_modules",
     "count_executed",
     "count_operations",
@@ -140,6 +161,7 @@ __all__ = [
     "find_residuals",
     "find_role",
     "find_stage",
+    "fit_symbol",
     "follow_passes",
     "fused_computations",
     "is_cut_anew",
@@ -160,6 +182,7 @@ __all__ = [
     "main_memory_bytes",
     "measure_distance",
     "measure_traffic",
+    "model_launches",
     "name_alike",
     "name_failure",
     "name_kind",
@@ -168,8 +191,11 @@ __all__ = [
     "parse_live_ranges",
     "parse_log",
     "place_buffers",
+    "print_computation",
+    "print_instruction",
     "read_groups",
     "read_jaxpr_lines",
+    "read_line",
     "read_names",
     "read_op_scope",
     "read_operations",
@@ -179,6 +205,7 @@ __all__ = [
     "read_stablehlo_lines",
     "read_stage",
     "search",
+    "show_place",
     "skip_renaming",
     "summarize_code",
     "tell_failure",

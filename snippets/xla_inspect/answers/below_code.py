@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Table
+from xla_inspect.answers.answer_parts import Table
 from xla_inspect.plural import plural
 from xla_inspect.units import format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from xla_inspect.answers.answer import Part
-    from xla_inspect.report import BelowListing
+    from xla_inspect.analysis.bundles import BelowListing
+    from xla_inspect.answers.answer_parts import Part
 
 _COLUMNS = ("kernel", "line", "bundles", "cycles", "loops", "busiest")
 _STEPS = ("step below HLO", "instructions", "bundles", "what it does")

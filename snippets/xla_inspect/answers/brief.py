@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import close_brackets
 from xla_inspect.plural import plural
-from xla_inspect.report import close_brackets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

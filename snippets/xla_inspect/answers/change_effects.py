@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from xla_inspect.answers.why import Finding, Kind
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Module
-    from xla_inspect.subject import Trial
 
 type Spot = tuple[str, int]
 """A file, without its folders, and a line."""
@@ -142,18 +141,19 @@ class Effect:
             return (1 if len(working) == 1 else 2), total
         return 2, total
 
-    def compare(self, before: Capture, after: Capture, trial: Trial) -> WhyTrial:
+    def compare(self, before: Capture, after: Capture, kind: str, change: str) -> WhyTrial:
         """Return what a change came to.
 
         Args:
             before: The program as it is.
             after: The program with the change.
-            trial: The change.
+            kind: The kind of change.
+            change: The change, in words.
         """
         if after.error:
-            return WhyTrial(trial.kind, trial.change, "failed", "", name_failure(after))
+            return WhyTrial(kind, change, "failed", "", name_failure(after))
         # With other sizes, what is moved is of another shape.
-        counted = replace(self, shape="") if trial.kind in _RESHAPING else self
+        counted = replace(self, shape="") if kind in _RESHAPING else self
         here, total = counted.count(before)
         there, now = counted.count(after)
         if here == there or (there < here and now >= total and self.kind not in {"apart", "together"}):
@@ -162,7 +162,7 @@ class Effect:
             outcome = "removes"
         else:
             outcome = "adds" if there > here else "reduces" if there else "removes"
-        return WhyTrial(trial.kind, trial.change, outcome, self._say((here, total), (there, now), (before, after)))  # type: ignore[arg-type]  # one of them
+        return WhyTrial(kind, change, outcome, self._say((here, total), (there, now), (before, after)))  # type: ignore[arg-type]  # one of them
 
     def _say(self, before: tuple[int, int], after: tuple[int, int], captures: tuple[Capture, Capture]) -> str:
         sizes = [sum(each.role == "kernel" for each in KernelParts(capture.module).launches) for capture in captures]

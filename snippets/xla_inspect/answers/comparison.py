@@ -6,21 +6,19 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import compare_modules, find_stage, name_failure
+from xla_inspect.analysis import compare_modules, find_stage, model_launches, name_failure
+from xla_inspect.answers.counts_by_line import compare_tallies, tally
 from xla_inspect.answers.difference import Amount, Difference, InstructionPair, Side, Version
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.instruction_pairs import UNSEEN, is_different, pair_instructions
 from xla_inspect.answers.memory import ON_THE_WAY
 from xla_inspect.answers.memory_finding import explain_memory
-from xla_inspect.answers.tally import compare_tallies, tally
-from xla_inspect.report import model_launches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from xla_inspect.analysis import Stage
+    from xla_inspect.analysis import Launched, Stage
     from xla_inspect.captured import Capture
-    from xla_inspect.report import Launched
 
 
 _PLANNED = frozenset({"peak memory", "  arguments", "  temporaries", "  results", "generated code"})

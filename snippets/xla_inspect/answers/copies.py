@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import KernelParts, ValueFlow, find_lines, is_fusion
+from xla_inspect.analysis import KernelParts, ValueFlow, find_lines, is_fusion, read_line, show_place
 from xla_inspect.answers.moves import MOVING, is_move
-from xla_inspect.report import read_line, show_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

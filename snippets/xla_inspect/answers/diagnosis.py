@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off the annotations
-from xla_inspect.answers.answer import Answer, Table
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Table
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 _LONGEST_NAME = 15
 _LONGEST_KIND = 26

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Stage, StageName, find_stage
 from xla_inspect.answers.absences import NAMES, list_absences
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.captured import Capture
     from xla_inspect.dumps import DumpedModule
 

@@ -15,13 +15,14 @@ from xla_inspect.analysis import (
     is_fusion,
     parse_buffers,
     read_jaxpr_lines,
+    read_line,
     read_stablehlo_lines,
+    show_place,
 )
 from xla_inspect.analysis.reasons import EMITTING, Attempts, read_reasons
 from xla_inspect.answers.launch_rows import list_fused
 from xla_inspect.answers.why import LineOf, PassStep, Reason, WhyPart
 from xla_inspect.errors import HloSyntaxError
-from xla_inspect.report import read_line, show_place
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:

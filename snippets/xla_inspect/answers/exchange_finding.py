@@ -14,6 +14,7 @@ from xla_inspect.analysis import (
     find_stage,
     is_cut_anew,
     list_collectives,
+    model_launches,
     read_groups,
     read_pairs,
     search,
@@ -25,15 +26,13 @@ from xla_inspect.answers.exchanges import Exchanges
 from xla_inspect.answers.line_totals import sum_scopes
 from xla_inspect.answers.replication import find_replication
 from xla_inspect.answers.written_program import name_primitive
-from xla_inspect.report import model_launches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from xla_inspect.analysis import Collective, Mesh
+    from xla_inspect.analysis import Collective, Launched, Mesh
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
-    from xla_inspect.report import Launched
 
 _BOOKKEEPING = 64
 """Bytes and operations of a launch below which it hides no exchange."""

@@ -6,19 +6,23 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off the annotations
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.analysis import (
+    Stage,
+    close_brackets,
+)
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.answers.exchange import Exchange  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers.line_totals import LineTotal, tell_scopes
 from xla_inspect.answers.replication import Replication  # noqa: TC001 - likewise
 from xla_inspect.plural import plural
-from xla_inspect.report import close_brackets, title
+from xla_inspect.targets import title
 from xla_inspect.units import format_amount, format_bytes, format_duration, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 _LONGEST_LINE = 60
 _LARGEST = 3

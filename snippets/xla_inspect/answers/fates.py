@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import REDUCE_SCATTER, REWRITING, SourceLine, is_fusion
+from xla_inspect.analysis import REDUCE_SCATTER, REWRITING, SourceLine, is_fusion, read_line, show_place
 from xla_inspect.answers.evidence import IMPORT, tell_maker
 from xla_inspect.answers.why import Finding, LineOf
 from xla_inspect.hlo import IDLE
 from xla_inspect.plural import plural
-from xla_inspect.report import read_line, show_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers.absences import tell_absences
-from xla_inspect.answers.answer import Hint, Listing, Table
+from xla_inspect.answers.answer_parts import Hint, Listing, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from xla_inspect.answers.answer import Answer, Part
+    from xla_inspect.answers.answer_parts import Part, Tellable
 
 _CODE = re.compile(r"`([^`]+)`")
 STYLE = """\
@@ -29,7 +29,7 @@ body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 """
 
 
-def write_page(answers: Iterable[Answer], title: str, missing: Mapping[str, str] | None = None) -> str:
+def write_page(answers: Iterable[Tellable], title: str, missing: Mapping[str, str] | None = None) -> str:
     """Return answers, one below the other, as a page that needs nothing else.
 
     Args:
@@ -45,12 +45,12 @@ def write_page(answers: Iterable[Answer], title: str, missing: Mapping[str, str]
     )
 
 
-def write_fragment(answer: Answer) -> str:
+def write_fragment(answer: Tellable) -> str:
     """Return an answer as one element."""
     return f'<div class="xla-answer">{"".join(_write_parts(answer))}</div>'
 
 
-def _write_parts(answer: Answer) -> Iterator[str]:
+def _write_parts(answer: Tellable) -> Iterator[str]:
     for number, part in enumerate(answer.tell()):
         yield f'<p class="said">{_write_text(str(part))}</p>' if number == 0 else _write(part)
 

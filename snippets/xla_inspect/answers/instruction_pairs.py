@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import find_frame
+from xla_inspect.analysis import find_frame, print_instruction
 from xla_inspect.answers.difference import InstructionPair
-from xla_inspect.report import print_instruction
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import ModuleChange

@@ -7,11 +7,11 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import find_lines, list_launches
+from xla_inspect.analysis import STATEMENT, find_lines, fit_symbol, list_launches, read_line, show_place
 from xla_inspect.answers.kernel_times import KernelTimes, MeasuredLaunch, Unjoined
 from xla_inspect.answers.launch_rows import describe_launches, find_scope
 from xla_inspect.answers.line_totals import sum_lines
-from xla_inspect.report import STATEMENT, explain_absence, find_hardware, fit_symbol, read_line, show_place
+from xla_inspect.targets import explain_absence, find_hardware
 from xla_inspect.traces import Label
 
 if TYPE_CHECKING:

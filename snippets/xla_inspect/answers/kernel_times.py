@@ -6,17 +6,18 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.answers.kernels import show_seconds
 from xla_inspect.answers.line_totals import LineTotal, tell_lines
 from xla_inspect.plural import plural
-from xla_inspect.report import lane, title
+from xla_inspect.targets import lane, title
 from xla_inspect.units import format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 FEW_OTHERS = 8
 """How many names that are not in the program are shown where nobody says how many."""

@@ -6,21 +6,21 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Stage, find_stage, tell_failure
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.analysis import STATEMENT, Stage, close_brackets, find_stage, tell_failure
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.launch_rows import LaunchRow, describe_launches
 from xla_inspect.answers.line_totals import LineTotal, sum_lines, sum_scopes, tell_lines, tell_scopes
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
-from xla_inspect.report import STATEMENT, close_brackets, explain_absence, find_hardware, title
 from xla_inspect.spelling import list_nearest
-from xla_inspect.targets import explain_tiles
+from xla_inspect.targets import explain_absence, explain_tiles, find_hardware, title
 from xla_inspect.units import format_amount, format_bytes, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.captured import Capture
 
 USUAL_ROWS = 12

@@ -9,20 +9,31 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import HOST_CALL, SourceLine, calls_host, custom_fusion_kind, find_lines, is_fusion
+from xla_inspect.analysis import (
+    HOST_CALL,
+    MEMORY,
+    SourceLine,
+    calls_host,
+    custom_fusion_kind,
+    find_lines,
+    fit_symbol,
+    is_fusion,
+    model_launches,
+    read_line,
+    show_place,
+)
 from xla_inspect.analysis.machine import find_occupancy, read_limits
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.hlo import IDLE
-from xla_inspect.report import MEMORY, fit_symbol, model_launches, read_line, show_place
 from xla_inspect.targets import find_entry, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xla_inspect.analysis import Launched
     from xla_inspect.analysis.machine import Occupancy
     from xla_inspect.captured import Capture, Thunk
     from xla_inspect.hlo import Instruction, Module
-    from xla_inspect.report import Launched
 
 _SCOPED = re.compile(
     r'^ *(?:ROOT )?%?(?P<name>[\w.$-]+) = .*"used_scoped_memory_configs":\[(?P<used>[^\]]*)\]', re.MULTILINE

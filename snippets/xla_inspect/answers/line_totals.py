@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Table
+from xla_inspect.analysis import close_brackets
+from xla_inspect.answers.answer_parts import Table
 from xla_inspect.plural import plural
-from xla_inspect.report import close_brackets
 from xla_inspect.units import format_share
 
 if TYPE_CHECKING:

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import tell_failure
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.analysis.bundles import BelowListing, describe_below
+from xla_inspect.analysis.machine import KernelListing, describe_kernels
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.below_code import drop_empty, say_below, shorten_place, tell_below
 from xla_inspect.plural import plural
-from xla_inspect.report import BelowListing, KernelListing, describe_below, describe_kernels, title
-from xla_inspect.targets import find_entry
+from xla_inspect.targets import find_entry, title
 from xla_inspect.units import format_bytes, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.captured import Capture
 
 USUAL_KERNELS = 12

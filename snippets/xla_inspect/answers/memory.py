@@ -11,17 +11,19 @@ from xla_inspect.analysis import (
     PeakCause,
     Refusal,
     Stage,
+    close_brackets,
 )
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.line_totals import LineTotal, tell_scopes
 from xla_inspect.plural import plural
-from xla_inspect.report import close_brackets, title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 type Role = Literal["argument", "result", "constant", "saved", "temporary", "gap"]
 

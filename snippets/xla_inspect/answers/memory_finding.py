@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import HBM, find_peak_causes, find_refusal, find_stage, list_held, read_op_scope
 from xla_inspect.answers.line_totals import sum_scopes
 from xla_inspect.answers.memory import MemoryRow, MemoryUse
-from xla_inspect.report import find_hardware
+from xla_inspect.targets import find_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,14 +7,15 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.plural import plural
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.dumps import DumpedModule
 
 _FEW, _NAME, _WHAT = 3, 36, 60

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import FINAL, Stage
-from xla_inspect.answers.answer import Answer, Hint
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint
 from xla_inspect.answers.moves import find_moved, is_move
 from xla_inspect.answers.why import suggest_why
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from xla_inspect.analysis import Launch
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.answers.why_finding import WhyFinder
     from xla_inspect.hlo import Instruction
 

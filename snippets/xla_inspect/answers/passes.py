@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import FINAL, Stage, find_stage, name_failure
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.program_parts import (
     LargeConstant,
     ProgramPart,
@@ -18,13 +19,13 @@ from xla_inspect.answers.program_parts import (
     list_repeats,
 )
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, format_duration, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.captured import Capture
 
 FEW, SHORT = 12, 6

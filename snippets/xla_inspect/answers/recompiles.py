@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Table
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.answers.traced_calls import OwnOperations, TracedCall, TracedFunction, read_calls
 from xla_inspect.plural import plural
 from xla_inspect.units import format_duration, shorten
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from xla_inspect.analysis import Compilation, ScriptRun
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 ADVICE: Mapping[str, str] = {
     "shape": "pad it to one shape, or to a few, or leave out what is left over",

@@ -6,15 +6,16 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Answer, Hint, Listing, Table, suggest
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Listing, Table, suggest
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 _LONGEST = 60
 _FIRST = "first that differs"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import model_launches
 from xla_inspect.answers.shardings import find_sharding
 from xla_inspect.plural import plural
-from xla_inspect.report import model_launches
 from xla_inspect.units import format_amount, format_bytes, shorten
 
 if TYPE_CHECKING:

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import SourceLine, find_frame, fused_computations, read_jaxpr_lines, read_op_scope
+from xla_inspect.analysis import (
+    SourceLine,
+    find_frame,
+    fused_computations,
+    read_jaxpr_lines,
+    read_line,
+    read_op_scope,
+    show_place,
+)
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
-from xla_inspect.report import read_line, show_place
 from xla_inspect.spelling import list_nearest
 
 if TYPE_CHECKING:

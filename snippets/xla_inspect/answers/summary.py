@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Stage, name_failure
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
+from xla_inspect.analysis import Stage, model_launches, name_failure, show_place
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.launch_rows import find_scope
 from xla_inspect.answers.line_totals import LineTotal, name_scope, sum_scopes
@@ -15,17 +16,17 @@ from xla_inspect.answers.memory import ON_THE_WAY, ROLES
 from xla_inspect.answers.memory_finding import explain_memory
 from xla_inspect.answers.replication import Replication  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.plural import plural
-from xla_inspect.report import model_launches, show_place, title
+from xla_inspect.targets import title
 from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.analysis import Launched
+    from xla_inspect.answers.answer_parts import Part
     from xla_inspect.answers.exchange import Exchange
     from xla_inspect.answers.memory import MemoryUse
     from xla_inspect.captured import Capture
-    from xla_inspect.report import Launched
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.answer import Hint, Listing, Table
+from xla_inspect.answers.answer_parts import Hint, Listing, Table
 from xla_inspect.plural import plural
 from xla_inspect.terminal import ANSWER_WIDTH, CONTINUED, Paper
 
 if TYPE_CHECKING:
-    from xla_inspect.answers.answer import Answer
+    from xla_inspect.answers.answer_parts import Tellable
 
 CONTINUED_INDENT = "  "
 
 
-def print_answer(answer: Answer, paper: Paper) -> None:
+def print_answer(answer: Tellable, paper: Paper) -> None:
     """Print an answer.
 
     Args:
@@ -86,7 +86,7 @@ def fold_command(command: str, width: int) -> list[str]:
     return [*(f"{line}{CONTINUED}" for line in lines[:-1]), *lines[-1:]]
 
 
-def print_text(answer: Answer) -> str:
+def print_text(answer: Tellable) -> str:
     """Return an answer as it is printed where there are no colours."""
     stream = io.StringIO()
     print_answer(answer, Paper(stream, width=ANSWER_WIDTH, fold=True, indent="  "))

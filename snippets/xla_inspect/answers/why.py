@@ -9,24 +9,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from xla_inspect.analysis import FINAL, Stage
-from xla_inspect.answers.answer import Answer, Hint, Table, suggest
-from xla_inspect.answers.brief import (
-    BRIEF,
-    count_kinds,
-    list_origin,
-    measure,
-    tell_lines,
-    tell_part,
-    tell_reason,
-    tell_words,
-)
+from xla_inspect.answers import brief
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 type Kind = Literal[
     "apart", "together", "copy", "layout", "transpose", "collective", "matmul", "kernel", "removed", "argument"
@@ -267,28 +259,30 @@ class Why(Answer):
     def _tell_briefly(self, verdict: str) -> Iterator[Part]:
         """Yield the lines, and of the rest what there is room for, the weightiest first."""
         first = self.findings[0]
-        room = BRIEF - measure(verdict)
-        if lines := tell_lines(first):
-            room -= measure(lines)
+        room = brief.BRIEF - brief.measure(verdict)
+        if lines := brief.tell_lines(first):
+            room -= brief.measure(lines)
             yield lines
         notes = " ".join(first.notes[:FEW_NOTES])
         part = next(iter(self.parts), None)
-        told = [notes, tell_words(first), tell_part(part) if part else ""]
+        told = [notes, brief.tell_words(first), brief.tell_part(part) if part else ""]
         told += [f"Also: {each.verdict}" for each in self.findings[1:2]]
         for text in filter(None, told):
-            if (size := measure(text)) <= room:
+            if (size := brief.measure(text)) <= room:
                 room -= size
                 yield text
 
     def _tell_finding(self, finding: Finding) -> Iterator[Part]:
-        if lines := tell_lines(finding):
+        if lines := brief.tell_lines(finding):
             yield lines
         if finding.notes:
             yield " ".join(finding.notes)
         if finding.reasons:
             yield Table(
                 ("pass", "what the compiler said"),
-                tuple((each.pass_name or "-", f"{each.verdict}: {tell_reason(each)}") for each in finding.reasons),
+                tuple(
+                    (each.pass_name or "-", f"{each.verdict}: {brief.tell_reason(each)}") for each in finding.reasons
+                ),
             )
 
     def _tell_parts(self) -> Iterator[Part]:
@@ -302,7 +296,7 @@ class Why(Answer):
             said += [f"fed by {', '.join(part.fed_by)}" if part.fed_by else ""]
             said += [f"read by {', '.join(part.read_by)}" if part.read_by else "", part.memory]
             yield f"Now: {part.name}, {part.opcode} {part.shape}; {'; '.join(filter(None, said)) or 'alone'}."
-            yield Table(("from", ""), tuple(list_origin(part)))
+            yield Table(("from", ""), tuple(brief.list_origin(part)))
 
     def _tell_trials(self) -> Iterator[Part]:
         if not (self.trials or self.untried):
@@ -318,9 +312,11 @@ class Why(Answer):
             yield Table(("outcome", "tried", "counted"), rows, (), "What would change it, compiled to see")
         if self.is_full:
             return
-        said = [f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {count_kinds(kept)}."]
+        said = [
+            f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {brief.count_kinds(kept)}."
+        ]
         said = said if kept else []
-        said += [f"Not compiled: {count_kinds(failed)}; --full has why."] if failed else []
+        said += [f"Not compiled: {brief.count_kinds(failed)}; --full has why."] if failed else []
         said += [f"Nothing to try: {', '.join(self.untried)}."] if self.untried else []
         if said:
             yield " ".join(said)

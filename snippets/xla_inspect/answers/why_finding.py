@@ -19,7 +19,7 @@ from xla_inspect.answers.selection import Selection, Selector
 from xla_inspect.answers.why import Finding, Why
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import IDLE
-from xla_inspect.report import title
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import list_held
+from xla_inspect.analysis import list_held, read_line, show_place
 from xla_inspect.answers import ROLES, WhyFinder, compare_tallies, tally
 from xla_inspect.errors import InspectError
-from xla_inspect.report import read_line, show_place
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:

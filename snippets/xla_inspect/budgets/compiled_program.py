@@ -15,7 +15,7 @@ from xla_inspect.budgets.quantity import Quantity
 from xla_inspect.budgets.shared_kernel import SharedKernel
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
-from xla_inspect.report import title
+from xla_inspect.targets import title
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:

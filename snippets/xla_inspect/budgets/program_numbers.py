@@ -16,9 +16,9 @@ from xla_inspect.budgets.measures import MEASURES, TRACES, Measured
 from xla_inspect.budgets.quantity import Quantity
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
-from xla_inspect.report import title
 from xla_inspect.spelling import suggest_name
 from xla_inspect.subject import watch_calls
+from xla_inspect.targets import title
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
+from xla_inspect import hlo
 from xla_inspect.captured.parts import (
     INSTRUCTION,
     Code,
@@ -22,10 +22,9 @@ from xla_inspect.captured.parts import (
     Times,
 )
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.hlo import parse_module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from xla_inspect.captured.log_event import LogEvent
     from xla_inspect.captured.low_level import LowLevel
@@ -110,18 +109,20 @@ class Capture:
     log: tuple[LogEvent, ...] = field(default_factory=tuple)
     low_level: tuple[LowLevel, ...] = field(default_factory=tuple)
     missing: Mapping[str, str] = field(default_factory=dict)
+    notebook_view: ClassVar[Callable[[Capture], str]] = repr
+    """Function that returns the HTML for a notebook, which the package sets: what draws a capture is above this one."""
 
     @cached_property
     def unoptimized_module(self) -> Module:
         """The parsed HLO that the compiler got; where that is missing, the first that is known after it."""
         if not self.before:
             return self.passes[0].module if self.passes else self.module
-        return parse_module(self.before)
+        return hlo.parse_module(self.before)
 
     @cached_property
     def module(self) -> Module:
         """The parsed optimized HLO."""
-        return parse_module(self.after)
+        return hlo.parse_module(self.after)
 
     @cached_property
     def instruction_counts(self) -> tuple[int, ...]:
@@ -183,11 +184,8 @@ class Capture:
         return f"<Capture of {self.program} for {self.target}: {self.error.partition(chr(10))[0][:80] or made}>"
 
     def _repr_html_(self) -> str:
-        """Show the summary in a notebook."""
-        # By name, since what answers questions stands above what is asked about.
-        answers = import_module("xla_inspect.answers")
-        shown: str = answers.write_fragment(answers.summarize(self.program, [self], ""))
-        return shown
+        """Return the view that `xla_inspect` registers for notebooks."""
+        return type(self).notebook_view(self)
 
     def to_json(self) -> str:
         """Return the capture as one line of JSON, from which `from_json` makes an equal one."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from xla_inspect.hlo import parse_module
+from xla_inspect import hlo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,7 @@ class PassChange:
     @cached_property
     def module(self) -> Module:
         """The parsed module after the pass."""
-        return parse_module(self.text)
+        return hlo.parse_module(self.text)
 
     @property
     def instruction_count(self) -> int:

@@ -1,6 +1,15 @@
 """The command `xla-inspect`: a module for each of its subcommands, which imports what is heavy only when it runs."""
 
-from xla_inspect.commands.command_line import BAD_INPUT, CHANGED, MISSING, NO, OK, list_questions, main, run_here
+from typing import TYPE_CHECKING
+
+from xla_inspect.commands.command_line import build_parser, main, run_here
+from xla_inspect.commands.command_list import BAD_INPUT, CHANGED, MISSING, NO, OK, QUESTIONS, list_questions
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.commands.magic import load_ipython_extension
+else:
+    __getattr__ = lazy_names(__name__)
 
 __all__ = [
     "BAD_INPUT",
@@ -8,7 +17,10 @@ __all__ = [
     "MISSING",
     "NO",
     "OK",
+    "QUESTIONS",
+    "build_parser",
     "list_questions",
+    "load_ipython_extension",
     "main",
     "run_here",
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import find_exchanges
+from xla_inspect import answers
 from xla_inspect.commands import question
-from xla_inspect.compilation import USUAL
+from xla_inspect.targets import USUAL
 
 if TYPE_CHECKING:
     import argparse
@@ -26,5 +26,5 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     """Yield one answer for each target."""
     del options
     yield from question.answer_each(
-        subject, targets, lambda target: find_exchanges(subject.name, subject.capture(target), subject.axes)
+        subject, targets, lambda target: answers.find_exchanges(subject.name, subject.capture(target), subject.axes)
     )

@@ -6,11 +6,10 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import USUAL_ROWS, Names, join_times, rank_launches
+from xla_inspect import answers, compilation
 from xla_inspect.commands import output_file, question
-from xla_inspect.compilation import USUAL, count_registers
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.targets import find_entry
+from xla_inspect.targets import USUAL, find_entry
 from xla_inspect.traces import measure, open_trace, write_labelled
 
 if TYPE_CHECKING:
@@ -37,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="tell this one in detail; may repeat, and may follow the subject without --kernel",
     )
-    which.add_argument("--rows", metavar="N", type=int, default=USUAL_ROWS, help="how many (default: %(default)s)")
+    which.add_argument(
+        "--rows", metavar="N", type=int, default=answers.USUAL_ROWS, help="how many (default: %(default)s)"
+    )
     which.add_argument("--all", action="store_true", help="all of them")
     measured = parser.add_argument_group("what was measured")
     measured.add_argument(
@@ -114,7 +115,7 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
     source, timing = measured
     if not timing.names_instructions and source.has_starts:
         # Only what runs before and after them tells of which launch kernels of libraries are.
-        timing = measure(source, Names(capture).symbols)
+        timing = measure(source, answers.Names(capture).symbols)
     labelled = 0
     if options.label:
         if timing.device != find_entry(capture.target).kind:
@@ -123,8 +124,8 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
                 "runs\nname the target that it is of with --target"
             )
             raise InspectError(message)
-        labelled, _ = write_labelled(source, options.label, Names(capture).label)
-    return join_times(
+        labelled, _ = write_labelled(source, options.label, answers.Names(capture).label)
+    return answers.join_times(
         capture,
         timing,
         question.retype(options, capture.target),
@@ -135,7 +136,7 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
 
 def _ask_one(capture: Capture, options: argparse.Namespace) -> Kernels:
     def tell(registers: dict[str, tuple[int, int, int]] | str) -> Kernels:
-        return rank_launches(
+        return answers.rank_launches(
             capture,
             question.retype(options, capture.target),
             names=options.kernel,
@@ -149,7 +150,7 @@ def _ask_one(capture: Capture, options: argparse.Namespace) -> Kernels:
     if not symbols:
         return answer
     try:
-        return tell(count_registers(capture, symbols))
+        return tell(compilation.count_registers(capture, symbols))
     except TargetUnavailableError as error:
         return tell(f"Registers are not known here: {error.reason}.")
     except InspectError as error:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import HBM
-from xla_inspect.answers import MemoryTrial, MemoryUse, explain_memory
+from xla_inspect import analysis, answers
+from xla_inspect import subject as subjects
 from xla_inspect.commands import question
-from xla_inspect.subject import KINDS, list_trials, read_kinds
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from xla_inspect.answers import Answer
+    from xla_inspect.answers import Answer, MemoryTrial, MemoryUse
     from xla_inspect.captured import Capture
     from xla_inspect.subject import Subject
 
@@ -28,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--try",
         dest="tried",
         metavar="CHANGE",
-        help=f"compile with changes that may help, and tell what they save: {', '.join(KINDS)}, or all",
+        help=f"compile with changes that may help, and tell what they save: {', '.join(subjects.KINDS)}, or all",
     )
 
 
@@ -38,25 +37,25 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     Raises:
         InspectError: There is no such change to try.
     """
-    kinds = read_kinds(options.tried, known=KINDS)
+    kinds = subjects.read_kinds(options.tried, known=subjects.KINDS)
 
     def answer(target: str) -> Answer:
         capture = subject.capture(target)
         trials = list(_try(subject, target, kinds, capture)) if kinds else []
         asked = question.retype(options, target) if subject.call else ""
-        return explain_memory(capture, asked, by=options.by, trials=trials)
+        return answers.explain_memory(capture, asked, by=options.by, trials=trials)
 
     yield from question.answer_each(subject, targets, answer)
 
 
 def _try(subject: Subject, target: str, kinds: Sequence[str], capture: Capture) -> Iterator[MemoryTrial]:
     """Yield what each change that can be tried comes to."""
-    for trial in list_trials(subject, kinds, capture):
+    for trial in subjects.list_trials(subject, kinds, capture):
         try:
-            told: MemoryUse = explain_memory(trial.capture(target), "")
+            told: MemoryUse = answers.explain_memory(trial.capture(target), "")
         except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
-            yield MemoryTrial(trial.change, None, None, text)
+            yield answers.MemoryTrial(trial.change, None, None, text)
         else:
-            left = told.refusal.sentence if told.refusal and told.refusal.space != HBM else ""
-            yield MemoryTrial(trial.change, told.needed_bytes or None, told.fits, left)
+            left = told.refusal.sentence if told.refusal and told.refusal.space != analysis.HBM else ""
+            yield answers.MemoryTrial(trial.change, told.needed_bytes or None, told.fits, left)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import explain_passes
+from xla_inspect import answers
 from xla_inspect.commands import question
-from xla_inspect.compilation import USUAL
 from xla_inspect.errors import InspectError
+from xla_inspect.targets import USUAL
 
 if TYPE_CHECKING:
     import argparse
@@ -40,7 +40,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     def answer(target: str) -> Answer:
         capture = subject.capture(target, passes=options.changes, timed=True)
         limit = {"limit": 0} if options.all else {}
-        return explain_passes(
+        return answers.explain_passes(
             subject.name,
             capture,
             question.retype(options, target),

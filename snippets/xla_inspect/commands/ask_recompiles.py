@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import explain_recompiles, find_repeats
+from xla_inspect import answers
 
 if TYPE_CHECKING:
     import argparse
@@ -28,6 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def ask(subject: Subject, _: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
     """Yield the answer."""
     if subject.modules:
-        yield find_repeats(subject.name, subject.modules, " ".join(options.subject), options.at_most)
+        yield answers.find_repeats(subject.name, subject.modules, " ".join(options.subject), options.at_most)
     if subject.script is not None:
-        yield explain_recompiles(subject.script, options.at_most, is_timed=not options.no_times)
+        yield answers.explain_recompiles(subject.script, options.at_most, is_timed=not options.no_times)

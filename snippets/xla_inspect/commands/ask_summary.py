@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import summarize
+from xla_inspect import answers
 from xla_inspect.commands import question
-from xla_inspect.compilation import USUAL
+from xla_inspect.targets import USUAL
 
 if TYPE_CHECKING:
     import argparse
@@ -25,4 +25,4 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
     """Yield one answer for all targets."""
     captures = question.answer_each(subject, targets, subject.capture)
-    yield summarize(subject.name, list(captures), asked=question.retype(options))
+    yield answers.summarize(subject.name, list(captures), asked=question.retype(options))

@@ -6,12 +6,11 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import WhyFinder, list_open_questions
+from xla_inspect import answers, compilation
+from xla_inspect import subject as subjects
 from xla_inspect.commands import question
-from xla_inspect.compilation import LEVELS, list_variables
 from xla_inspect.counterfactuals import try_changes
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import EFFECTS, read_kinds
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--try",
         dest="tried",
         metavar="CHANGE",
-        help=f"compile with changes, and tell which would change it: {', '.join(EFFECTS)}, or all",
+        help=f"compile with changes, and tell which would change it: {', '.join(subjects.EFFECTS)}, or all",
     )
     how.add_argument("--full", action="store_true", help="all that is known of it")
 
@@ -76,7 +75,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     Raises:
         InspectError: There is no such change to try, or no target has what was named.
     """
-    kinds = read_kinds(options.tried)
+    kinds = subjects.read_kinds(options.tried)
     apart = _read_pair(options.apart)
     yield from question.answer_each(
         subject, targets, lambda target: _ask_one(subject, target, apart, kinds, options), can_refuse=True
@@ -103,13 +102,13 @@ def _ask_one(
     capture, trouble = _compile(subject, target)
     if capture.passes:
         log.info("following each instruction through %d passes", len(capture.passes))
-    finder = WhyFinder(capture.retold(program=subject.name), subject.axes or None)
+    finder = answers.WhyFinder(capture.retold(program=subject.name), subject.axes or None)
     asked = question.retype(options, capture.target)
     if not options.what and apart is None:
         if kinds:
             message = "--try is asked of one thing: name it behind the subject, or with --apart A,B"
             raise InspectError(message)
-        return list_open_questions(finder, asked, full=options.full)
+        return answers.list_open_questions(finder, asked, full=options.full)
     answer: Why = finder.answer(asked, options.what, apart=apart, full=options.full, trouble=trouble)
     if not kinds:
         return replace(answer, is_tried=subject.call is not None)
@@ -135,7 +134,7 @@ def _explain_silence(saved: Capture) -> str:
     """Return why a capture that was not compiled here holds no reasons, and how to get them."""
     if "log" not in saved.missing:
         return UNSAVED
-    variables = "\n".join(f"  {name}={value}" for name, value in list_variables(LEVELS).items())
+    variables = "\n".join(f"  {name}={value}" for name, value in compilation.list_variables(compilation.LEVELS).items())
     return (
         f"{saved.missing['log']}: ask about the function itself, it is compiled so; for a log of your own set these "
         f"before Python starts, and keep what goes to standard error:\n{variables}"

@@ -18,7 +18,7 @@ from xla_inspect.budgets import (
     read_records,
     write_records,
 )
-from xla_inspect.commands import child_process, command_line, output_file, question
+from xla_inspect.commands import child_process, command_list, output_file, question
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Request
 from xla_inspect.targets import count_devices
@@ -63,11 +63,11 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         return _run_one(budgets[0], records, options)
     rows: list[Checked] = []
     made: dict[str, Record] = {}
-    worst = command_line.OK
+    worst = command_list.OK
     with tempfile.TemporaryDirectory(prefix="xla_inspect_check_") as folder:
         for number, budget in enumerate(budgets):
             status, found = _start(budget, options, Path(folder) / f"{number}.json")
-            if status > command_line.CHANGED:  # interrupted
+            if status > command_list.CHANGED:  # interrupted
                 return status
             worst = max(worst, status)
             rows += [Checked(**row) for row in found.get("rows", ())]
@@ -84,25 +84,26 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 def choose_status(report: BudgetReport) -> int:
     """Return the exit status of what came of a check, the weightiest where there are several."""
     if report.unknown:
-        return command_line.BAD_INPUT
+        return command_list.BAD_INPUT
     if report.broken and not report.is_of_compiler:
-        return command_line.NO
+        return command_list.NO
     if report.missing:
-        return command_line.MISSING
-    return command_line.CHANGED if report.broken else command_line.OK
+        return command_list.MISSING
+    return command_list.CHANGED if report.broken else command_list.OK
 
 
 def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[int, dict[str, Any]]:
     """Return what a process of its own finds of a program, with its exit status."""
     words = ["check", str(options.file.absolute()), f"--only={budget.name}", f"--result={result}"]
     words += [f"--load-limit={options.load_limit}", *["--update"] * options.update, *["--debug"] * options.debug]
-    asked = argparse.Namespace(subject=[budget.subject], target=[*budget.targets, *_list_fitting(budget)], debug=False)
+    targets = [*budget.targets, *_list_fitting(budget)]
+    asked = argparse.Namespace(subject=[budget.subject], target=targets, load_limit=options.load_limit, debug=False)
     status = child_process.run(words, asked, folder=options.file.absolute().parent)
     if result.is_file():
         return status, json.loads(result.read_text(encoding="utf-8"))
-    if status == command_line.OK:
+    if status == command_list.OK:
         question.say(f"{budget.name}: its process ended and left no result; does {budget.subject} end Python?")
-    return status or command_line.BAD_INPUT, {}
+    return status or command_list.BAD_INPUT, {}
 
 
 def _list_fitting(budget: Budget) -> Sequence[str]:
@@ -131,4 +132,4 @@ def _run_one(budget: Budget, records: dict[str, Record], options: argparse.Names
     kept = {key: record.to_json() for key, record in checked.records.items()}
     data = {"rows": [asdict(row) for row in checked.rows], "records": kept}
     options.result.write_text(json.dumps(data), encoding="utf-8")
-    return command_line.OK
+    return command_list.OK

@@ -5,7 +5,6 @@ It may call `sys.exit` or `os._exit`, crash, or take a compiler down with it.
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import shutil
@@ -14,13 +13,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from xla_inspect.commands import command_line, time_limit
+from xla_inspect import subject as subjects
+from xla_inspect.commands import time_limit, user_code
 from xla_inspect.process import REASONS, Child, find_line, name_end
-from xla_inspect.targets import list_original, note_changes
+from xla_inspect.targets import list_original
 from xla_inspect.terminal import describe_terminal, drop_logs
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ STATUS, STACKS, ENVIRONMENT = "status", "stacks", "environment"
 """The files by which the process says how the command ended, and where it was when it crashed, and by which it learns
 of the reader's environment."""
 
-ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
-"""What to do about a file that ends the process."""
-
 CRASHED = {
     0: "what runs there crashed, or what it calls: the part that is not Python, if any, or the compiler",
     signal.SIGABRT: f"{REASONS[signal.SIGABRT]}; what it says of that stands above",
@@ -42,10 +39,6 @@ CRASHED = {
 """What there is to do about a process that a signal ended, by the signal's number."""
 
 _INTERRUPTED = 130
-
-
-class LeftError(BaseException):
-    """What `os._exit` raises in the process, which else would end where it stands and say nothing."""
 
 
 def run(
@@ -63,7 +56,7 @@ def run(
         folder: Its working folder, by default this process's.
         paths: Folders that it imports from, before those that Python is told of anyway.
     """
-    file = command_line.name_file(options)
+    file = subjects.Request(tuple(options.subject)).file
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, ending_by_exception():
         original = list_original()
         if paths:
@@ -78,7 +71,7 @@ def run(
         child = Child(
             # Not the working folder but the file's is where the file imports from, as when it is run.
             [sys.executable, "-P"],
-            f"from {__name__} import main; main()",
+            f"from {__package__}.answering_process import main; main()",
             [name, *arguments],
             variables=environment,
             folder=folder,
@@ -189,7 +182,7 @@ def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path
     where = f"{file}:{line}" if line else file
     if text.rpartition("Fatal Python error")[2].startswith("Timeout ("):
         return time_limit.explain(where, "loading or tracing it", options.load_limit)
-    what_to_do = ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
+    what_to_do = user_code.ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
     return f"xla-inspect: {where}: the process that ran it ended before it was done ({name_end(code)})\n{what_to_do}"
 
 
@@ -197,37 +190,6 @@ def _say(text: str) -> None:
     # In one piece, since another thread passes on what the process says.
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
-
-
-def main() -> None:
-    """Run the command that the words after a folder's name give, and leave its status there."""
-    folder, *arguments = sys.argv[1:]
-    note_changes(json.loads((Path(folder) / ENVIRONMENT).read_text(encoding="utf-8")))
-    leave = os._exit
-
-    def raise_instead(code: int) -> NoReturn:
-        raise LeftError(code)
-
-    os._exit = raise_instead  # type: ignore[assignment]  # it does not end Python, which is the point
-    # What the reader's code prints, and what compilers do, is no part of the answer.
-    with (
-        os.fdopen(os.dup(1), "w", encoding="utf-8") as out,
-        (Path(folder) / STACKS).open("w", encoding="utf-8") as stacks,
-    ):
-        os.dup2(2, 1)
-        faulthandler.enable(stacks)
-
-        def end(status: int) -> NoReturn:
-            with suppress(OSError):
-                out.flush()
-                sys.stdout.flush()
-                sys.stderr.flush()
-            (Path(folder) / STATUS).write_text(str(status), encoding="utf-8")
-            # The file may have started threads that never end, or asked for more at exit.
-            leave(status)
-
-        time_limit.end_process, time_limit.stacks = end, stacks
-        end(command_line.run_here(arguments, out))
 
 
 def sweep(folder: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import io
 import logging
 import os
@@ -13,45 +12,23 @@ import sys
 import textwrap
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from xla_inspect.commands import registry
+from xla_inspect.commands.command_list import (
+    APART,
+    BAD_INPUT,
+    EXITS,
+    GROUPS,
+    MISSING,
+    QUESTIONS,
+    list_questions,
+)
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.spelling import list_nearest, suggest_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-QUESTIONS: Mapping[str, str] = {
-    "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
-    "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
-    "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
-    "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
-    "why": "why the compiler did that: two kernels, a copy, a layout, a collective; in its own words, and what helps",
-    "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
-    "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
-}
-"""What each question answers, by its name; `ask_NAME` is its module here: see `question.Question`."""
-
-OTHERS: Mapping[str, str] = {
-    "doctor": "what this machine can compile for, what to install, and what does not go together",
-    "check": "hold the programs of a file against their budgets, and tell whether you or the compiler broke one",
-    "read": "what a dump holds that XLA wrote, perhaps elsewhere: its modules, each of which can be asked about",
-    "diff": "compare two subjects, or one with an earlier commit, another target or other options: what changed",
-    "since": "under the releases of JAX between two: the first that changed it, the pass, and the line",
-    "show": "print one stage, from the jaxpr to machine code",
-    "report": "write one HTML file in which to step through the passes",
-    "play": "serve a page on this machine on which you edit a function and see what the compilers make of it",
-    "targets": "list the targets, and what those that cannot be compiled for lack",
-}
-"""The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
-
-GROUPS: Mapping[str, Sequence[str]] = {
-    "questions about a program": (*QUESTIONS,),
-    "two programs, commits or releases": ("diff", "since", "check"),
-    "everything about one program": ("show", "report", "play"),
-    "a dump, and this machine": ("read", "doctor", "targets"),
-}
-"""The subcommands as the first screen shows them."""
+    from collections.abc import Sequence
 
 USAGE = """\
 usage: xla-inspect COMMAND SUBJECT [options]
@@ -63,16 +40,6 @@ examples:
   xla-inspect memory model.py:step --target h100   whether it fits, and what takes the memory
   xla-inspect recompiles run train.py --steps 3    what a script compiles, and why again
 """
-
-APART = frozenset({"diff", "since"})
-"""Those that run the reader's code in several processes, and start each themselves."""
-
-OK, NO, BAD_INPUT, MISSING, CHANGED = range(5)
-"""Exit statuses: it is shown or holds; the answer is no; something is wrong with what was asked; no such compiler; a
-budget is broken by another compiler than the one that it was recorded under."""
-EXITS = """\
-exit status: 0 shown, or it holds; 1 the answer is no, such as that a program does not fit; 2 something is wrong with
-what was asked, or with the code; 3 a target cannot be compiled for here; 4 of check: another compiler broke a budget"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,11 +73,6 @@ def _is_dump(named: str) -> bool:
     from xla_inspect.dumps import split_dump
 
     return split_dump(named) is not None
-
-
-def list_questions() -> dict[str, str]:
-    """Return each subcommand with what it does, the questions first."""
-    return {**QUESTIONS, **OTHERS}
 
 
 def complete(words: Sequence[str]) -> list[str]:
@@ -263,7 +225,7 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
         return parser, parser
     text = list_questions()[chosen]
     subparser: Parser = commands.add_parser(chosen, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
-    module = load(chosen)
+    module = registry.load(chosen)
     if chosen in QUESTIONS:
         from xla_inspect.commands import question
 
@@ -274,18 +236,13 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
 
 
 def _run(options: argparse.Namespace, out: TextIO) -> int:
-    module = load(options.command)
+    module = registry.load(options.command)
     if options.command in QUESTIONS:
         from xla_inspect.commands import question
 
         return question.run(module, options, out)
     status: int = module.run(options, out)
     return status
-
-
-def load(name: str) -> Any:  # noqa: ANN401 - a module
-    """Return the module of a subcommand."""
-    return importlib.import_module(f"xla_inspect.commands.{'ask_' if name in QUESTIONS else ''}{name}")
 
 
 def _version() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
 import tempfile
@@ -12,12 +13,11 @@ from typing import TYPE_CHECKING, TextIO
 from xla_inspect.analysis import use_lines_of
 from xla_inspect.answers import compare_captures
 from xla_inspect.captured import Times
-from xla_inspect.commands import child_process, command_line, output_file, question, revisions
+from xla_inspect.commands import child_process, command_list, output_file, question, revisions
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Request, is_dump, is_saved, read_dump, read_saved
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from xla_inspect.captured import Capture
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     captures = [*use_lines_of(options.lines_of, *captures)]
     answer = compare_captures(captures[0], captures[1], (sides[0].name, sides[1].name))
     question.tell([answer], captures[1].program, options, out)
-    return 0 if answer.holds else command_line.NO
+    return 0 if answer.holds else command_list.NO
 
 
 def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
@@ -186,10 +186,11 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
     file = folder / "side.xla.json"
     target = ("--target", side.target) if side.target else ()
     line = ["show", "--stage", "capture", "-o", str(file), *_repeat(options), *target, *side.more, *words]
-    status = child_process.run(line, command_line.parse(line), folder=working, paths=paths)
+    asked = argparse.Namespace(subject=[*words], target=side.target, load_limit=options.load_limit, debug=options.debug)
+    status = child_process.run(line, asked, folder=working, paths=paths)
     if not file.is_file():
         question.say(f"so there is nothing to compare with: that was {side.name}")
-        return status or command_line.BAD_INPUT
+        return status or command_list.BAD_INPUT
     (found,) = read_saved(Request((str(file),))).saved.values()
     return found
 

@@ -157,7 +157,7 @@ def _compile(target: str) -> None:
     """Compile a small program, whatever the cache holds."""
     import numpy as np
 
-    from xla_inspect import capture
+    from xla_inspect.compilation import capture
 
     # One that no cache has.
     now = time.time()

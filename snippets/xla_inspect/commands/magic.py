@@ -11,9 +11,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.commands import command_line, question
+from xla_inspect.commands import command_line, command_list, question, registry
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Call
+from xla_inspect.targets import keep_devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +40,11 @@ class Shown:
         return "".join(map(write_fragment, self.answers)).replace("xla-inspect ", "%xla ")
 
 
-def register(shell: Any) -> None:  # noqa: ANN401 - IPython's, which need not be installed
-    """Make `%xla` and `%%xla` known to a notebook."""
+def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's, which need not be installed
+    """Make `%xla` and `%%xla` known to a notebook, as `%load_ext xla_inspect` asks for."""
     from IPython.core.magic import no_var_expand
+
+    keep_devices()
 
     @no_var_expand
     def xla(line: str, cell: str | None = None) -> Shown | None:
@@ -107,13 +110,13 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
     text = ast.unparse(call)
     _calls[ast.unparse(call.func)] = text
     question.CALLS[text] = Call(function, tuple(args), kwargs)
-    if options.command in command_line.APART:
+    if options.command in command_list.APART:
         message = f"{options.command} reads files: write the cell into one with %%writefile, and name FILE.py:FUNCTION"
         raise InspectError(message)
-    if options.command not in command_line.QUESTIONS or options.json or options.html:
+    if options.command not in command_list.QUESTIONS or options.json or options.html:
         command_line.run_here(words)
         return None
-    _, answers, missing = question.find_answers(command_line.load(options.command), options)
+    _, answers, missing = question.find_answers(registry.load(options.command), options)
     for reason in missing:
         question.say(reason)
     return Shown(answers)

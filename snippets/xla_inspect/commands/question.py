@@ -7,26 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from xla_inspect import subject as subjects
 from xla_inspect.commands import time_limit
-from xla_inspect.commands.command_line import MISSING, NO, list_questions
+from xla_inspect.commands.command_list import MISSING, NO, list_questions
 from xla_inspect.commands.output_file import check_output, write_file
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.subject import (
-    FORMS,
-    Call,
-    Request,
-    Subject,
-    is_dump,
-    is_saved,
-    read_dump,
-    read_flags,
-    read_function,
-    read_mesh,
-    read_notebook_call,
-    read_saved,
-    read_script,
-    split_list,
-)
 from xla_inspect.targets import TARGETS, available, count_devices, find
 from xla_inspect.terminal import open_answer_paper
 
@@ -35,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from xla_inspect.answers import Answer
+    from xla_inspect.subject import Call, Request, Subject
 
 
 class Question(Protocol):
@@ -58,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None
         many: Whether it takes more than one target.
     """
     about = parser.add_argument_group("what is asked about")
-    about.add_argument("subject", metavar="SUBJECT", nargs="+", help=FORMS)
+    about.add_argument("subject", metavar="SUBJECT", nargs="+", help=subjects.FORMS)
     about.add_argument("--args", metavar="SHAPES", default="", help="its arguments, such as 'f32[64,128], i32[]'")
     about.add_argument("--args-from", metavar="FILE.py:FUNCTION", default="", help="what makes them; shapes are taken")
     about.add_argument("--mesh", metavar="AXES", default="", help="lay the devices out, such as data=4,fsdp=64")
@@ -113,17 +99,17 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
         message = f"{options.command} names the lines that call what is compiled, and takes no --lines-of"
         raise InspectError(message)
     asked = options.target if isinstance(options.target, list) else [options.target]
-    return Request(
+    return subjects.Request(
         words=tuple(words or options.subject),
         args=options.args,
         args_from=options.args_from,
-        mesh=read_mesh(options.mesh),
-        donate=split_list(options.donate),
-        static=split_list(options.static),
+        mesh=subjects.read_mesh(options.mesh),
+        donate=subjects.split_list(options.donate),
+        static=subjects.split_list(options.static),
         grad=options.grad,
         vmap=options.vmap,
         only=options.only,
-        xla=read_flags(options.xla),
+        xla=subjects.read_flags(options.xla),
         whole=getattr(options, "whole", False),
         devices=max((count_devices(name) for name in asked if name), default=1),
     )
@@ -176,22 +162,22 @@ def read_subject(request: Request, limit: float) -> Subject:
         InspectError: There is no such thing, or its arguments are missing.
     """
     if call := CALLS.get(request.words[0]):
-        return read_notebook_call(request, call)
-    if request.whole and not request.is_script and not is_dump(request.words[0]):
+        return subjects.read_notebook_call(request, call)
+    if request.whole and not request.is_script and not subjects.is_dump(request.words[0]):
         message = f"that is asked about a whole script: run SCRIPT.py and its arguments, and not {request.words[0]!r}"
         raise InspectError(message)
     if request.is_script:
         # It takes the time that it takes.
-        return read_script(request)
+        return subjects.read_script(request)
     if len(request.words) > 1:
         message = f"one subject at a time, and then options: {_explain_second(request.words)}"
         raise InspectError(message)
     with time_limit.limited(f"loading {request.file}", request.file, limit):
-        if is_saved(request.words[0]):
-            return read_saved(request)
-        if is_dump(request.words[0]):
-            return read_dump(request)
-        subject = read_function(request)
+        if subjects.is_saved(request.words[0]):
+            return subjects.read_saved(request)
+        if subjects.is_dump(request.words[0]):
+            return subjects.read_dump(request)
+        subject = subjects.read_function(request)
     subject.around_tracing = lambda: time_limit.limited(f"tracing {subject.name}", request.file, limit)
     return subject
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from xla_inspect.analysis import tell_failure
 from xla_inspect.captured import Captures
-from xla_inspect.commands import command_line, output_file, question
-from xla_inspect.compilation import USUAL, explain_no_assembly
+from xla_inspect.commands import command_list, output_file, question
+from xla_inspect.compilation import explain_no_assembly
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.subject import Request, read_saved
-from xla_inspect.targets import find_entry
+from xla_inspect.targets import USUAL, find_entry
 
 if TYPE_CHECKING:
     import argparse
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     output_file.write_file(path, write_report(captures, donated, beside=beside))
     out.writelines(f"{line}\n" for line in (*missing, *left_out))
     out.write(f"{path}: {path.stat().st_size:,} bytes; open it in a browser\n")
-    return command_line.MISSING if missing else 0
+    return command_list.MISSING if missing else 0
 
 
 def read_beside(paths: Sequence[str]) -> dict[str, Capture]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches, tell_failure
 from xla_inspect.answers import explain_code, write_json
-from xla_inspect.commands import command_line, output_file, question
+from xla_inspect.commands import command_list, output_file, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         question.say(f"large literals are left out: {' or '.join(marks)} stands in their place")
     if compiled.error:
         question.say(f"the compiler for {compiled.target} gives up; what it left is above: {tell_failure(compiled)}")
-        return command_line.NO
+        return command_list.NO
     for reason in filter(None, (gap, _find_stand_in(compiled, options.stage))):
         question.say(reason)
     return 0

@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect.answers import write_issue
-from xla_inspect.commands import child_process, command_line, output_file, question
+from xla_inspect.commands import child_process, command_list, issue_text, output_file, question
 from xla_inspect.commands.program_history import ProgramHistory
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.releases import (
@@ -95,13 +94,15 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     except SystemExit as error:
         # None of the reader's code runs in this process: it is a signal that asks it to end.
         question.say("ended by a signal")
-        return int(error.code or command_line.BAD_INPUT)
+        return int(error.code or command_list.BAD_INPUT)
     question.tell(answers, tasks[0].name, options, out)
     if options.issue:
         changed = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""
-        output_file.write_file(options.issue, write_issue(changed, source, question.retype(options, changed.target)))
-    return command_line.OK if all(answer.holds for answer in answers) else command_line.NO
+        output_file.write_file(
+            options.issue, issue_text.write_issue(changed, source, question.retype(options, changed.target))
+        )
+    return command_list.OK if all(answer.holds for answer in answers) else command_list.NO
 
 
 def _answer_each(

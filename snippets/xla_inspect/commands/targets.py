@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect import TARGETS, available
+from xla_inspect.targets import TARGETS, available
 
 if TYPE_CHECKING:
     import argparse

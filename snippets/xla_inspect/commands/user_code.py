@@ -11,8 +11,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import read_refusal
-from xla_inspect.commands import child_process
+from xla_inspect import analysis
+from xla_inspect.commands.command_list import BAD_INPUT, MISSING
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.terminal import printable
 
@@ -56,11 +56,16 @@ _ABSENT = re.compile(
 )
 _LIBRARY = re.compile(r"(?:cu|roc|hip)(?:solver|dnn|blas|sparse|fft|rand)|MIOpen|NCCL", re.IGNORECASE)
 
+ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
+"""What to do about a file that ends the process."""
+
+
+class LeftError(BaseException):
+    """What `os._exit` raises in the process, which else would end where it stands and say nothing."""
+
 
 def find_status(error: BaseException) -> int:
     """Return the exit status of an error: whether something is missing here, or wrong with what was asked."""
-    from xla_inspect.commands.command_line import BAD_INPUT, MISSING
-
     is_missing = isinstance(error, TargetUnavailableError) or _ABSENT.search(_print(error))
     return MISSING if is_missing else BAD_INPUT
 
@@ -80,9 +85,9 @@ def explain(error: BaseException, file: str) -> str:
         file: The file or module, as the reader named it.
     """
     place = find_place(error, file)
-    if isinstance(error, (SystemExit, child_process.LeftError)):
+    if isinstance(error, (SystemExit, LeftError)):
         call = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"os._exit({error.args[0]!r})"
-        return f"{place}: {call} ends Python before the command is done\n{child_process.ENDED}"
+        return f"{place}: {call} ends Python before the command is done\n{ENDED}"
     if isinstance(error, InspectError):
         return str(error)
     name = type(error).__name__
@@ -90,7 +95,7 @@ def explain(error: BaseException, file: str) -> str:
     text = lines[0] if lines else ""
     if _ABSENT.search(text):
         return _explain_absence(place, text)
-    refusal = read_refusal(text)
+    refusal = analysis.read_refusal(text)
     hints = [hint for pattern, hint in _HINTS.items() if re.search(pattern, text)]
     hints += filter(None, [_find_shadow(error)])
     if hints or (refusal and refusal.remedy):

@@ -2,35 +2,37 @@
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.compilation.api import USUAL, begin, capture, capture_all, describe_program
-from xla_inspect.compilation.capture_cache import ambient_flags, recall_text
-from xla_inspect.compilation.compiler_log import collect_log
-from xla_inspect.compilation.dump_compile import (
-    MEMORY,
-    PINNED,
-    PREFIX,
-    compile_with_dumps,
-    list_options,
-    pin_options,
-    place_dumps,
-    sweep_dumps,
-)
-from xla_inspect.compilation.located_hlo import located_hlo
-from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
-from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
-from xla_inspect.compilation.registers import count_registers
-from xla_inspect.compilation.sass import disassemble
-from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from xla_inspect.compilation.api import begin, capture, capture_all, describe_program
+    from xla_inspect.compilation.capture_cache import ambient_flags, recall_text
+    from xla_inspect.compilation.compiler_log import collect_log
     from xla_inspect.compilation.compiler_run import capture_program, compile_lowered
+    from xla_inspect.compilation.dump_compile import (
+        MEMORY,
+        PINNED,
+        PREFIX,
+        compile_with_dumps,
+        list_options,
+        pin_options,
+        place_dumps,
+        sweep_dumps,
+    )
+    from xla_inspect.compilation.hlo_locations import located_hlo
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
     from xla_inspect.compilation.logged_compile import LEVELS, LoggedProcess, list_variables
     from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh
+    from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
+    from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
     from xla_inspect.compilation.program_stages import Lowered
-
+    from xla_inspect.compilation.registers import count_registers
+    from xla_inspect.compilation.sass import disassemble
+    from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
+    from xla_inspect.targets import USUAL
+else:
+    __getattr__ = lazy_names(__name__)
 
 __all__ = [
     "LEVELS",
@@ -75,15 +77,3 @@ __all__ = [
     "sweep_dumps",
     "walk_equations",
 ]
-
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "compiler_run": ("capture_program", "compile_lowered"),
-        "jaxprs": ("count_primitives", "read_steps", "walk_equations"),
-        "logged_compile": ("LEVELS", "LoggedProcess", "list_variables"),
-        "meshes": ("make_mesh",),
-        "program_stages": ("Lowered",),
-        "lowering": ("PLATFORMS", "Program", "held_settings", "lower", "run_fresh"),
-    },
-)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import targets
 from xla_inspect.captured import Captures
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.targets import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 JIT_OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
 MESH_OPTIONS = ("mesh", "specs")
-
-USUAL = ("cpu", "h100", "tpu-v5e")
-"""The targets that pages show unless they say otherwise."""
 
 
 def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and three of its own

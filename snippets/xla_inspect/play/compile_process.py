@@ -17,9 +17,8 @@ from xla_inspect.errors import InspectError
 from xla_inspect.play.code_outline import outline
 from xla_inspect.play.failures import make_failure
 from xla_inspect.play.sent_program import SentProgram, lower_zeros, write_bytecode
-from xla_inspect.report import title
 from xla_inspect.report.explorer import VERSION, describe_capture, describe_details
-from xla_inspect.targets import find
+from xla_inspect.targets import find, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ from xla_inspect.play.argument_text import write_arguments
 from xla_inspect.play.compile_process import describe_whole
 from xla_inspect.play.edited_subject import choose_options, find_subject
 from xla_inspect.play.failures import describe_failure
-from xla_inspect.play.forked_process import STACKS
+from xla_inspect.play.fork_server import STACKS
 from xla_inspect.play.sent_program import pack_program
 from xla_inspect.subject import load_file, put_on_path
 from xla_inspect.targets import find

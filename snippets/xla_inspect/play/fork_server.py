@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 DESCRIPTORS = 3
 """The messages, the output and the status: one descriptor for each process."""
 
+STACKS = ".stacks"
+"""The file in a process's folder that names the lines that ran when it crashed or when its time was over."""
+
 _MOST_DESCRIPTORS = 64
 
 

@@ -15,6 +15,7 @@ import threading
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.play.fork_server import STACKS
 from xla_inspect.process import list_below, measure_own_memory
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ FLOOD = 1 << 26
 
 PROCESSES = 32
 """The processes that one process may start."""
-
-STACKS = ".stacks"
-"""The file in a process's folder that names the lines that ran when it crashed or when its time was over."""
 
 _CHECK = 0.1
 """Seconds between two checks of the memory and the number of processes."""

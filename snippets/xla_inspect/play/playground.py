@@ -20,7 +20,7 @@ from xla_inspect.play.example_list import list_examples
 from xla_inspect.play.play_server import listen
 from xla_inspect.play.process_pool import Limits, ProcessPool
 from xla_inspect.spelling import suggest_file, suggest_name
-from xla_inspect.targets import TARGETS, available, find, find_version
+from xla_inspect.targets import TARGETS, USUAL, available, find, find_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,8 +32,6 @@ NOT_STOPPED = (
     "The code runs with your rights: its time, memory and output are limited, "
     "but not what it does with your files and the network."
 )
-
-USUAL = ("cpu", "h100", "tpu-v5e")
 
 _FLAGS = {
     "cpu": ("xla_cpu_enable_fast_math", "xla_cpu_prefer_vector_width", "xla_backend_optimization_level"),

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.puzzles import PUZZLES
     from xla_inspect.practice.models import PARAMS, PREDICTED, X, Y, classify, init, loss, mlp, shape, wasteful
     from xla_inspect.practice.scores import list_scores, score_table
+else:
+    __getattr__ = lazy_names(__name__)
 
 
 __all__ = [
@@ -126,14 +128,3 @@ __all__ = [
     "wasteful",
     "watch",
 ]
-
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "equations": ("Equations", "compare_counts", "explain"),
-        "marking.puzzles": ("PUZZLES",),
-        "marking.probes": ("bytes_moved", "compiles", "count_kernels", "count_launches"),
-        "scores": ("list_scores", "score_table"),
-        "models": ("PARAMS", "PREDICTED", "X", "Y", "classify", "init", "loss", "mlp", "shape", "wasteful"),
-    },
-)

@@ -12,13 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import print_computation
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import CLUTTER
 from xla_inspect.plural import plural
 from xla_inspect.practice.marking.exercises import EXERCISES, LEVELS, check_line
 from xla_inspect.practice.marking.verdict import RIGHT, read_remark
 from xla_inspect.practice.phases import PHASES
-from xla_inspect.report import markdown, print_computation, title
+from xla_inspect.report import markdown
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
-from xla_inspect.analysis import list_kernels
+from xla_inspect.analysis import list_kernels, print_computation
 from xla_inspect.plural import plural
 from xla_inspect.practice import models, tables
 from xla_inspect.practice.compiler import compile_for
 from xla_inspect.practice.equations import Equations
 from xla_inspect.practice.prompt import Prompt
-from xla_inspect.report import print_computation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

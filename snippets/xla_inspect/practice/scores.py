@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 
-from xla_inspect import TARGETS, targets
+from xla_inspect import targets
 from xla_inspect.practice.marking.puzzles import PUZZLES, compile_puzzle
 from xla_inspect.practice.notebook import CellMarkdown
-from xla_inspect.report import markdown, title
+from xla_inspect.report import markdown
+from xla_inspect.targets import TARGETS, title
 
 SHOWN = tuple(name for name in TARGETS if name in {"cpu", "h100", "tpu-v5e"})
 """The targets that are compared."""

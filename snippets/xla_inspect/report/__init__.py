@@ -1,34 +1,36 @@
 """Captures shown as Markdown, HTML and SVG."""
 
+from xla_inspect.analysis import (
+    MEMORY,
+    STATEMENT,
+    close_brackets,
+    model_launches,
+    print_computation,
+    print_instruction,
+)
+from xla_inspect.analysis.bundles import describe_below
+from xla_inspect.analysis.machine import KernelListing, describe_kernels
 from xla_inspect.report import markdown, views
-from xla_inspect.report.below_listing import BelowListing, describe_below
 from xla_inspect.report.bundle_text import write_below, write_bundles
 from xla_inspect.report.expected_text import describe_outcome
 from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes, name_kind
 from xla_inspect.report.graph_picture import draw_boxes, draw_computation, draw_entry
-from xla_inspect.report.hardware import explain_absence, find_hardware
-from xla_inspect.report.kernel_listing import KernelListing, describe_kernels
-from xla_inspect.report.labels import lane, short, title
-from xla_inspect.report.launch_costs import MEMORY, STATEMENT, Launched, model_launches
 from xla_inspect.report.layers import Layers, arrange, place_nodes
 from xla_inspect.report.line_chart import chart_growth, chart_instructions, chart_releases, sparkline
-from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
-from xla_inspect.report.places import close_brackets, fit_symbol, read_line, show_place
 from xla_inspect.report.roofline import draw_roofline
 from xla_inspect.report.timeline import draw_timeline, explain_no_plan
 from xla_inspect.report.words import describe_words
+from xla_inspect.targets import find_hardware, lane, short, title
 from xla_inspect.units import format_amount, format_bytes, format_duration, in_words, shorten, size
 
 __all__ = [
     "BOX_KINDS",
     "MEMORY",
     "STATEMENT",
-    "BelowListing",
     "Box",
     "KernelListing",
-    "Launched",
     "Layers",
     "Measured",
     "arrange",
@@ -46,12 +48,10 @@ __all__ = [
     "draw_entry",
     "draw_roofline",
     "draw_timeline",
-    "explain_absence",
     "explain_no_plan",
     "figure",
     "find_hardware",
     "find_measured",
-    "fit_symbol",
     "format_amount",
     "format_bytes",
     "format_duration",
@@ -64,11 +64,9 @@ __all__ = [
     "place_nodes",
     "print_computation",
     "print_instruction",
-    "read_line",
     "read_times",
     "short",
     "shorten",
-    "show_place",
     "size",
     "sparkline",
     "svg",

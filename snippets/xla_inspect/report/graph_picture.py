@@ -11,7 +11,7 @@ from xla_inspect.analysis import trace_flow
 from xla_inspect.plural import plural
 from xla_inspect.report import graph_boxes, layers
 from xla_inspect.report.figure import figure, svg
-from xla_inspect.report.labels import title
+from xla_inspect.targets import title
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.report.figure import figure, svg
-from xla_inspect.report.labels import lane, short, title
+from xla_inspect.targets import lane, short, title
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:

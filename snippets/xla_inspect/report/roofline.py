@@ -8,18 +8,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import STATEMENT, model_launches
 from xla_inspect.report.figure import figure, svg
-from xla_inspect.report.hardware import explain_absence, find_hardware
-from xla_inspect.report.labels import lane, title
-from xla_inspect.report.launch_costs import STATEMENT, model_launches
+from xla_inspect.targets import explain_absence, find_hardware, lane, title
 from xla_inspect.units import format_amount, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from xla_inspect.analysis import Launched
     from xla_inspect.captured import Capture
-    from xla_inspect.report.hardware import Hardware, Roof
-    from xla_inspect.report.launch_costs import Launched
+    from xla_inspect.targets import Hardware, Roof
 
 # CSS pixels: the column of a phone, and the room around the drawing for its numbers.
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 352, 236, 48, 6, 14, 32

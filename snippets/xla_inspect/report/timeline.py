@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import ALLOCATION_KINDS, find_peak, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.report.figure import figure, svg
-from xla_inspect.report.labels import title
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import Placement

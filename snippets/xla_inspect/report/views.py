@@ -7,14 +7,22 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import HOST_CALL, calls_host, compare_modules, list_fusions, list_kernels, list_launches
+from xla_inspect.analysis import (
+    HOST_CALL,
+    calls_host,
+    compare_modules,
+    list_fusions,
+    list_kernels,
+    list_launches,
+    print_computation,
+    print_instruction,
+)
 from xla_inspect.hlo import CLUTTER
 from xla_inspect.plural import plural
 from xla_inspect.report import markdown
 from xla_inspect.report.function_text import find_excerpts
-from xla_inspect.report.labels import title
-from xla_inspect.report.listing import print_computation, print_instruction
 from xla_inspect.report.timeline import draw_timeline
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,16 +1,23 @@
 """What one asks about: a function of the reader's code, what a script compiles, a dump, or a capture that was saved."""
 
-from xla_inspect.subject.asked_function import read_call, read_function, read_member, read_notebook_call
-from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
-from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
-from xla_inspect.subject.release_task import ReleaseTask, list_unknown
-from xla_inspect.subject.request import Request, read_flags, read_mesh, split_list
-from xla_inspect.subject.saved import is_saved, read_saved
-from xla_inspect.subject.script import read_script
-from xla_inspect.subject.shapes import read_shapes
-from xla_inspect.subject.subject import Call, Subject
-from xla_inspect.subject.trace_count import watch_calls
-from xla_inspect.subject.trials import EFFECTS, KINDS, Trial, list_trials, read_kinds
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.subject.asked_function import read_call, read_function, read_member, read_notebook_call
+    from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
+    from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
+    from xla_inspect.subject.release_task import ReleaseTask, list_unknown
+    from xla_inspect.subject.request import EFFECTS, KINDS, Request, read_flags, read_kinds, read_mesh, split_list
+    from xla_inspect.subject.saved import is_saved, read_saved
+    from xla_inspect.subject.script import read_script
+    from xla_inspect.subject.shapes import read_shapes
+    from xla_inspect.subject.subject import Call, Subject
+    from xla_inspect.subject.trace_count import watch_calls
+    from xla_inspect.subject.trials import Trial, list_trials
+else:
+    __getattr__ = lazy_names(__name__)
 
 __all__ = [
     "EFFECTS",

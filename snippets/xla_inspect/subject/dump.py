@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect.compilation import collect_assembly
-from xla_inspect.dumps import Files, check_module, is_archive, list_modules, pick_module, read_capture, split_dump
+from xla_inspect import compilation, dumps
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import suggest_file
 from xla_inspect.subject.subject import Subject
@@ -19,16 +18,16 @@ if TYPE_CHECKING:
 
 def is_dump(named: str) -> bool:
     """Return whether a subject is a dump or a module of one, and no function."""
-    return split_dump(named) is not None
+    return dumps.split_dump(named) is not None
 
 
-def open_dump(named: str) -> tuple[Files, tuple[DumpedModule, ...], str, str]:
+def open_dump(named: str) -> tuple[dumps.Files, tuple[DumpedModule, ...], str, str]:
     """Return the files of a dump, its modules, how it is named without a module, and the module's name or nothing.
 
     Raises:
         InspectError: It cannot be read, or holds no module.
     """
-    split = split_dump(named)
+    split = dumps.split_dump(named)
     if split is None:
         message = f"{named} is no folder and no file that XLA dumps; a function is asked about by the other questions"
         raise InspectError(message)
@@ -37,11 +36,11 @@ def open_dump(named: str) -> tuple[Files, tuple[DumpedModule, ...], str, str]:
     return files, modules, path, module
 
 
-def _open(path: str) -> tuple[Files, tuple[DumpedModule, ...]]:
+def _open(path: str) -> tuple[dumps.Files, tuple[DumpedModule, ...]]:
     place = Path(path)
     try:
         if place.is_dir():
-            files = Files.from_folder(place)
+            files = dumps.Files.from_folder(place)
         elif not place.is_file():
             message = (
                 f"there is no file or folder {path}{suggest_file(place)}"
@@ -50,11 +49,11 @@ def _open(path: str) -> tuple[Files, tuple[DumpedModule, ...]]:
             )
             raise InspectError(message)
         else:
-            files = Files.from_archive(place) if is_archive(place) else Files.from_file(place)
+            files = dumps.Files.from_archive(place) if dumps.is_archive(place) else dumps.Files.from_file(place)
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}"
         raise InspectError(message) from error
-    return files, list_modules(files)
+    return files, dumps.list_modules(files)
 
 
 def read_dump(request: Request) -> Subject:
@@ -79,17 +78,17 @@ def read_dump(request: Request) -> Subject:
             message = f"that is asked about a whole dump: {path}, and not {named}"
             raise InspectError(message)
         return Subject(files.title, origin="a dump", modules=modules)
-    module = pick_module(modules, name, path)
+    module = dumps.pick_module(modules, name, path)
     capture = read_module(files, module)
     return Subject(module.name, saved={capture.target: capture}, origin="a dump", axes=request.mesh)
 
 
-def read_module(files: Files, module: DumpedModule) -> Capture:
+def read_module(files: dumps.Files, module: DumpedModule) -> Capture:
     """Return the capture of a module, with the assembly of a CPU's kernels where it can be had.
 
     Raises:
         InspectError: Its files hold no module, or one that is not understood.
     """
-    capture = read_capture(files, module, disassemble=collect_assembly)
-    check_module(files, module, capture)
+    capture = dumps.read_capture(files, module, disassemble=compilation.collect_assembly)
+    dumps.check_module(files, module, capture)
     return capture

@@ -10,6 +10,12 @@ from xla_inspect.errors import InspectError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+KINDS = ("donate", "remat", "batch", "vmem", "schedule")
+"""The kinds of changes that may save memory, or let a program have more of it."""
+
+EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")
+"""The kinds of changes that may change what the compiler does to a part of a program."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -93,3 +99,22 @@ def read_flags(texts: Sequence[str]) -> dict[str, str | int | bool]:
 def split_list(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the items of options that repeat or hold commas."""
     return tuple(item.strip() for text in texts for item in text.split(",") if item.strip())
+
+
+def read_kinds(text: str | None, option: str = "--try", known: tuple[str, ...] = EFFECTS) -> tuple[str, ...]:
+    """Return the kinds of changes that are to be tried.
+
+    Args:
+        text: Kinds with commas between them, or `all`; empty for none.
+        option: The option that they were given with.
+        known: The kinds that there are.
+
+    Raises:
+        InspectError: There is no such kind.
+    """
+    kinds = split_list([text or ""])
+    kinds = known if kinds == ("all",) else kinds
+    if unknown := set(kinds) - {*known}:
+        message = f"{option} {text}: there is no {min(unknown)!r} to try, only {', '.join(known)}, and all"
+        raise InspectError(message)
+    return kinds

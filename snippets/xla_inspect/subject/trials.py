@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.analysis import SCHEDULER, find_refusal
 from xla_inspect.analysis.reasons import read_reasons
 from xla_inspect.compilation import pin_options
-from xla_inspect.errors import InspectError
 from xla_inspect.subject import argument_changes, traced_changes
 from xla_inspect.subject.probing import probe
-from xla_inspect.subject.request import split_list
 from xla_inspect.subject.subject import Subject
-from xla_inspect.targets import available, find
+from xla_inspect.targets import USUAL, available, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -27,12 +25,6 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Frame
     from xla_inspect.subject.subject import Call
-
-KINDS = ("donate", "remat", "batch", "vmem", "schedule")
-"""The kinds of changes that may save memory, or let a program have more of it."""
-
-EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")
-"""The kinds of changes that may change what the compiler does to a part of a program."""
 
 NEEDED = re.compile("^import$|copy-insertion|layout-assignment|partition|shardy|copies")
 """Passes without which a program is wrong, or none that can be run."""
@@ -54,8 +46,6 @@ MOST = 3
 """So many functions are tried."""
 
 _ORDER = re.compile(r"\{([\d,]+)")
-
-_USUAL = ("cpu", "h100", "tpu-v5e")
 
 
 @dataclass(frozen=True)
@@ -94,25 +84,6 @@ class Trial:
                 probe(self.subject.program(), self.subject.name_target(self.target or target), options)
             settings: dict[str, Any] = {"options": self.options} if self.options else {}
             return self.subject.capture(self.target or target, **settings)
-
-
-def read_kinds(text: str | None, option: str = "--try", known: tuple[str, ...] = EFFECTS) -> tuple[str, ...]:
-    """Return the kinds of changes that are to be tried.
-
-    Args:
-        text: Kinds with commas between them, or `all`; empty for none.
-        option: The option that they were given with.
-        known: The kinds that there are.
-
-    Raises:
-        InspectError: There is no such kind.
-    """
-    kinds = split_list([text or ""])
-    kinds = known if kinds == ("all",) else kinds
-    if unknown := set(kinds) - {*known}:
-        message = f"{option} {text}: there is no {min(unknown)!r} to try, only {', '.join(known)}, and all"
-        raise InspectError(message)
-    return kinds
 
 
 def list_trials(
@@ -235,7 +206,7 @@ def _list_shardings(subject: Subject, call: Call, capture: Capture) -> Iterator[
 def _list_targets(subject: Subject, capture: Capture) -> Iterator[Trial]:
     base = capture.target.partition(":")[0]
     reasons = available()
-    for target in _USUAL:
+    for target in USUAL:
         if target != base and not reasons[target]:
             yield Trial(f"for {target}", subject, traced_changes.nothing, "target", target=subject.name_target(target))
 

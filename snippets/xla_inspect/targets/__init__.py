@@ -25,7 +25,9 @@ from xla_inspect.targets.environment import (
     settle,
     starting_environment,
 )
-from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, find_entry, place, read_spec
+from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
+from xla_inspect.targets.labels import lane, short, title
+from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
 
 __all__ = [
     "COMPILERS_FIND",
@@ -36,17 +38,23 @@ __all__ = [
     "PACKAGES",
     "TARGETS",
     "TILING_MODEL",
+    "USUAL",
+    "Hardware",
+    "Roof",
     "Target",
     "available",
     "count_devices",
     "describe_topology",
+    "explain_absence",
     "explain_tiles",
     "find",
     "find_entry",
+    "find_hardware",
     "find_occasion",
     "find_version",
     "keep_devices",
     "knows_gpu_option",
+    "lane",
     "list_original",
     "name_isa",
     "note_changes",
@@ -54,5 +62,7 @@ __all__ = [
     "place",
     "read_spec",
     "settle",
+    "short",
     "starting_environment",
+    "title",
 ]

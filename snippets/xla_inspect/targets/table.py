@@ -105,6 +105,9 @@ ENTRIES: Mapping[str, Entry] = {
 TARGETS = tuple(name for name, entry in ENTRIES.items() if not entry.is_local)
 """The short names of the targets that programs are compiled for with no accelerator present."""
 
+USUAL = ("cpu", "h100", "tpu-v5e")
+"""The targets of a question that names none."""
+
 FAMILIES = tuple(
     tuple(name for name in TARGETS if ENTRIES[name].maker == maker)
     for maker in dict.fromkeys(ENTRIES[name].maker for name in TARGETS)

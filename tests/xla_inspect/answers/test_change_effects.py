@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import jax
@@ -10,7 +9,6 @@ import jax.numpy as jnp
 
 from xla_inspect import capture
 from xla_inspect.answers import WhyFinder, find_effect
-from xla_inspect.subject import Call, Subject, Trial
 
 if TYPE_CHECKING:
     from xla_inspect.answers.change_effects import Effect
@@ -22,10 +20,6 @@ X = jax.ShapeDtypeStruct((256, 256), jnp.float32)
 def fill(values: jax.Array) -> jax.Array:
     filled: jax.Array = jax.lax.fori_loop(0, 8, lambda at, held: held.at[at].set(held[at] * 2.0), values)
     return filled
-
-
-def trial() -> Trial:
-    return Trial("donate", Subject("fill", Call(fill, (X,))), nullcontext, "donate")
 
 
 def made(**options: int) -> Capture:
@@ -46,16 +40,16 @@ def test_a_copy_is_counted_at_its_line_and_in_all() -> None:
 
 
 def test_donation_has_fewer_copies() -> None:
-    told = effect().compare(made(), made(donate_argnums=0), trial())
+    told = effect().compare(made(), made(donate_argnums=0), "donate", "donate")
     assert told.outcome in {"removes", "reduces"}
     assert "kernels that only move data at test_change_effects.py:" in told.effect
 
 
 def test_the_same_program_keeps_them() -> None:
-    assert effect().compare(made(), made(), trial()).outcome == "keeps"
+    assert effect().compare(made(), made(), "donate", "donate").outcome == "keeps"
 
 
 def test_a_compile_that_gave_up_is_no_effect() -> None:
     failed = made().retold(error="INTERNAL: no room\nmore")
-    told = effect().compare(made(), failed, trial())
+    told = effect().compare(made(), failed, "donate", "donate")
     assert (told.outcome, told.note) == ("failed", "INTERNAL: no room")

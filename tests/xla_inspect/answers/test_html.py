@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import Answer, write_page
-from xla_inspect.answers.answer import Hint, Table
+from xla_inspect.answers.answer_parts import Hint, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.answers.answer import Part
+    from xla_inspect.answers.answer_parts import Part
 
 BAD = "<script>alert({})</script>"
 

@@ -17,7 +17,7 @@ import pytest
 
 from xla_inspect import capture
 from xla_inspect.answers import CompileTimes, describe_json, explain_passes, print_answer, write_json
-from xla_inspect.answers.answer import Hint, Table
+from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.captured import PASSES, PassRun, Times
 from xla_inspect.terminal import open_answer_paper
 

@@ -11,7 +11,7 @@ from jsonschema import validate
 
 from xla_inspect.analysis import Compilation, Difference, Leaf, ScriptRun, Signature, Value
 from xla_inspect.answers import describe_json, explain_recompiles, write_json
-from xla_inspect.answers.answer import Hint, Table
+from xla_inspect.answers.answer_parts import Hint, Table
 from xla_inspect.answers.recompiles import Recompiles
 from xla_inspect.subject import Request, read_script
 

@@ -11,7 +11,7 @@ import pytest
 from scanned import EXAMPLE, scanned
 
 from xla_inspect import capture
-from xla_inspect.commands import ask_kernels, command_line
+from xla_inspect.commands import command_line
 from xla_inspect.errors import TargetUnavailableError
 
 TARGET = "h100"
@@ -56,7 +56,7 @@ def test_registers_that_cannot_be_counted_are_said(
         reason = "nvidia-cuda-nvcc is not installed; run `pip install`"
         raise TargetUnavailableError(TARGET, reason)
 
-    monkeypatch.setattr(ask_kernels, "count_registers", refuse)
+    monkeypatch.setattr("xla_inspect.compilation.registers.count_registers", refuse)
     assert command_line.run_here(["kernels", SUBJECT, "--target", "h100"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Registers are not known here: nvidia-cuda-nvcc is not installed; run `pip install`." in said

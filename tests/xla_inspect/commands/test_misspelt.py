@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from xla_inspect.commands import command_line, question
+from xla_inspect.commands import command_line, command_list, question
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def test_the_first_screen_shows_three_examples_and_every_command(
     examples = lines[lines.index("examples:") + 1 :][:4]
     assert [line.startswith("  xla-inspect ") for line in examples] == [True, True, True, False]
     shown = [line.split()[0] for line in lines if line[:2] == "  " and line[2] != " "]
-    assert sorted(set(shown) - {"xla-inspect"}) == sorted(command_line.list_questions())
+    assert sorted(set(shown) - {"xla-inspect"}) == sorted(command_list.list_questions())
 
 
 def test_help_of_a_command_is_that_commands_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from programs import transformer_block
-from xla_inspect.compilation.located_hlo import located_hlo
+from xla_inspect.compilation.hlo_locations import located_hlo
 from xla_inspect.hlo import parse_module
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from programs import product, transformer_block_grad
 from xla_inspect import capture
+from xla_inspect.analysis import STATEMENT, model_launches
 from xla_inspect.report import roofline
-from xla_inspect.report.hardware import Hardware, find_hardware
-from xla_inspect.report.launch_costs import STATEMENT, model_launches
 from xla_inspect.report.roofline import Scale
+from xla_inspect.targets import Hardware, find_hardware
 from xla_inspect.units import format_amount, format_duration
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """What a TPU runs below HLO: bundles of operations, the units that they take, and what libtpu reckons of them."""
 
 from xla_inspect.analysis.bundles.below_hlo import BundledKernel, read_below
+from xla_inspect.analysis.bundles.below_listing import BelowListing, describe_below
 from xla_inspect.analysis.bundles.bundle import Bundle
 from xla_inspect.analysis.bundles.bundle_units import list_units
 from xla_inspect.analysis.bundles.low_steps import find_step
@@ -9,9 +10,11 @@ from xla_inspect.analysis.bundles.usage import PARTS, UNITS, Chain
 __all__ = [
     "PARTS",
     "UNITS",
+    "BelowListing",
     "Bundle",
     "BundledKernel",
     "Chain",
+    "describe_below",
     "find_step",
     "list_units",
     "read_below",

@@ -1,27 +1,17 @@
 """What machine code takes and does: registers, occupancy, kinds of instructions, loops and vectors."""
 
+from xla_inspect.analysis.machine.kernel_listing import KernelListing, describe_kernels
 from xla_inspect.analysis.machine.mnemonics import Mix, count_instructions, read_table
-from xla_inspect.analysis.machine.occupancy import Limits, Occupancy, find_occupancy, read_limits
-from xla_inspect.analysis.machine.resources import Resources, read_resources
-from xla_inspect.analysis.machine.shared_kernels import assign_kernels
-from xla_inspect.analysis.machine.vector_loops import VectorLoop, count_vectors, list_defined, list_loops, measure_width
-from xla_inspect.analysis.machine.vector_widths import VectorUse, count_widths
+from xla_inspect.analysis.machine.occupancy import Occupancy, find_occupancy, read_limits
+from xla_inspect.analysis.machine.resources import read_resources
 
 __all__ = [
-    "Limits",
+    "KernelListing",
     "Mix",
     "Occupancy",
-    "Resources",
-    "VectorLoop",
-    "VectorUse",
-    "assign_kernels",
     "count_instructions",
-    "count_vectors",
-    "count_widths",
+    "describe_kernels",
     "find_occupancy",
-    "list_defined",
-    "list_loops",
-    "measure_width",
     "read_limits",
     "read_resources",
     "read_table",

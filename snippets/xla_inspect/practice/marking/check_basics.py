@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xla_inspect import capture
+from xla_inspect.compilation import capture
 from xla_inspect.practice.marking import probes
 from xla_inspect.practice.marking.verdict import Remark, bad, good, judge
 

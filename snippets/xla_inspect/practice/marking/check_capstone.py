@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from xla_inspect import capture
+from xla_inspect.analysis import print_instruction
+from xla_inspect.compilation import capture
 from xla_inspect.practice.marking import probes
 from xla_inspect.practice.marking.check_diagnose import check_diagnose
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
-from xla_inspect.report import print_instruction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

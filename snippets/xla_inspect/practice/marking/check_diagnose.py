@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from xla_inspect import capture
+from xla_inspect.analysis import print_instruction
+from xla_inspect.compilation import capture
 from xla_inspect.plural import plural
 from xla_inspect.practice.marking import probes
 from xla_inspect.practice.marking.faults import FAULTS
 from xla_inspect.practice.marking.puzzles import make_arguments
 from xla_inspect.practice.marking.verdict import Remark, bad, good, judge
-from xla_inspect.report import print_instruction
 from xla_inspect.spelling import suggest_name
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xla_inspect import capture
 from xla_inspect.analysis import list_fusions, list_launches
+from xla_inspect.compilation import capture
 from xla_inspect.practice.marking import probes
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
 

@@ -11,7 +11,7 @@ from xla_inspect import targets
 from xla_inspect.practice.marking import probes
 from xla_inspect.practice.marking.puzzles import PUZZLES, Puzzle, compile_puzzle, make_arguments
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
-from xla_inspect.report import title
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

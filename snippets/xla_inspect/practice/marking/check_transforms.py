@@ -10,8 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xla_inspect import capture
-from xla_inspect.compilation import walk_equations
+from xla_inspect.compilation import capture, walk_equations
 from xla_inspect.practice.marking import probes
 from xla_inspect.practice.marking.verdict import Remark, good, judge
 

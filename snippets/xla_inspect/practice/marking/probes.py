@@ -11,10 +11,9 @@ import jax
 import numpy as np
 from jax.extend.core import Literal, jaxprs_in_params
 
-from xla_inspect.analysis import fused_computations, list_kernels, list_launches, measure_traffic
+from xla_inspect.analysis import fused_computations, list_kernels, list_launches, measure_traffic, print_instruction
 from xla_inspect.compilation import walk_equations
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, judge
-from xla_inspect.report import print_instruction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from xla_inspect import capture, targets
+from xla_inspect import targets
 from xla_inspect.analysis import Count, list_collectives
+from xla_inspect.compilation import capture
 from xla_inspect.practice.marking import probes
 from xla_inspect.report import format_bytes
 

@@ -6,7 +6,6 @@ What the reader's files print, read or break here reaches nobody but the reader,
 from __future__ import annotations
 
 import faulthandler
-import importlib
 import io
 import json
 import logging
@@ -17,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect.lazy_names import lazy_names
 from xla_inspect.practice.marking.exercises import Exercise, name_file
 from xla_inspect.practice.marking.submission import Submission, describe
 from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, Remark, WrongError
@@ -24,6 +24,20 @@ from xla_inspect.practice.phases import PUZZLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from xla_inspect.practice.marking import (  # noqa: F401 - `_find_checks` imports them
+        check_basics,
+        check_capstone,
+        check_diagnose,
+        check_hlo,
+        check_jaxpr,
+        check_optimization,
+        check_puzzles,
+        check_transforms,
+    )
+
+_find_checks = lazy_names(__name__)
+"""Function that returns the module that checks the exercises of a phase."""
 
 PRINTED = 5
 """The most lines that are kept of what a file prints."""
@@ -147,7 +161,7 @@ def _read_names() -> dict[tuple[str, str], object]:
 
 def _check(exercise: Exercise, remarks: list[Remark]) -> str:
     """Collect the remarks, and return the verdict."""
-    module = importlib.import_module(f"{__package__}.check_{exercise.phase}")
+    module = _find_checks(f"check_{exercise.phase}")
     # The puzzles have one check in common.
     name = "check" if exercise.phase == PUZZLES else f"check_{exercise.name}"
     check: Callable[[Submission], Iterator[Remark]] = getattr(module, name)

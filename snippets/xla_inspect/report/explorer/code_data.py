@@ -7,19 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import find_lines, list_launches
-from xla_inspect.analysis.bundles import UNITS, read_below
-from xla_inspect.analysis.machine import read_table
+from xla_inspect.analysis import find_lines, fit_symbol, list_launches
+from xla_inspect.analysis.bundles import UNITS, describe_below, read_below
+from xla_inspect.analysis.machine import describe_kernels, read_table
 from xla_inspect.plural import plural
-from xla_inspect.report import (
-    describe_below,
-    describe_kernels,
-    fit_symbol,
-    format_bytes,
-    name_kind,
-    views,
-    write_bundles,
-)
+from xla_inspect.report import format_bytes, name_kind, views, write_bundles
 from xla_inspect.report.explorer.graph_data import list_called
 from xla_inspect.sass_lines import trace_sass
 from xla_inspect.targets import find_entry
@@ -29,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from xla_inspect.analysis import SourceLine
+    from xla_inspect.analysis.bundles import BelowListing
+    from xla_inspect.analysis.machine import KernelListing
     from xla_inspect.captured import Capture
-    from xla_inspect.report import BelowListing, KernelListing
 
 BUNDLES = "bundles"
 """What stands for a language where a piece is the text of a TPU's bundles."""

@@ -15,17 +15,19 @@ from xla_inspect.analysis import (
     find_computation_lines,
     find_lines,
     follow_passes,
+    print_instruction,
     read_jaxpr_lines,
     read_stablehlo_lines,
 )
 from xla_inspect.hlo import CONFIGURATION
-from xla_inspect.report import describe_words, print_instruction, title
+from xla_inspect.report import describe_words
 from xla_inspect.report.explorer.code_data import describe_code, list_pieces, trace_pieces
 from xla_inspect.report.explorer.graph_data import describe_graph
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.memory_data import describe_buffers
 from xla_inspect.report.explorer.reason_data import describe_reasons
 from xla_inspect.report.explorer.row_data import RowTable
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence

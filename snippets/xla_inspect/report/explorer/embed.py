@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import store
 from xla_inspect.closure import find_files, hash_files
 from xla_inspect.errors import InspectError
-from xla_inspect.report import find_measured, read_times, title
+from xla_inspect.report import find_measured, read_times
 from xla_inspect.report.explorer.code_data import holds_machine_code
 from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.poster import choose_pass, draw_poster
 from xla_inspect.report.explorer.static_files import BUNDLES, STYLE
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import HOST_CALL, calls_host
-from xla_inspect.report import BOX_KINDS, STATEMENT, explain_absence, find_hardware, model_launches, name_kind
+from xla_inspect.analysis import HOST_CALL, STATEMENT, calls_host, model_launches
+from xla_inspect.report import BOX_KINDS, name_kind
+from xla_inspect.targets import explain_absence, find_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from xla_inspect.analysis import SourceLine
+    from xla_inspect.analysis import Launched, SourceLine
     from xla_inspect.captured import Capture
-    from xla_inspect.report import Launched, Measured
+    from xla_inspect.report import Measured
 
 
 def describe_kernels(

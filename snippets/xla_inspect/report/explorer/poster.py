@@ -12,9 +12,11 @@ from xla_inspect.analysis import (
     parse_buffers,
     parse_live_ranges,
     place_buffers,
+    print_instruction,
 )
 from xla_inspect.plural import plural
-from xla_inspect.report import format_bytes, print_instruction, svg, title
+from xla_inspect.report import format_bytes, svg
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

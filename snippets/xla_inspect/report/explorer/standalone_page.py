@@ -10,9 +10,10 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import find_stage
-from xla_inspect.report import draw_entry, draw_timeline, find_measured, read_times, title
+from xla_inspect.report import draw_entry, draw_timeline, find_measured, read_times
 from xla_inspect.report.explorer.data import describe_capture, describe_details
 from xla_inspect.report.explorer.static_files import LATER, SCRIPTS, STYLE, join_scripts, read_asset
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

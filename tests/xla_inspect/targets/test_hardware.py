@@ -7,7 +7,7 @@ import math
 import pytest
 
 from xla_inspect import targets
-from xla_inspect.report.hardware import explain_absence, find_hardware, read_description
+from xla_inspect.targets.hardware import explain_absence, find_hardware, read_description
 
 # https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a100/pdf/nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf
 # https://www.nvidia.com/en-us/data-center/h100/ and /h200/ (SXM; products without the sparsity that the tables assume)

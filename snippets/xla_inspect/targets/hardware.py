@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from xla_inspect.report.labels import lane, title
-from xla_inspect.targets import find_entry, read_spec
+from xla_inspect.targets.labels import lane, title
+from xla_inspect.targets.table import find_entry, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import MAIN, Count, Work, find_lines, list_launches, measure_traffic
-from xla_inspect.report.hardware import find_hardware
+from xla_inspect.analysis.flops import Count, Work
+from xla_inspect.analysis.launches import list_launches
+from xla_inspect.analysis.tracking import find_lines
+from xla_inspect.analysis.traffic import MAIN, measure_traffic
+from xla_inspect.targets import find_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from xla_inspect.analysis import Launch, SourceLine
+    from xla_inspect.analysis.launches import Launch
+    from xla_inspect.analysis.tracking import SourceLine
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Module
-    from xla_inspect.report.hardware import Hardware, Roof
+    from xla_inspect.targets import Hardware, Roof
 
 STATEMENT = (
     "This is a model, not a measurement: it divides counted operations and bytes by published peaks, and leaves out "

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import list_held
+from xla_inspect.analysis import list_held, model_launches
 from xla_inspect.answers.difference import LineChange
 from xla_inspect.answers.exchange_finding import find_exchanges
 from xla_inspect.answers.memory import ROLES
-from xla_inspect.report import model_launches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

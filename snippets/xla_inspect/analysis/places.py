@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from xla_inspect.analysis import SourceLine
+    from xla_inspect.analysis.tracking import SourceLine
     from xla_inspect.captured import Capture
 
 # What a symbol must not hold.

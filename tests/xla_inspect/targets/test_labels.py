@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import InspectError
-from xla_inspect.report.labels import lane, short, title
+from xla_inspect.targets.labels import lane, short, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable

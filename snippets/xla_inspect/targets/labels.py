@@ -1,6 +1,6 @@
 """How targets are called on a page."""
 
-from xla_inspect.targets import find_entry
+from xla_inspect.targets.table import find_entry
 
 
 def title(target: str) -> str:

@@ -6,31 +6,19 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.machine import (
-    Mix,
-    Occupancy,
-    Resources,
-    VectorLoop,
-    VectorUse,
-    assign_kernels,
-    count_instructions,
-    count_vectors,
-    count_widths,
-    find_occupancy,
-    list_defined,
-    list_loops,
-    measure_width,
-    read_limits,
-    read_resources,
-)
-from xla_inspect.report.launch_costs import Launched, model_launches
-from xla_inspect.report.places import fit_symbol, read_line, show_place
+from xla_inspect.analysis import Launched, fit_symbol, model_launches, read_line, show_place
+from xla_inspect.analysis.machine.mnemonics import Mix, count_instructions
+from xla_inspect.analysis.machine.occupancy import Occupancy, find_occupancy, read_limits
+from xla_inspect.analysis.machine.resources import Resources, read_resources
+from xla_inspect.analysis.machine.shared_kernels import assign_kernels
+from xla_inspect.analysis.machine.vector_loops import VectorLoop, count_vectors, list_defined, list_loops, measure_width
+from xla_inspect.analysis.machine.vector_widths import VectorUse, count_widths
 from xla_inspect.targets import find_entry, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from xla_inspect.analysis.machine import Limits
+    from xla_inspect.analysis.machine.occupancy import Limits
     from xla_inspect.captured import Capture
 
 MACHINE = ("sass", "asm")

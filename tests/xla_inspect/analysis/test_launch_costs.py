@@ -11,10 +11,10 @@ import pytest
 from programs import control_flow, transformer_block_grad
 from xla_inspect import capture, capture_all
 from xla_inspect.analysis import Work, find_lines, list_kernels, list_traffic
-from xla_inspect.report import measured_times
+from xla_inspect.analysis.launch_costs import MEMORY, NOTHING, STATEMENT, bound, model_launches
+from xla_inspect.report import find_measured, hash_program, read_times
 from xla_inspect.report.explorer import describe_kernels
-from xla_inspect.report.hardware import Hardware
-from xla_inspect.report.launch_costs import MEMORY, NOTHING, STATEMENT, bound, model_launches
+from xla_inspect.targets import Hardware
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,7 +115,7 @@ def test_what_a_loop_launches_says_how_often_it_runs() -> None:
 def record(found: Capture) -> dict[str, Any]:
     first = list_kernels(found)[0].name
     program = {
-        "stablehlo": measured_times.hash_program(found.stablehlo),
+        "stablehlo": hash_program(found.stablehlo),
         "kernels": [{"name": first, "us": 2.5}, {"name": "cublas", "us": 3.5}],
         "changed": {"custom-call __cublas$gemm": 1},
     }
@@ -127,19 +127,19 @@ def test_what_was_measured_stands_beside_what_is_modelled(captures: Captures, tm
     found = captures["h100"]
     file = tmp_path / "times.json"
     file.write_text(json.dumps(record(found)), encoding="utf-8")
-    times = measured_times.find_measured(measured_times.read_times(file), found)
+    times = find_measured(read_times(file), found)
     assert times is not None
     described = describe_kernels(found, locate, times)
     assert [each.get("measured") for each in described["launches"]] == [pytest.approx(2.5e-6), None]
     assert described["measured"]["others"] == {"cublas": pytest.approx(3.5e-6)}
     assert described["measured"]["changed"] == {"custom-call __cublas$gemm": 1}
     assert (described["measured"]["date"], described["measured"]["device"]) == ("2026-11-20", "a device")
-    assert measured_times.find_measured(record(found), captures["cpu"]) is None
-    assert (measured_times.read_times(tmp_path / "elsewhere"), measured_times.read_times(None)) == ({}, {})
+    assert find_measured(record(found), captures["cpu"]) is None
+    assert (read_times(tmp_path / "elsewhere"), read_times(None)) == ({}, {})
 
 
 def test_another_program_of_the_same_name_has_not_been_measured(captures: Captures) -> None:
     whole = record(captures["h100"])
-    assert measured_times.find_measured(whole, captures["h100"]) is not None
+    assert find_measured(whole, captures["h100"]) is not None
     whole["h100"]["programs"]["p"]["stablehlo"] = "another"
-    assert measured_times.find_measured(whole, captures["h100"]) is None
+    assert find_measured(whole, captures["h100"]) is None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xla_inspect.plural import plural
-from xla_inspect.report import markdown, title
+from xla_inspect.report import markdown
+from xla_inspect.targets import title
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.answers.release_history import ReleaseChange, ReleaseHistory, ReleaseRow
+    from xla_inspect.answers import ReleaseChange, ReleaseHistory, ReleaseRow
 
 _MOST = 120
 """Lines of a difference that an issue holds."""

@@ -6,11 +6,14 @@ from collections.abc import Mapping  # noqa: TC003 - the schema is read off the 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.bundles import UNITS, find_step, list_units, read_below
-from xla_inspect.report.places import read_line, show_place
+from xla_inspect.analysis import read_line, show_place
+from xla_inspect.analysis.bundles.below_hlo import read_below
+from xla_inspect.analysis.bundles.bundle_units import list_units
+from xla_inspect.analysis.bundles.low_steps import find_step
+from xla_inspect.analysis.bundles.usage import UNITS
 
 if TYPE_CHECKING:
-    from xla_inspect.analysis.bundles import BundledKernel
+    from xla_inspect.analysis.bundles.below_hlo import BundledKernel
     from xla_inspect.captured import Capture
 
 

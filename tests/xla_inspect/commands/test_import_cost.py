@@ -1,0 +1,41 @@
+"""A question imports few modules of ours before JAX, in the command and in the process that runs the reader's file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIMIT = 60
+COUNT = "len([name for name in sys.modules if name.partition('.')[0] == 'xla_inspect'])"
+COMMAND = f"""
+import sys
+from xla_inspect.commands import main
+
+try:
+    main(sys.argv[1:])
+finally:
+    print("command", {COUNT}, "jax" in sys.modules, file=sys.stderr)
+"""
+MODEL = f"""
+import sys
+
+print("file", {COUNT}, "jax" in sys.modules, file=sys.stderr)
+sys.exit()
+"""
+
+
+@pytest.mark.parametrize(("asked", "places"), [("--help", ["command"]), ("model.py:step", ["file", "command"])])
+def test_a_question_imports_few_modules_before_jax(asked: str, places: list[str], tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
+    command = [sys.executable, "-c", COMMAND, "memory", asked]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    lines = [line.split() for line in done.stderr.splitlines() if line.startswith(("command ", "file "))]
+    assert [place for place, _, _ in lines] == places
+    assert {has_jax for _, _, has_jax in lines} == {"False"}
+    assert [(place, int(count)) for place, count, _ in lines if int(count) >= LIMIT] == []
