@@ -51,7 +51,7 @@ def test_the_readme_opens_with_the_two_commands() -> None:
     assert re.findall(r"(?m)^scripts/\w+", opening) == ["scripts/serve", "scripts/test"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md", "docs/contributing-reference.md"])
 def test_every_file_and_folder_that_a_contributor_is_sent_to_is_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     named = set(re.findall(r"\b(?:docs|snippets|scripts|tests)/[\w/-]*(?:\.\w+)*", text))

@@ -279,6 +279,11 @@ def test_a_sentence_that_claims_nothing_is_not_recorded(judge: Judge, text: str)
     assert judge(PAGE.replace("A kernel is", f"{text}\n\nA kernel is")) == []
 
 
+@pytest.mark.usefixtures("in_project")
+def test_the_number_of_an_item_claims_nothing() -> None:
+    assert [agreement.claims(text) for text in ("7.", "2)", "7 kernels.")] == [False, False, True]
+
+
 def test_a_failing_check_names_the_sentences_that_rest_on_it(judge: Judge) -> None:
     assert judge(PAGE) == []
     failure = Failure(Origin("docs/page.md", 24), "AssertionError: left was 3, right was 4")

@@ -34,6 +34,8 @@ def claims(text: str) -> bool:
     Every sentence, title, row and label does, but a short question, a short request and a short sentence about the page
     itself: these state one only where they have code, an amount, or the project's words for what a compiler decides.
     """
+    if re.fullmatch(r"\d+[.)]", text):  # the number of an item
+        return False
     if VALUE.search(text) or text.startswith(LABELS) or re.search(r"[`|\d]", text):
         return True
     words = _read_words(project.root)
