@@ -15,7 +15,7 @@ import pytest
 
 import stamps
 from programs import layer
-from releases import change_summary, compacting, measuring, pages, public_names
+from releases import change_summary, compacting, measuring, pages, pinned_environments, public_names
 from releases.__main__ import main
 from releases.record_update import list_lacking
 from xla_inspect import capture
