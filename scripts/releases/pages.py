@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT
-from releases import environments
+from releases import pinned_environments
 from xla_inspect import targets
 from xla_inspect.process import name_end
 from xla_inspect.releases import (
@@ -100,7 +100,7 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
         "nice",
         "-n",
         "10",
-        *environments.list_command(environment, "releases.page_probe"),
+        *pinned_environments.list_command(environment, "releases.page_probe"),
         str(folder / "pages.json"),
     ]
     with (folder / "pages.log").open("w", encoding="utf-8") as log:
