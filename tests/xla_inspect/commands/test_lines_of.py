@@ -16,7 +16,7 @@ import xla_inspect
 from xla_inspect import capture, jax_private
 from xla_inspect.analysis import find_frame, use_lines_of
 from xla_inspect.captured import Capture
-from xla_inspect.commands import BAD_INPUT, run_here
+from xla_inspect.commands import BAD_INPUT, QUESTIONS, build_parser, list_questions, run_here
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -209,9 +209,9 @@ def test_a_package_without_lines_is_refused_with_those_that_there_are(
 
 
 def test_each_question_and_what_compares_or_shows_programs_takes_a_package() -> None:
-    helps = {name: command_line.build_parser(name)[1].format_help() for name in command_line.list_questions()}
+    helps = {name: build_parser(name)[1].format_help() for name in list_questions()}
     takers = {name for name, text in helps.items() if "--lines-of" in text}
-    assert takers == {*command_line.QUESTIONS, "diff", "since", "show", "report"}
+    assert takers == {*QUESTIONS, "diff", "since", "show", "report"}
 
 
 def test_a_script_as_a_whole_takes_no_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
