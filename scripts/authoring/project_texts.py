@@ -99,7 +99,7 @@ def _read_command(name: str, text: str) -> Prose:
 
 def _read_module(name: str, text: str) -> Iterator[Prose]:
     """Yield the texts of a module that a reader sees: its help, or its captions."""
-    if re.search(r"\.(?:add_argument|add_parser|addoption)\(|ArgumentParser\(", text):
+    if re.search(r"\.(?:add_argument|add_parser|addoption)\(|ArgumentParser\(|^QUESTIONS\b", text, re.MULTILINE):
         yield Prose(name, tuple(_list_help(ast.parse(text))))
     elif name.startswith("snippets/practice/"):
         task = ast.get_docstring(ast.parse(text)) or ""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import common
 import stamps
 from common import ROOT
-from releases import environments, measuring, pages, summary
+from releases import change_summary, measuring, pages, pinned_environments
 from releases.compacting import compact
-from releases.joining import join, list_lacking
+from releases.record_update import join, list_lacking
 from xla_inspect import targets
 from xla_inspect.errors import InspectError
 from xla_inspect.releases import ReleaseError, read_releases, write_release
@@ -88,9 +88,9 @@ class Asked:
 
 def list_asked(options: argparse.Namespace) -> list[Asked]:
     """Return what the options ask for; with another libtpu, what it is compared with too."""
-    versions = [*options.versions, *([environments.find_newest()] if options.newest else [])]
+    versions = [*options.versions, *([pinned_environments.find_newest()] if options.newest else [])]
     if options.pinned or options.libtpu:
-        versions.append(environments.read_pins()["jax"])
+        versions.append(pinned_environments.read_pins()["jax"])
     return [*(Asked(versions[-1], libtpu) for libtpu in options.libtpu), *map(Asked, dict.fromkeys(versions))]
 
 
@@ -119,7 +119,7 @@ def work(options: argparse.Namespace) -> int:
             release for request, release in known.items() if not request.libtpu and release.order < releases[0].order
         ]
         releases = sorted(older, key=lambda release: release.order)[-1:] + releases
-    print(summary.compare_all(releases, bad))
+    print(change_summary.compare_all(releases, bad))
     return 1 if bad else 0
 
 
@@ -133,7 +133,7 @@ def bring(asked: Asked, known: Release | None, options: argparse.Namespace) -> R
     if not known and (options.programs or options.targets) and options.out == DATA:
         message = "a part of the programs or targets is no record of a release: say --out FOLDER"
         raise ReleaseError(message)
-    lacks = list_lacking(known, environments.list_pinned(asked.version, asked.libtpu), tasks) if known else tasks
+    lacks = list_lacking(known, pinned_environments.list_pinned(asked.version, asked.libtpu), tasks) if known else tasks
     compiles = not known or options.again or (bool(lacks) and options.complete)
     runs_pages = not (options.without_pages or asked.libtpu) and (options.again or not (known and known.pages))
     if known and not compiles and lacks:
@@ -142,7 +142,7 @@ def bring(asked: Asked, known: Release | None, options: argparse.Namespace) -> R
         say(f"{asked}: measured already")
         return known
     say(f"{asked}: installing, unless it is")
-    environment = environments.make(asked.version, asked.libtpu)
+    environment = pinned_environments.make(asked.version, asked.libtpu)
     if options.again:
         forget(environment.folder, tasks)
     for kind, reason in environment.missing.items():

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT
-from releases import environments
+from releases import pinned_environments
 from xla_inspect import targets
+from xla_inspect.process import name_end
 from xla_inspect.releases import (
     Disagreement,
     ReleaseError,
@@ -99,7 +100,7 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
         "nice",
         "-n",
         "10",
-        *environments.list_command(environment, "releases.page_probe"),
+        *pinned_environments.list_command(environment, "releases.page_probe"),
         str(folder / "pages.json"),
     ]
     with (folder / "pages.log").open("w", encoding="utf-8") as log:
@@ -124,8 +125,9 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
         message = f"pages do not run under JAX {environment.version}: {' '.join(tail) or 'nothing was said'}"
         raise ReleaseError(message)
     page = json.loads(at.read_text(encoding="utf-8"))
-    say(f"{environment.version}: {page} ended the process (exit {process.returncode})")
-    ended = [[1, "page", page, f"it ended the process (exit {process.returncode})"]]
+    end = f"ended the process ({name_end(process.returncode)})"
+    say(f"{environment.version}: {page} {end}")
+    ended = [[1, "page", page, f"it {end}"]]
     Path(waiting[page]).write_text(json.dumps({"pieces": {}, "failed": ended}), encoding="utf-8")
 
 

@@ -69,7 +69,9 @@ def test_everything_that_a_room_exports_is_used_outside_of_it() -> None:
 
 
 def test_no_two_modules_have_one_name() -> None:
-    paths = [path for path in rooms.list_modules().values() if not path.name.startswith("__")]
+    # Programs, exercises, peers and claims are named for what they hold, and nothing of the tool imports them.
+    folders = ("snippets/xla_inspect", "snippets/chapters", "scripts")
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if not path.name.startswith("__")]
     assert [name for name, times in Counter(path.stem for path in paths).items() if times > 1] == []
 
 

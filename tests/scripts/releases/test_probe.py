@@ -15,9 +15,9 @@ import pytest
 
 import stamps
 from programs import layer
-from releases import compacting, environments, measuring, pages, public_names, summary
+from releases import change_summary, compacting, measuring, pages, pinned_environments, public_names
 from releases.__main__ import main
-from releases.joining import list_lacking
+from releases.record_update import list_lacking
 from xla_inspect import capture
 from xla_inspect.analysis import list_kernels
 from xla_inspect.compilation import PINNED, list_options
@@ -126,9 +126,9 @@ def test_a_bad_version_is_named_and_the_others_are_compared(
         message = f"there is no release {asked} of JAX"
         raise ReleaseError(message)
 
-    monkeypatch.setattr(environments, "find_newest", lambda: "0.12.0.1")
+    monkeypatch.setattr(pinned_environments, "find_newest", lambda: "0.12.0.1")
     if reason is None:
-        monkeypatch.setattr(environments, "make", refuse)
+        monkeypatch.setattr(pinned_environments, "make", refuse)
         reason = "there is no release 0.12 of JAX"
     for known in ("0.11.2", "0.12.0.1"):
         text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
@@ -143,7 +143,7 @@ def test_a_bad_version_is_named_and_the_others_are_compared(
 def test_the_newest_release_is_compared_with_the_one_before_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environments, "find_newest", lambda: "0.12.0.1")
+    monkeypatch.setattr(pinned_environments, "find_newest", lambda: "0.12.0.1")
     for known in ("0.10.2", "0.11.2", "0.12.0.1"):
         text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
         (tmp_path / f"{known}.json").write_text(text, encoding="utf-8")
@@ -163,7 +163,7 @@ def test_pages_alone_are_run_where_the_compiles_are_recorded(
 ) -> None:
     (tmp_path / "0.12.0.1.json").write_text(stamps.seal(write_release(release)), encoding="utf-8")
     found = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError")
-    monkeypatch.setattr(environments, "make", lambda *_: here)
+    monkeypatch.setattr(pinned_environments, "make", lambda *_: here)
     monkeypatch.setattr(pages, "run", lambda *_: ({"docs/fusion.md": {"check": 2}}, (found,)))
     monkeypatch.delattr(measuring, "measure")
     assert main(["--out", str(tmp_path), "0.12.0.1"]) == 0
@@ -245,7 +245,7 @@ def test_a_sentence_that_became_false_is_told_by_page_and_line(release: Release)
         replace(release, disagreements=(old,)),
         replace(release, jax="0.13.0", pages={"docs/fusion.md": {"check": 2}}, disagreements=(old, new)),
     )
-    text = summary.describe(step)
+    text = change_summary.describe(step)
     assert "### Sentences on the site that became false: 1" in text
     assert "`docs/fusion.md:97` | One kernel | AssertionError: left was 2, right was 1 |" in text
     assert "It always was false" not in text

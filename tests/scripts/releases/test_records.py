@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from authoring import expected_outputs
-from releases import environments, measuring
+from releases import measuring, pinned_environments
 from releases.__main__ import main
 from releases.compacting import name_program
-from releases.joining import join, list_lacking
+from releases.record_update import join, list_lacking
 from xla_inspect.releases import ReleaseError, read_releases
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def differ(parts: dict[str, list[str]], outcome: ReleaseOutcome | None) -> bool:
 
 
 def test_the_newest_record_is_of_exactly_the_compilers_that_are_pinned() -> None:
-    pinned = environments.read_pins()
+    pinned = pinned_environments.read_pins()
     advice = f"`scripts/drift --complete {pinned['jax']}` measures what other compilers made"
     assert dict(newest().versions) == pinned, advice
 
@@ -88,7 +88,7 @@ def test_the_newest_record_says_what_is_expected(path: Path) -> None:
 def test_a_record_of_another_libtpu_lacks_what_tpus_are_concerned_with_alone() -> None:
     tasks = measuring.list_tasks(["layer"], ["cpu", "h100", "tpu-v5e"])
     old = replace(newest(), versions={**newest().versions, "libtpu": "0.0.1"})
-    lacking = [list_lacking(each, environments.read_pins(), tasks) for each in (newest(), old)]
+    lacking = [list_lacking(each, pinned_environments.read_pins(), tasks) for each in (newest(), old)]
     assert [[task["base"] for task in each] for each in lacking] == [[], ["tpu-v5e"]]
 
 
@@ -97,7 +97,7 @@ def test_a_record_without_the_code_of_a_program_lacks_that_where_code_is_compare
     layer = newest().programs["layer"]
     outcomes = {base: replace(outcome, code=None) for base, outcome in layer.outcomes.items()}
     old = replace(newest(), programs={"layer": replace(layer, outcomes=outcomes)})
-    lacking = list_lacking(old, environments.read_pins(), tasks)
+    lacking = list_lacking(old, pinned_environments.read_pins(), tasks)
     assert [task["base"] for task in lacking] == list(measuring.CODED)
 
 
@@ -119,20 +119,20 @@ def test_what_is_measured_anew_takes_the_place_of_what_was_known_and_nothing_els
 
 
 def test_the_pinned_release_is_installed_with_exactly_the_pins_and_another_with_what_belongs_to_it() -> None:
-    pinned = environments.read_pins()
-    wanted = environments.list_wanted(pinned["jax"])
+    pinned = pinned_environments.read_pins()
+    wanted = pinned_environments.list_wanted(pinned["jax"])
     exact = {name: version for each in wanted.values() for name, _, version in (item.partition("==") for item in each)}
     assert exact == pinned
-    assert "jax[tpu]==0.11.2" in environments.list_wanted("0.11.2")["tpu"]
-    assert f"libtpu=={pinned['libtpu']}" not in str(environments.list_wanted(pinned["jax"], "0.0.50.1"))
+    assert "jax[tpu]==0.11.2" in pinned_environments.list_wanted("0.11.2")["tpu"]
+    assert f"libtpu=={pinned['libtpu']}" not in str(pinned_environments.list_wanted(pinned["jax"], "0.0.50.1"))
     with pytest.raises(ReleaseError, match="another libtpu is tried with the JAX that is pinned alone"):
-        environments.list_wanted("0.11.2", "0.0.50.1")
+        pinned_environments.list_wanted("0.11.2", "0.0.50.1")
 
 
 def test_two_libtpu_under_the_pinned_release_are_compared_without_the_other_targets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pinned, known = environments.read_pins(), max((ROOT / "docs/data/drift/libtpu").glob("*.json"))
+    pinned, known = pinned_environments.read_pins(), max((ROOT / "docs/data/drift/libtpu").glob("*.json"))
     (tmp_path / "libtpu").mkdir()
     shutil.copy(ROOT / "docs/data/drift" / f"{pinned['jax']}.json", tmp_path)
     shutil.copy(known, tmp_path / "libtpu")

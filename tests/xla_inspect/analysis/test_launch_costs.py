@@ -10,7 +10,8 @@ import pytest
 
 from programs import control_flow, transformer_block_grad
 from xla_inspect import capture, capture_all
-from xla_inspect.analysis import Work, find_lines, list_kernels, list_traffic
+from xla_inspect.analysis import find_lines, list_kernels, list_traffic
+from xla_inspect.analysis.flops import Work
 from xla_inspect.analysis.launch_costs import MEMORY, NOTHING, STATEMENT, bound, model_launches
 from xla_inspect.report import find_measured, hash_program, read_times
 from xla_inspect.report.explorer import describe_kernels

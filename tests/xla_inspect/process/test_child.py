@@ -41,8 +41,8 @@ def wait_until_gone(*processes: int) -> list[int]:
     [
         (Limits(seconds=0.5), FOREVER, "time"),
         (Limits(seconds=0.5), "while True: pass", "time"),
-        (Limits(memory=64 << 20), HOLDING, "memory"),
-        (Limits(memory=64 << 20), f"{START}([sys.executable, '-c', {HOLDING!r}]).wait()", "memory"),
+        (Limits(seconds=60, memory=64 << 20), HOLDING, "memory"),
+        (Limits(seconds=60, memory=64 << 20), f"{START}([sys.executable, '-c', {HOLDING!r}]).wait()", "memory"),
         (Limits(output=1000), "while True: print('x' * 99)", "output"),
         (Limits(output=1000), "import sys\nwhile True: sys.stdout.write('x' * 99)", "output"),
     ],

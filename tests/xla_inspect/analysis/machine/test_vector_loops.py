@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from xla_inspect import capture
-from xla_inspect.analysis.machine import count_vectors, list_loops, measure_width
+from xla_inspect.analysis.machine.vector_loops import count_vectors, list_loops, measure_width
 
 NEST = """
 define ptr @"nest.1"(ptr %0) #0 {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xla_inspect.analysis.machine import count_widths
+from xla_inspect.analysis.machine.vector_widths import count_widths
 
 ASSEMBLY = """f:
     vmovups      ymm0, ymmword ptr [rdi + 0x20]

@@ -208,6 +208,12 @@ def test_a_package_without_lines_is_refused_with_those_that_there_are(
     assert ("did you mean 'deep'?" in line) == (is_installed and package == "deeep")
 
 
+def test_each_question_and_what_compares_or_shows_programs_takes_a_package() -> None:
+    helps = {name: command_line.build_parser(name)[1].format_help() for name in command_line.list_questions()}
+    takers = {name for name, text in helps.items() if "--lines-of" in text}
+    assert takers == {*command_line.QUESTIONS, "diff", "since", "show", "report"}
+
+
 def test_a_script_as_a_whole_takes_no_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["recompiles", "--lines-of", "deep", "run", str(net)]) == BAD_INPUT
     assert "takes no --lines-of" in capsys.readouterr().err
