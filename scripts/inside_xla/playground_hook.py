@@ -24,8 +24,13 @@ PREFIX = "/play/"
 MOST = 3
 """Playgrounds that run at a time; one more ends the oldest."""
 
-# Ends the playground once the other end of the standard input is closed, as it is however this process ends.
-_SHELL = 'exec 3<&0; "$@" 3<&- & started=$!; (read -r _ <&3; kill "$started") >&- 2>&- & wait "$started"'
+# Ends the playground once the other end of the standard input is closed, however this process ends. What waits for that
+# ends with the playground, since another process may get its number.
+_SHELL = """exec 3<&0
+"$@" 3<&- & started=$!
+(read -r _ <&3; kill "$started") >&- 2>&- & reader=$!
+wait "$started"
+kill "$reader" 2>/dev/null"""
 _PLACE = re.compile(r'<div class="program-edit" [^>]*data-file="([^"]*)" data-function="([^"]*)"[^>]*>')
 
 _playgrounds: list[Playgrounds] = []
