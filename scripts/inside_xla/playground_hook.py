@@ -24,6 +24,8 @@ PREFIX = "/play/"
 MOST = 3
 """Playgrounds that run at a time; one more ends the oldest."""
 
+# Ends the playground once the other end of the standard input is closed, as it is however this process ends.
+_SHELL = 'exec 3<&0; "$@" 3<&- & started=$!; (read -r _ <&3; kill "$started") >&- 2>&- & wait "$started"'
 _PLACE = re.compile(r'<div class="program-edit" [^>]*data-file="([^"]*)" data-function="([^"]*)"[^>]*>')
 
 _playgrounds: list[Playgrounds] = []
@@ -104,7 +106,10 @@ class Playgrounds:
             for oldest in [*self._running][: 1 - MOST]:
                 _end(self._running.pop(oldest)[0])
             command = [sys.executable, "-m", "xla_inspect.commands", "play", program, "--no-browser"]
-            process = subprocess.Popen(command, cwd=self._root, stdout=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                ["sh", "-c", _SHELL, "sh", *command],
+                cwd=self._root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
             output = process.stdout
             match = re.search(r"http://\S+", output.readline()) if output else None
             if match is None or output is None:
@@ -117,7 +122,8 @@ class Playgrounds:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    process.terminate()
+    if process.stdin:
+        process.stdin.close()
     try:
         process.wait(5)
     except subprocess.TimeoutExpired:

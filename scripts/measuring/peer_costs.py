@@ -1,4 +1,4 @@
-"""Measure what each compiler of `snippets/peers` costs a machine that has none of it, for the reference of the contributing page.
+"""Measure what each compiler of `snippets/peers` costs a machine that has none of it, for contributors.
 
 `scripts/peers --costs` starts it. Each is installed into an empty cache of its own, which is removed again, and run.
 """

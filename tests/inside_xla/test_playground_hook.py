@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import time
 import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
@@ -101,6 +104,30 @@ def test_a_playground_that_does_not_start_is_told(tmp_path: Path) -> None:
     assert (status, "did not start" in text) == (500, True)
 
 
+def test_a_playground_ends_with_a_server_that_is_killed() -> None:
+    code = f"""if True:
+        import os, signal
+        from pathlib import Path
+        from inside_xla.playground_hook import Playgrounds
+        print(Playgrounds(Path({str(ROOT)!r}))._open({PROGRAM!r}), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.startswith("http://127.0.0.1:")
+    end = time.monotonic() + 30
+    while is_there(done.stdout.strip()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def is_there(address: str) -> bool:
+    try:
+        read(address)
+    except OSError:
+        return False
+    return True
+
+
 def test_one_playground_too_many_ends_the_oldest(playgrounds: Playgrounds, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[str] = []
 
@@ -108,7 +135,7 @@ def test_one_playground_too_many_ends_the_oldest(playgrounds: Playgrounds, monke
         name = command[-2]
         return SimpleNamespace(
             stdout=SimpleNamespace(readline=lambda: f"{name} is on http://127.0.0.1:1/{name} for you", read=str),
-            poll=lambda: None, terminate=lambda: ended.append(name), wait=lambda _: 0,
+            poll=lambda: None, stdin=SimpleNamespace(close=lambda: ended.append(name)), wait=lambda _: 0,
         )  # fmt: skip
 
     monkeypatch.setattr(playground_hook.subprocess, "Popen", start)

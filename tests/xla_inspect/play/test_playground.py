@@ -15,7 +15,7 @@ import pytest
 
 from measuring.trial_server import ADDRESS, COMMAND, MARK, Playground, play
 from xla_inspect.errors import InspectError
-from xla_inspect.play.playground import find_place, read_file
+from xla_inspect.play.playground import NOT_STOPPED, find_place, read_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,7 @@ def test_a_signal_ends_it_cleanly(tmp_path: Path) -> None:
         events = playground.compile(CODE).events
         assert events[-1]["event"] == "done"
         assert len(playground.processes()) > 1
+        assert NOT_STOPPED in "".join(playground.printed)
         playground.process.send_signal(signal.SIGTERM)
         await_end(playground, tmp_path)
 
