@@ -121,7 +121,7 @@ def test_a_process_that_is_killed_is_told_and_the_next_compile_starts_another(ca
     killer = threading.Timer(0.3, child.end)
 
     def start_and_kill() -> None:
-        while child._process is None:  # noqa: SLF001 - as above
+        while child._child is None:  # noqa: SLF001 - as above
             time.sleep(0.01)
         killer.start()
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from xla_inspect import capture
 from xla_inspect.analysis import find_difference, list_kernels
+from xla_inspect.process import list_below
 from xla_inspect.releases import QUESTIONS, measure_capture, probe_run, read_probe, run_probe
 from xla_inspect.subject import ReleaseTask, Request, load_file
 
@@ -35,7 +38,8 @@ def ends(w, x):
     os._exit(7)
 
 def hangs(w, x):
-    import time
+    import pathlib, time
+    pathlib.Path(__file__).with_name("hanging").touch()
     time.sleep(60)
 """
 
@@ -111,6 +115,37 @@ def test_what_goes_wrong_is_told_with_the_stage_and_costs_no_other_task(  # noqa
     assert (done[0]["stage"], done[0].get("place", "")) == (stage, place)
     assert "failed" not in done[1]
     assert heard == ["0", "1"]
+
+
+KILLED = f"""
+import sys
+from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from released import make_here
+from xla_inspect.releases import run_probe
+from xla_inspect.subject import ReleaseTask, Request
+file, folder = sys.argv[1:]
+here, task = make_here("0.1.0", Path(folder)), ReleaseTask(Request((f"{{file}}:hangs",)), "cpu")
+described = {{**task.describe(here, Path(folder) / "0"), "id": "0"}}
+for _ in run_probe(here, [described], flags={{}}, paths=task.paths):
+    pass
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux lists the processes below one")
+def test_the_probe_ends_when_the_process_that_waits_for_it_is_killed(file: Path, tmp_path: Path) -> None:
+    file.with_name("hanging").unlink(missing_ok=True)
+    command = [sys.executable, "-c", KILLED, str(file), str(tmp_path)]
+    with subprocess.Popen(command) as waiting:
+        until = time.monotonic() + 60
+        while not file.with_name("hanging").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        probes = list_below(waiting.pid)
+        waiting.kill()
+    until = time.monotonic() + 20
+    while any(Path(f"/proc/{probe}").exists() for probe in probes) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (bool(probes), [probe for probe in probes if Path(f"/proc/{probe}").exists()]) == (True, [])
 
 
 def test_the_probe_stands_alone_on_an_old_python() -> None:
