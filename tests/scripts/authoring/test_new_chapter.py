@@ -146,6 +146,10 @@ def test_a_new_chapter_passes_its_checks_and_a_second_of_its_name_is_refused(tmp
     words = "a-trial-chapter or a_trial_chapter or numpy"
     checked = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--page", str(page), "-k", words, *tests)
     assert checked.returncode == 0, checked.stdout
+    program = tmp_path / "snippets" / "programs" / "a_trial_chapter.py"
+    program.write_text(program.read_text(encoding="utf-8").replace("jax.nn.sigmoid(x)", "jax.nn.softmax(x)"), "utf-8")
+    changed = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--page", str(page), "-k", words, tests[0])
+    assert "Your step has an element-wise function between others" in changed.stdout
     again = run(tmp_path, "-m", "authoring.new_chapter", "A trial chapter")
     assert again.returncode == 1
     assert again.stderr == (
