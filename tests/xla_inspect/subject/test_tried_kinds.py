@@ -1,0 +1,30 @@
+"""The kinds of changes to try are read alike for every question."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect.errors import InspectError
+from xla_inspect.subject import KINDS, read_kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("remat,donate", ("remat", "donate")),
+        (" remat , donate ", ("remat", "donate")),
+        ("remat,,donate,", ("remat", "donate")),
+        ("all", KINDS),
+        ("", ()),
+        (None, ()),
+    ],
+)
+def test_kinds_stand_between_commas_with_or_without_blanks(text: str | None, kinds: tuple[str, ...]) -> None:
+    assert read_kinds(text, known=KINDS) == kinds
+
+
+def test_a_kind_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(InspectError) as caught:
+        read_kinds("remat, donat", known=KINDS)
+    assert str(caught.value).startswith("--try remat, donat: there is no 'donat' to try, only ")
+    assert all(kind in str(caught.value) for kind in KINDS)
