@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.matching import Meanings
+from xla_inspect.analysis.value_flow import REWRITING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
@@ -17,6 +18,24 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Computation, Frame, Instruction, Module
 
+
+_PRODUCTS = frozenset({"convolution", "dot"})
+"""Opcodes of an instruction that is no part of what its neighbours compute."""
+_RENAMES = frozenset(
+    {
+        "bitcast_convert_type",
+        "broadcast_in_dim",
+        "convert_element_type",
+        "copy",
+        "copy_p",
+        "expand_dims",
+        "reduce_precision",
+        "reshape",
+        "squeeze",
+        "transpose",
+    }
+)
+"""Primitives of JAX that only rename a value, move it or change its type: their metadata tells nothing of its maker."""
 
 LAST = "after the last pass that was dumped"
 
@@ -102,8 +121,9 @@ class SourceLine:
 def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine]:
     """Return the line of each instruction that has one.
 
-    An instruction without metadata of its own, such as a prefetch, belongs to the line of what it takes, else to that
-    of what takes it.
+    An instruction without metadata of its own belongs to the line of what only rewrites its result, as a bitcast that
+    kept the metadata of a matmul. Without such, it belongs to the line of what it takes, as a prefetch, else to that of
+    what takes it; a matmul or a convolution then has none, since it is no part of what its neighbours compute.
 
     Args:
         capture: The capture that the module belongs to.
@@ -112,37 +132,67 @@ def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine
     return {
         instruction: line
         for computation in module.computations
-        for instruction, line in find_computation_lines(capture, computation).items()
+        for instruction, line in find_computation_lines(capture, module, computation).items()
     }
 
 
 def find_computation_lines(
-    capture: Capture, computation: Computation, known: dict[int, SourceLine | None] | None = None
+    capture: Capture, module: Module, computation: Computation, known: dict[int, SourceLine | None] | None = None
 ) -> dict[Instruction, SourceLine]:
     """Return the line of each instruction of one computation that has one, as `find_lines` does.
 
     Args:
         capture: The capture that the computation belongs to.
-        computation: A computation of one of its stages.
+        module: A stage of it.
+        computation: A computation of that stage.
         known: The lines of stack frames that were found before, by id; it takes up those that are found now.
     """
     places = {} if known is None else known
-    lines: dict[Instruction, SourceLine] = {}
-    for instruction in computation:
+
+    def locate(instruction: Instruction) -> SourceLine | None:
         number = instruction.stack_frame or 0
         if number not in places:
             frame = find_frame(capture, instruction)
             places[number] = SourceLine(frame.file, frame.line, "") if frame else None
-        if (line := places[number]) is not None:
+        return places[number]
+
+    lines: dict[Instruction, SourceLine] = {}
+    for instruction in computation:
+        if (line := locate(instruction)) is not None:
             lines[instruction] = line
+        elif (name := _find_renamed(module, computation, instruction)) and (line := locate(name)) is not None:
+            lines[instruction] = replace(line, through=name.name)
     # Operands stand before their users: in order, a line is handed down; against it, up.
     for instruction in computation:
-        if instruction not in lines:
+        if instruction not in lines and instruction.opcode not in _PRODUCTS:
             _borrow(lines, instruction, computation.operands(instruction))
     for instruction in reversed(computation.instructions):
-        if instruction not in lines:
+        if instruction not in lines and instruction.opcode not in _PRODUCTS:
             _borrow(lines, instruction, computation.users(instruction.name))
     return lines
+
+
+def _find_renamed(module: Module, computation: Computation, value: Instruction) -> Instruction | None:
+    """Return the instruction that only rewrites a result and has the metadata of the operation that made it.
+
+    It stands beside the value, in a fusion that takes it, or behind the fusion whose result it is.
+    """
+    if value.opcode in _PRODUCTS and value is computation.root and not computation.is_entry:
+        callers = (caller for caller in module.walk() if computation.name in caller.called)
+        value = next((caller for caller in callers if caller.opcode == "fusion"), value)
+        computation = module.computation(value.computation)
+    for user in computation.users(value.name):
+        if user.opcode in REWRITING:
+            named = user if user.op_name else _find_renamed(module, computation, user)
+            if named and (named.op_name or "").rpartition("/")[2] not in _RENAMES:
+                return named
+        elif user.opcode == "fusion":
+            [fused] = module.called(user)
+            taken = [fused.parameters[place] for place, name in enumerate(user.operands) if name == value.name]
+            for parameter in taken:
+                if renamed := _find_renamed(module, fused, parameter):
+                    return renamed
+    return None
 
 
 def find_frame(capture: Capture, instruction: Instruction) -> Frame | None:

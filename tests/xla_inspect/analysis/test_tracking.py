@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from programs import layer as small
@@ -11,6 +14,9 @@ from programs import transformer_block_grad as trained
 from xla_inspect import Capture, capture, capture_all
 from xla_inspect.analysis.op_sources import read_jaxpr_lines, read_stablehlo_lines
 from xla_inspect.analysis.tracking import LAST, find_lines, follow_passes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.usefixtures("all_targets")
 
@@ -67,6 +73,41 @@ def test_a_prefetch_has_the_line_of_what_takes_it_and_says_so() -> None:
     prefetch = next(each for each in found.module.walk() if each.opcode == "copy-start")
     assert lines[prefetch].number == found.source.splitlines().index("    return jax.nn.relu(x @ w + b)") + 1
     assert lines[prefetch].through != ""
+
+
+def products_of_vectors(w: jax.Array, x: jax.Array) -> jax.Array:
+    sines = jnp.sin(x)
+    first = w @ sines
+    bounded = jnp.tanh(first)
+    return w @ bounded
+
+
+def convolution_beside_sines(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    sines = jnp.sin(x)
+    made = jax.lax.conv(sines, kernel, (1, 1), "SAME")
+    return jnp.tanh(made)
+
+
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+@pytest.mark.parametrize(
+    ("function", "shapes", "texts"),
+    [
+        (products_of_vectors, ((64, 64), (64,)), {"first = w @ sines", "return w @ bounded"}),
+        (
+            convolution_beside_sines,
+            ((8, 16, 32, 32), (16, 16, 3, 3)),
+            {'made = jax.lax.conv(sines, kernel, (1, 1), "SAME")'},
+        ),
+    ],
+)
+def test_a_product_whose_metadata_was_dropped_never_has_the_line_of_what_it_takes(
+    target: str, function: Callable[..., jax.Array], shapes: tuple[tuple[int, ...], ...], texts: set[str]
+) -> None:
+    made = capture(function, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes), target=target)
+    lines = find_lines(made, made.module)
+    products = [each for each in made.module.walk() if each.opcode in {"convolution", "dot"}]
+    found = {made.sources[lines[each].file].splitlines()[lines[each].number - 1].strip() for each in products}
+    assert found == (texts if products else set())
 
 
 def test_every_file_of_the_program_is_among_the_sources() -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis import PassState, Place, SourceLine
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Computation, Instruction
+    from xla_inspect.hlo import Computation, Instruction, Module
     from xla_inspect.report import Measured
 
 VERSION = 3
@@ -225,7 +225,7 @@ class _Writer:
     def write_state(self, state: PassState) -> dict[str, Any]:
         changed = state.change.changed if state.change else ()
         for computation in reversed(state.module.computations):
-            self.write_computation(computation, state.numbers)
+            self.write_computation(state.module, computation, state.numbers)
         return {
             "pipeline": state.pipeline,
             "pass": state.name,
@@ -239,16 +239,16 @@ class _Writer:
             "computations": self.rows.end_state(),
         }
 
-    def write_computation(self, computation: Computation, numbers: Mapping[Instruction, int]) -> None:
+    def write_computation(self, module: Module, computation: Computation, numbers: Mapping[Instruction, int]) -> None:
         if computation not in self.said_rows:
-            self.said_rows[computation] = tuple(self.write_rows(computation))
+            self.said_rows[computation] = tuple(self.write_rows(module, computation))
         said = zip(computation, self.said_rows[computation], strict=True)
         rows = [(numbers[instruction], *row) for instruction, row in said]
         self.rows.add(computation.name, is_entry=computation.is_entry, rows=rows)
 
-    def write_rows(self, computation: Computation) -> Iterator[tuple[int, ...]]:
+    def write_rows(self, module: Module, computation: Computation) -> Iterator[tuple[int, ...]]:
         """Yield what is said of each instruction in any state that has the computation as it is."""
-        lines = find_computation_lines(self.capture, computation, self.frame_lines)
+        lines = find_computation_lines(self.capture, module, computation, self.frame_lines)
         for instruction in computation:
             line = lines.get(instruction)
             text, configuration, name, chain = self.said.get(instruction) or self.write_instruction(instruction)
