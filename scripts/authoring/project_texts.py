@@ -1,4 +1,4 @@
-"""The texts that state facts: pages, READMEs, help of commands, captions, exercises with their hints, and tables."""
+"""The texts that state facts: pages, READMEs, help, captions, exercises with hints, tables, and what answers say."""
 
 from __future__ import annotations
 
@@ -24,10 +24,16 @@ _TABLE = re.compile(r"[A-Z][A-Z_]+")
 _SHOWN = (
     "snippets/chapters/",
     "snippets/practice/",
+    "snippets/xla_inspect/analysis/",
     "snippets/xla_inspect/practice/texts/",
     "snippets/xla_inspect/report/words.toml",
 )
 """Where tables, exercises and texts lie that a reader is shown."""
+_WORDED = ("snippets/chapters/", "snippets/xla_inspect/analysis/", "snippets/xla_inspect/report/")
+"""Where modules write captions, labels and reasons."""
+_SCRIPTS = ("docs/assets", "snippets/xla_inspect/report", "snippets/xla_inspect/play")
+"""Where the scripts lie that a browser runs."""
+_SCRIPT_TEXT = re.compile(r'^\s*//.*$|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`', re.MULTILINE)
 _FEWEST = 4
 """The fewest words that a caption has."""
 
@@ -49,6 +55,7 @@ def read_others(root: Path) -> Iterator[Prose]:
     for name in READMES:
         if (root / name).is_file():
             yield read_sentences(name, (root / name).read_text(encoding="utf-8"))
+    yield from read_scripts(root)
     for folder in ("snippets", "scripts"):
         for path in sorted((root / folder).rglob("*")):
             name = path.relative_to(root).as_posix()
@@ -97,6 +104,20 @@ def _read_command(name: str, text: str) -> Prose:
     return Prose(name, tuple(shown))
 
 
+def read_scripts(root: Path) -> Iterator[Prose]:
+    """Yield what the scripts of pages show; their comments are for those who read scripts."""
+    for path in sorted(path for folder in _SCRIPTS for path in (root / folder).rglob("*.js")):
+        text = path.read_text(encoding="utf-8")
+        shown = []
+        for match in _SCRIPT_TEXT.finditer(text):
+            words = " ".join((match[1] or match[2] or "").split())
+            said = re.sub(r"\$\{[^}]*\}", " ", words)
+            if _is_caption(said, _FEWEST - 1) and not re.search(r"[\[=]|^[.:]", said):  # no selector
+                line = text.count("\n", 0, match.start()) + 1
+                shown.append(Sentence(words, line, 0, Check(READING, "", line)))
+        yield Prose(path.relative_to(root).as_posix(), tuple(shown))
+
+
 def _read_module(name: str, text: str) -> Iterator[Prose]:
     """Yield the texts of a module that a reader sees: its help, or its captions."""
     if re.search(r"\.(?:add_argument|add_parser|addoption)\(|ArgumentParser\(|^QUESTIONS\b", text, re.MULTILINE):
@@ -106,15 +127,15 @@ def _read_module(name: str, text: str) -> Iterator[Prose]:
         yield Prose(
             name, tuple(Sentence(words, line, 0, Check(READING, "", 1)) for line, words in list_sentences(task))
         )
-    elif name.startswith("snippets/chapters/"):
+    elif name.startswith(_WORDED):
         tree = ast.parse(text)
         texts = [(line, " ".join(words.split())) for line, words in _list_texts(tree)]
         reading = Check(READING, "", 1)
         yield Prose(name, tuple(Sentence(words, line, 0, reading) for line, words in texts if _is_caption(words)))
 
 
-def _is_caption(words: str) -> bool:
-    return len(re.findall(r"[A-Za-z]{2,}", words)) >= _FEWEST and "<" not in words
+def _is_caption(words: str, fewest: int = _FEWEST) -> bool:
+    return len(re.findall(r"[A-Za-z]{2,}", words)) >= fewest and not re.search(r"<|\\[a-zS(.\[]|\(\?", words)
 
 
 def _list_help(tree: ast.Module) -> Iterator[Sentence]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+_SCOPES = (ast.Module, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 type _Origin = tuple[Path, str]
 """A module of helpers, and a name in it; without a name, the module itself."""
@@ -56,20 +59,39 @@ class _Bare(ast.NodeTransformer):
 def rename_variables(code: str) -> str:
     """Return code with numbers for the names of its variables, so that another name for one makes no difference.
 
-    Functions, parameters and whatever the code does not assign keep their names.
+    Each function, lambda and comprehension is a scope of its own. Functions, fields of classes, parameters that a call
+    names and whatever the code does not assign keep their names.
     """
     try:
         tree = ast.parse(code)
     except SyntaxError:
         return code
-    parts = list(ast.walk(tree))
-    names = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-    names -= {part.arg for part in parts if isinstance(part, ast.arg)}
-    numbers: dict[str, str] = {}
-    for part in parts:
-        if isinstance(part, ast.Name) and part.id in names:
-            part.id = numbers.setdefault(part.id, f"variable{len(numbers)}")
+    named = {part.arg for part in ast.walk(tree) if isinstance(part, ast.keyword)}
+    _rename(tree, {}, named, itertools.count())
     return ast.unparse(tree)
+
+
+def _rename(node: ast.AST, scope: Mapping[str, str], named: set[str | None], numbers: Iterator[int]) -> None:
+    if isinstance(node, _SCOPES):
+        own = [name for name in dict.fromkeys(_list_own(node)) if name not in named]
+        scope = {**scope, **{name: f"variable{next(numbers)}" for name in own}}
+    if isinstance(node, ast.Name):
+        node.id = scope.get(node.id, node.id)
+    elif isinstance(node, ast.arg):
+        node.arg = scope.get(node.arg, node.arg)
+    for child in ast.iter_child_nodes(node):
+        _rename(child, scope, named, numbers)
+
+
+def _list_own(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a scope binds, but for those of the scopes and classes inside it."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id
+        elif isinstance(child, ast.arg):
+            yield child.arg
+        if not isinstance(child, (*_SCOPES, ast.ClassDef)):
+            yield from _list_own(child)
 
 
 def read_namespace(codes: Iterable[str], folders: tuple[Path, ...]) -> Namespace:
