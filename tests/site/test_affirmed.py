@@ -12,7 +12,7 @@ import pytest
 from authoring import affirm, affirmed_tables, project_texts
 from livepage.notebooks import read_prose
 from livepage.read import Failure, Origin, Prose, project, read_sentences
-from livepage.run import agreement, backing, helpers
+from livepage.run import agreement, backing
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = project_texts.list_pages(ROOT)
@@ -112,36 +112,6 @@ def test_the_texts_on_no_page_say_what_was_affirmed() -> None:
         ),
     }
     assert answers.items() <= shown
-
-
-def test_of_a_script_its_texts_are_asked_about_and_not_its_comments(tmp_path: Path) -> None:
-    (tmp_path / "docs/assets").mkdir(parents=True)
-    text = '// Not "one of the four texts".\nshow("one of two panes", `${count(it)} of it are left out`, "a b")\n'
-    (tmp_path / "docs/assets/page.js").write_text(text, encoding="utf-8")
-    [script] = project_texts.read_scripts(tmp_path)
-    assert [(sentence.line, sentence.text) for sentence in script.sentences] == [
-        (2, "one of two panes"),
-        (2, "${count(it)} of it are left out"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("code", "other", "is_same"),
-    [
-        ("def f(a):\n    return [b + a for b in c]", "def f(x):\n    return [y + x for y in c]", True),
-        ("[a for a in p], [a for a in q]", "[a for a in p], [b for b in q]", True),
-        ("for a in p:\n    assert a", "for b in p:\n    assert b", True),
-        ("lambda a, b: a - b", "lambda b, a: b - a", True),
-        ("lambda a, b: a - b", "lambda a, b: b - a", False),
-        ("def f(a, b):\n    return a - b\nf(a=1, b=2)", "def f(b, a):\n    return b - a\nf(a=1, b=2)", False),
-        ("class A:\n    a: int\n    b: int", "class A:\n    b: int\n    a: int", False),
-        ("a = 1\n[a for b in c]", "a = 1\n[b for b in c]", False),
-    ],
-)
-def test_another_name_for_a_variable_makes_no_difference_and_another_variable_does(
-    code: str, other: str, *, is_same: bool
-) -> None:
-    assert (helpers.rename_variables(code) == helpers.rename_variables(other)) is is_same
 
 
 @pytest.mark.usefixtures("in_project")

@@ -1,0 +1,21 @@
+"""The texts of modules and scripts that a reader is shown are found, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from authoring import project_texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_of_a_script_its_texts_are_asked_about_and_not_its_comments(tmp_path: Path) -> None:
+    (tmp_path / "docs/assets").mkdir(parents=True)
+    text = '// Not "one of the four texts".\nshow("one of two panes", `${count(it)} of it are left out`, "a b")\n'
+    (tmp_path / "docs/assets/page.js").write_text(text, encoding="utf-8")
+    [script] = project_texts.read_scripts(tmp_path)
+    assert [(sentence.line, sentence.text) for sentence in script.sentences] == [
+        (2, "one of two panes"),
+        (2, "${count(it)} of it are left out"),
+    ]
