@@ -5,7 +5,7 @@ The model is `slow.py`, beside this file. Look at its dump, and count what it co
     uv run xla-inspect show snippets/practice/capstone/slow.py:step --stage after
     uv run python snippets/practice/capstone/slow.py
 
-`slow.LONGEST`, `slow.WIDTH` and the other sizes are there for you to use. In the dump you find
+`slow.LONGEST`, `slow.WIDTH` and the other sizes are there for you to use. The dump and the compiles show
 
 1. a **shape** that makes JAX compile again and again;
 2. a **transposition** that keeps the compiler from fusing a matmul with what follows;

@@ -1,4 +1,4 @@
-"""A model that reads a text in pieces and keeps what it made of it: slow for four reasons, and its dump shows each.
+"""A model that reads a text in pieces and keeps what it made of it: slow for four reasons, which the compiler shows.
 
 Each token is a row of numbers. A layer asks how much a token has to do with each of its topics, and adds the values of
 the topics in these shares. What comes out of the last layer is written into the memory, behind what was read before.

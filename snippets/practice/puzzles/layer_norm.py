@@ -1,7 +1,7 @@
 """Normalize rows and read them as seldom as you can.
 
-`start(x, scale, shift)` takes the mean of each row, then the mean square of what differs from it, and reads the rows
-again for each: f32[512,1024], f32[1024], f32[1024] -> f32[512,1024].
+`start(x, scale, shift)` takes the mean of each row, then the mean square of the differences from it, and reads the
+rows again for each: f32[512,1024], f32[1024], f32[1024] -> f32[512,1024].
 
 The score is the bytes that the kernels read and write, on the CPU.
 """

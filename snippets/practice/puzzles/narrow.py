@@ -3,8 +3,7 @@
 `start(x, w, v)` is a block of two layers in float32: f32[1024,256], f32[256,1024], f32[1024,256] -> f32[1024,256]. The
 result may differ by two hundredths of its largest number.
 
-The score is the bytes that the kernels read and write in main memory, on the TPU v5e where its compiler is installed,
-else on the CPU.
+The score is the bytes that the kernels read and write, on the H100 where its compiler is installed, else on the CPU.
 """
 
 import jax

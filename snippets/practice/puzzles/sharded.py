@@ -1,8 +1,8 @@
 """Exchange as little as you can between eight devices.
 
-`block(x, w, v)` is two layers, f32[32,1024], f32[1024,4096], f32[4096,1024] -> f32[32,1024]. Eight devices compute it
-together: each holds an eighth of `w` and an eighth of `v`, and all of `x`. `START` says which eighth, and where the
-halves of the work do not fit together, the devices exchange what the others need.
+`start(x, w, v)` is two layers, f32[32,1024], f32[1024,4096], f32[4096,1024] -> f32[32,1024]. Eight devices compute it
+together: each holds an eighth of `w` and an eighth of `v`, and all of `x`. `START` says which eighth. Where
+a matmul needs numbers that other devices hold, the devices exchange them.
 
 Write `SPECS`, which says how `x`, `w` and `v` are sharded over the axis `model`; and `better`, which computes the same,
 and may say by `jax.lax.with_sharding_constraint` how a value is to lie. The next layer takes the result sharded in any

@@ -1,10 +1,10 @@
 """Launch as few kernels as you can for a softmax and the entropy of each row.
 
 `start(x)` returns the softmax of each row and its entropy, the sum of `-p * log(p)`: f32[256,1024] ->
-f32[256,1024], f32[256]. It is right for rows of any size, and launches more kernels than it needs.
+f32[256,1024], f32[256]. It is right for numbers of any size, and launches more kernels than it needs.
 
 The score is the number of kernels, on the H100 where its compiler is installed, else on the CPU. Large numbers must not
-overflow: the check also asks for rows that are ten times as large.
+overflow: the check also tries numbers that are ten times as large.
 """
 
 import jax

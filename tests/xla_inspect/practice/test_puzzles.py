@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,7 @@ from xla_inspect.practice.marking.marker import mark
 from xla_inspect.practice.marking.puzzles import PUZZLES, compile_puzzle
 from xla_inspect.practice.marking.sandbox import Sandbox
 from xla_inspect.practice.marking.submission import Submission
+from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +40,15 @@ def solution_of(name: str) -> ModuleType:
 def test_every_puzzle_is_scored_and_has_a_file() -> None:
     assert list(PUZZLES) == NAMES
     assert {BY_KEY[f"puzzles/{name}"].level for name in NAMES} == {4}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_puzzle_says_which_target_scores_it_and_speaks_of_functions_that_it_has(name: str) -> None:
+    module = importlib.import_module(f"practice.puzzles.{name}")
+    task, target = module.__doc__ or "", PUZZLES[name].target.partition(":")[0]
+    scored = task.partition("The score is")[2].partition("else")[0]
+    assert title(target).rpartition("NVIDIA ")[2] in scored
+    assert set(re.findall(r"`([a-z]\w*)\(", task)) <= vars(module).keys()
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -262,7 +273,9 @@ def test_without_the_compiler_a_puzzle_is_scored_on_the_cpu_and_says_so(monkeypa
     submission = Submission(type(solved)(solved.phase, solved.name, folder, solved.folder))
     remarks = [*check_puzzles.check(submission)]
     assert all(remark.good for remark in remarks)
-    assert any(r.text == "scored on the CPU, since the TPU v5e compiler is missing here: no plugin" for r in remarks)
+    assert any(
+        r.text == "scored on the CPU, since the NVIDIA H100 compiler is missing here: no plugin" for r in remarks
+    )
     assert ", CPU. " in remarks[-1].text
 
 

@@ -146,7 +146,7 @@ PUZZLES: Mapping[str, Puzzle] = {
         limits=(Limit("kernels in the program", probes.count_kernels, lambda _: 8),),
     ),
     "layer_norm": Puzzle(MOVED, bound=ONCE),
-    "narrow": Puzzle(MOVED, "tpu-v5e", bound=ONCE, tolerance=2e-2),
+    "narrow": Puzzle(MOVED, "h100", bound=ONCE, tolerance=2e-2),
     "cache": Puzzle(
         MOVED, bound=Bound(_count_row_twice, "the row and the position are read once, and the row written once")
     ),
