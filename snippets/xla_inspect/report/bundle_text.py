@@ -72,7 +72,9 @@ def _tell(kernel: BundledKernel) -> Iterator[str]:
         length = f"{plural(path.cycles, 'cycle')}, {plural(len(path.steps), 'operation')}"
         yield f"longest chain: {length}: {', '.join(names)}"
     for loop in kernel.loops:
-        trips = f"runs {plural(loop.trips, 'time')}" if loop.trips is not None else "runs as often as its counter says"
+        trips = (
+            f"runs {plural(loop.trips, 'time')}" if loop.trips is not None else "runs as often as its condition holds"
+        )
         yield f"loop of {plural(loop.bundles, 'bundle')}, {loop.first:#x} to {loop.last:#x}, {trips}"
     for unit, share in kernel.utilization.shares.items():
         if share:

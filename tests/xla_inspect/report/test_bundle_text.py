@@ -69,7 +69,7 @@ def test_a_loop_is_told_with_how_often_it_runs() -> None:
     )
     loops = [line for line in write_below(compiled).splitlines() if line.startswith("  loop of ")]
     assert len(loops) == sum(len(kernel.loops) for kernel in read_below(compiled)) > 0
-    assert all(line.endswith((" times", " time", " as often as its counter says")) for line in loops)
+    assert all(line.endswith((" times", " time", " as often as its condition holds")) for line in loops)
 
 
 def test_a_capture_without_has_nothing_to_tell(found: Capture) -> None:

@@ -222,7 +222,7 @@ def _tell_loops(kernel: KernelListing) -> Iterator[str]:
 
 
 def _say_trips(trips: int | None) -> str:
-    return f"runs {plural(trips, 'time')}" if trips is not None else "runs as often as its counter says"
+    return f"runs {plural(trips, 'time')}" if trips is not None else "runs as often as its condition holds"
 
 
 def _bar_mix(kernel: KernelListing, machine: str) -> Iterator[tuple[str, float, str]]:
