@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mkdocs.utils import meta
 
 from common import ROOT
 from lint import style
@@ -44,6 +45,12 @@ def prose_files() -> list[Path]:
 def test_a_page_keeps_the_style(page: Path) -> None:
     if found := style.check(page, ROOT):
         pytest.fail("\n".join(map(str, found)), pytrace=False)
+
+
+def test_the_front_matter_of_a_page_can_be_read(page: Path) -> None:
+    """MkDocs drops what it cannot read, such as a description with a colon inside, and shows it as text."""
+    text = page.read_text(encoding="utf-8")
+    assert bool(meta.get_data(text)[1]) == (page.suffix == ".md" and text.startswith("---\n"))
 
 
 def test_what_readers_read_is_spelt_right() -> None:
