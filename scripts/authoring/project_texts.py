@@ -105,8 +105,13 @@ def _read_command(name: str, text: str) -> Prose:
 
 
 def read_scripts(root: Path) -> Iterator[Prose]:
-    """Yield what the scripts of pages show; their comments are for those who read scripts."""
+    """Yield what the scripts of pages show, but for scripts of others, which have a licence beside them.
+
+    Their comments are for those who read scripts.
+    """
     for path in sorted(path for folder in _SCRIPTS for path in (root / folder).rglob("*.js")):
+        if path.with_suffix(".LICENSE.txt").exists():
+            continue
         text = path.read_text(encoding="utf-8")
         shown = []
         for match in _SCRIPT_TEXT.finditer(text):

@@ -14,6 +14,8 @@ def test_of_a_script_its_texts_are_asked_about_and_not_its_comments(tmp_path: Pa
     (tmp_path / "docs/assets").mkdir(parents=True)
     text = '// Not "one of the four texts".\nshow("one of two panes", `${count(it)} of it are left out`, "a b")\n'
     (tmp_path / "docs/assets/page.js").write_text(text, encoding="utf-8")
+    (tmp_path / "docs/assets/editor.js").write_text(text, encoding="utf-8")
+    (tmp_path / "docs/assets/editor.LICENSE.txt").write_text("Somebody else's.\n", encoding="utf-8")
     [script] = project_texts.read_scripts(tmp_path)
     assert [(sentence.line, sentence.text) for sentence in script.sentences] == [
         (2, "one of two panes"),
