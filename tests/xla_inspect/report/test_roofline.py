@@ -88,8 +88,8 @@ def test_the_cpu_says_why_it_has_none(captures: Captures) -> None:
 
 def test_names_of_roofs_do_not_lie_on_one_another(captures: Captures, monkeypatch: pytest.MonkeyPatch) -> None:
     near = Hardware("h100", 1e12, {"f32": 1e14}, {"f32": 9e13}, "https://example.org", 1, 10**9)
-    for module in ("roofline", "launch_costs"):
-        monkeypatch.setattr(f"xla_inspect.report.{module}.find_hardware", lambda _: near)
+    for module in ("report.roofline", "analysis.launch_costs"):
+        monkeypatch.setattr(f"xla_inspect.{module}.find_hardware", lambda _: near)
     shown = roofline.draw_roofline(captures["h100"])
     heights = sorted(float(y) for y in re.findall(r'y="([\d.]+)" text-anchor="end">[^<]*cores', shown))
     assert len(heights) == 2
