@@ -86,7 +86,7 @@ def test_pages_build_whole_and_what_the_hook_makes_is_said_to_be_missing(folder:
     [
         ("assert sum([1, 1]) == 2", "assert sum([1, 1]) == 3", "docs/index.md:10: AssertionError"),
         ("`= 1 + 1`", "`= 1 / 0`", "docs/index.md:3: ZeroDivisionError"),
-        ('exec="on"', 'exec="yes"', "docs/index.md:5: exec="),
+        ('exec="on"', 'exec="on" sesion="a"', "docs/index.md:5: "),
         ("deep/other.md#there", "deep/nowhere.md", "nowhere.md"),
     ],
 )
