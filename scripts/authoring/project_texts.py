@@ -28,11 +28,11 @@ _SHOWN = (
     "snippets/xla_inspect/practice/texts/",
     "snippets/xla_inspect/report/words.toml",
 )
-"""Where tables, exercises and texts lie that a reader is shown."""
+"""Folders and files with tables, exercises and texts that a reader is shown."""
 _WORDED = ("snippets/chapters/", "snippets/xla_inspect/analysis/", "snippets/xla_inspect/report/")
-"""Where modules write captions, labels and reasons."""
+"""Folders whose modules write captions, labels and reasons."""
 _SCRIPTS = ("docs/assets", "snippets/xla_inspect/report", "snippets/xla_inspect/play")
-"""Where the scripts lie that a browser runs."""
+"""Folders with scripts that a browser runs."""
 _SCRIPT_TEXT = re.compile(r'^\s*//.*$|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`', re.MULTILINE)
 _FEWEST = 4
 """The fewest words that a caption has."""
@@ -116,8 +116,8 @@ def read_scripts(root: Path) -> Iterator[Prose]:
         shown = []
         for match in _SCRIPT_TEXT.finditer(text):
             words = " ".join((match[1] or match[2] or "").split())
-            said = re.sub(r"\$\{[^}]*\}", " ", words)
-            if _is_caption(said, _FEWEST - 1) and not re.search(r"[\[=]|^[.:]", said):  # no selector
+            plain = re.sub(r"\$\{[^}]*\}", " ", words)
+            if _is_caption(plain, _FEWEST - 1) and not re.search(r"[\[=]|^[.:]", plain):  # no selector
                 line = text.count("\n", 0, match.start()) + 1
                 shown.append(Sentence(words, line, 0, Check(READING, "", line)))
         yield Prose(path.relative_to(root).as_posix(), tuple(shown))

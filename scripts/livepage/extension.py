@@ -87,7 +87,7 @@ def _format_block(*, src: str, language: str, options: dict[str, Any], md: Markd
 
 
 class _Checks:
-    """What `pymdownx.superfences` asks and tells about the fences of checks, by keyword."""
+    """Functions for fences of checks, by the keyword of `pymdownx.superfences`."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

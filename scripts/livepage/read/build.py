@@ -25,7 +25,7 @@ EXTENSION = "livepage.extension"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a page came to in another process.
+    """The outcome of a page in another process.
 
     Attributes:
         data: Its outcomes or its text, as JSON holds them.

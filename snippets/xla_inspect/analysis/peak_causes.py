@@ -37,7 +37,7 @@ CAUSES: dict[CauseKind, str] = {
     "padding": "Padding holds {bytes}: tiles that are filled up, in {values}.",
     "constants": "Constants hold {bytes}: arrays that the program closes over, in {values}.",
 }
-"""How each cause of a high peak is told."""
+"""A sentence for each cause of a high peak."""
 
 REMEDIES: dict[CauseKind, str] = {
     "schedule": "let each wait for the one before: run them in jax.lax.scan or jax.lax.map in place of a Python loop, "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.matching import Meanings
-from xla_inspect.analysis.value_flow import REWRITING
+from xla_inspect.analysis.value_flow import REWRITING, search
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 
 _PRODUCTS = frozenset({"convolution", "dot"})
-"""Opcodes of an instruction that is no part of what its neighbours compute."""
-_RENAMES = frozenset(
+"""Opcodes that never compute a part of the line of a neighbour, as a copy or a conversion does."""
+_REWRITING_PRIMITIVES = frozenset(
     {
         "bitcast_convert_type",
         "broadcast_in_dim",
@@ -35,7 +36,7 @@ _RENAMES = frozenset(
         "transpose",
     }
 )
-"""Primitives of JAX that only rename a value, move it or change its type: their metadata tells nothing of its maker."""
+"""Primitives of JAX whose metadata names a new form of a value, and not the operation that made it."""
 
 LAST = "after the last pass that was dumped"
 
@@ -160,7 +161,7 @@ def find_computation_lines(
     for instruction in computation:
         if (line := locate(instruction)) is not None:
             lines[instruction] = line
-        elif (name := _find_renamed(module, computation, instruction)) and (line := locate(name)) is not None:
+        elif (name := _find_renamed(module, instruction)) and (line := locate(name)) is not None:
             lines[instruction] = replace(line, through=name.name)
     # Operands stand before their users: in order, a line is handed down; against it, up.
     for instruction in computation:
@@ -172,27 +173,34 @@ def find_computation_lines(
     return lines
 
 
-def _find_renamed(module: Module, computation: Computation, value: Instruction) -> Instruction | None:
+def _find_renamed(module: Module, value: Instruction) -> Instruction | None:
     """Return the instruction that only rewrites a result and has the metadata of the operation that made it.
 
     It stands beside the value, in a fusion that takes it, or behind the fusion whose result it is.
     """
-    if value.opcode in _PRODUCTS and value is computation.root and not computation.is_entry:
+    computation = module.computation(value.computation)
+    if value.opcode in _PRODUCTS and value.name == computation.root.name and not computation.is_entry:
         callers = (caller for caller in module.walk() if computation.name in caller.called)
         value = next((caller for caller in callers if caller.opcode == "fusion"), value)
-        computation = module.computation(value.computation)
-    for user in computation.users(value.name):
-        if user.opcode in REWRITING:
-            named = user if user.op_name else _find_renamed(module, computation, user)
-            if named and (named.op_name or "").rpartition("/")[2] not in _RENAMES:
-                return named
+    for same in search([value], partial(_list_nameless, module)):
+        for user in module.users(same):
+            if (
+                user.opcode in REWRITING
+                and user.op_name
+                and user.op_name.rpartition("/")[2] not in _REWRITING_PRIMITIVES
+            ):
+                return user
+    return None
+
+
+def _list_nameless(module: Module, value: Instruction) -> Iterator[Instruction]:
+    """Yield the instructions without metadata that only rewrite a value, and the parameters that fusions take it as."""
+    for user in module.users(value):
+        if user.opcode in REWRITING and not user.op_name:
+            yield user
         elif user.opcode == "fusion":
             [fused] = module.called(user)
-            taken = [fused.parameters[place] for place, name in enumerate(user.operands) if name == value.name]
-            for parameter in taken:
-                if renamed := _find_renamed(module, fused, parameter):
-                    return renamed
-    return None
+            yield from (fused.parameters[place] for place, name in enumerate(user.operands) if name == value.name)
 
 
 def find_frame(capture: Capture, instruction: Instruction) -> Frame | None:

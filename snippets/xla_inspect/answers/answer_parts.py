@@ -72,7 +72,7 @@ class Tellable(Protocol):
 
     @property
     def holds(self) -> bool:
-        """Whether the answer is the one that is hoped for."""
+        """True where the answer is the one that is hoped for."""
 
     def tell(self) -> Iterator[Part]:
         """Yield the parts in the order in which they are read."""

@@ -16,7 +16,7 @@ QUESTIONS: Mapping[str, str] = {
     "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
     "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
 }
-"""What each question answers, by its name; `ask_NAME` is its module here: see `question.Question`."""
+"""Questions by name, with a sentence on what they answer; `ask_NAME` is its module here: see `question.Question`."""
 
 OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",

@@ -57,11 +57,11 @@ _ABSENT = re.compile(
 _LIBRARY = re.compile(r"(?:cu|roc|hip)(?:solver|dnn|blas|sparse|fft|rand)|MIOpen|NCCL", re.IGNORECASE)
 
 ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`'
-"""What to do about a file that ends the process."""
+"""Advice for a file that ends the process."""
 
 
 class LeftError(BaseException):
-    """What `os._exit` raises in the process, which else would end where it stands and say nothing."""
+    """Raised by `os._exit` in the process, which would otherwise end in silence."""
 
 
 def find_status(error: BaseException) -> int:

@@ -1,4 +1,4 @@
-"""What markdown-exec documents works as documented: most of a page shows what markdown-exec alone shows of it."""
+"""Each documented option of markdown-exec gives the words that markdown-exec alone gives."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from programs import transformer_block_grad as trained
 from xla_inspect import Capture, capture, capture_all
 from xla_inspect.analysis.op_sources import read_jaxpr_lines, read_stablehlo_lines
 from xla_inspect.analysis.tracking import LAST, find_lines, follow_passes
+from xla_inspect.hlo import parse_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,24 @@ def test_a_product_whose_metadata_was_dropped_never_has_the_line_of_what_it_take
     products = [each for each in made.module.walk() if each.opcode in {"convolution", "dot"}]
     found = {made.sources[lines[each].file].splitlines()[lines[each].number - 1].strip() for each in products}
     assert found == (texts if products else set())
+
+
+def test_the_line_of_a_product_is_found_behind_many_bitcasts() -> None:
+    made = capture(products_of_vectors, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((64, 64), (64,))))
+    number = next(number for number, chain in made.frames.items() if chain and chain[0].file in made.sources)
+    bitcasts = [f"%b{place} = f32[8] bitcast(%b{place - 1})" for place in range(1, 1500)]
+    lines = [
+        "%p = f32[8,8] parameter(0)",
+        "%x = f32[8] parameter(1)",
+        "%b0 = f32[8] dot(%p, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        *bitcasts,
+        f'ROOT %r = f32[8] bitcast(%b1499), metadata={{op_name="jit(f)/dot_general" stack_frame_id={number}}}',
+    ]
+    module = parse_module(
+        "HloModule m\n\nENTRY %main (p: f32[8,8], x: f32[8]) -> f32[8] {\n" + "\n".join(lines) + "\n}\n"
+    )
+    line = find_lines(made, module)[module.instruction("b0")]
+    assert (line.number, line.through) == (made.frames[number][0].line, "r")
 
 
 def test_every_file_of_the_program_is_among_the_sources() -> None:

@@ -1,4 +1,4 @@
-"""Who fills a value is found behind loops, tuples, copies and stacks, and whether the backward pass reads it."""
+"""The maker of a value is found behind loops, tuples, copies and stacks, and whether the backward pass reads it."""
 
 from __future__ import annotations
 
