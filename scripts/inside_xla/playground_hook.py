@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from common import ROOT
+from xla_inspect.process import Child
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,13 +25,9 @@ PREFIX = "/play/"
 MOST = 3
 """Playgrounds that run at a time; one more ends the oldest."""
 
-# Ends the playground once the other end of the standard input is closed, however this process ends. What waits for that
-# ends with the playground, since another process may get its number.
-_SHELL = """exec 3<&0
-"$@" 3<&- & started=$!
-(read -r _ <&3; kill "$started") >&- 2>&- & reader=$!
-wait "$started"
-kill "$reader" 2>/dev/null"""
+_PROGRAM = "import runpy; runpy.run_module('xla_inspect.commands', run_name='__main__', alter_sys=True)"
+_PATIENCE = 60.0
+"""Seconds that a playground may take until it tells its address."""
 _PLACE = re.compile(r'<div class="program-edit" [^>]*data-file="([^"]*)" data-function="([^"]*)"[^>]*>')
 
 _playgrounds: list[Playgrounds] = []
@@ -47,7 +44,7 @@ class Playgrounds:
         """
         self._root = root
         self._programs: set[str] = set()
-        self._running: dict[str, tuple[subprocess.Popen[str], str]] = {}
+        self._running: dict[str, tuple[Child, str]] = {}
         self._guard = threading.Lock()
         self._port = 0
         self._app: Callable[..., Iterable[bytes]] | None = None
@@ -72,7 +69,7 @@ class Playgrounds:
         """End all playgrounds."""
         with self._guard:
             while self._running:
-                _end(self._running.popitem()[1][0])
+                self._running.popitem()[1][0].end()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
         """Answer a request."""
@@ -106,34 +103,24 @@ class Playgrounds:
 
     def _open(self, program: str) -> str:
         """Return the address of a program's playground, or an empty string where it does not start."""
-        process, address = self._running.pop(program, (None, ""))
-        if process is None or process.poll() is not None:
+        child, address = self._running.pop(program, (None, ""))
+        if child is None or child.process.poll() is not None:
             for oldest in [*self._running][: 1 - MOST]:
-                _end(self._running.pop(oldest)[0])
-            command = [sys.executable, "-m", "xla_inspect.commands", "play", program, "--no-browser"]
-            process = subprocess.Popen(
-                ["sh", "-c", _SHELL, "sh", *command],
-                cwd=self._root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            )  # fmt: skip
-            output = process.stdout
-            match = re.search(r"http://\S+", output.readline()) if output else None
-            if match is None or output is None:
-                _end(process)
+                self._running.pop(oldest)[0].end()
+            child = Child(
+                [sys.executable],
+                _PROGRAM,
+                ["play", program, "--no-browser"],
+                folder=self._root,
+                source=subprocess.DEVNULL,
+            )
+            match = re.search(r"http://\S+", child.listen(_PATIENCE))
+            if match is None:
+                child.end()
                 return ""
             address = match[0]
-            threading.Thread(target=output.read, daemon=True).start()  # a full pipe would stop the process
-        self._running[program] = process, address
+        self._running[program] = child, address
         return address
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    if process.stdin:
-        process.stdin.close()
-    try:
-        process.wait(5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def on_startup(command: str, **_: object) -> None:

@@ -131,14 +131,15 @@ def is_there(address: str) -> bool:
 def test_one_playground_too_many_ends_the_oldest(playgrounds: Playgrounds, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[str] = []
 
-    def start(command: list[str], **_: object) -> SimpleNamespace:
-        name = command[-2]
+    def start(_: list[str], __: str, arguments: list[str], **___: object) -> SimpleNamespace:
+        name = arguments[1]
         return SimpleNamespace(
-            stdout=SimpleNamespace(readline=lambda: f"{name} is on http://127.0.0.1:1/{name} for you", read=str),
-            poll=lambda: None, stdin=SimpleNamespace(close=lambda: ended.append(name)), wait=lambda _: 0,
-        )  # fmt: skip
+            process=SimpleNamespace(poll=lambda: None),
+            listen=lambda _: f"{name} is on http://127.0.0.1:1/{name} for you",
+            end=lambda: ended.append(name),
+        )
 
-    monkeypatch.setattr(playground_hook.subprocess, "Popen", start)
+    monkeypatch.setattr(playground_hook, "Child", start)
     names = [f"p{number}.py:f" for number in range(MOST + 1)]
     for name in names:
         file, _, function = name.partition(":")
