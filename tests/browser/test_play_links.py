@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .host import serve
 from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
 from .visits import WIDE
 from .waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext
 
@@ -26,6 +28,19 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     )
     yield opened
     opened.close()
+
+
+def test_a_page_that_this_machine_serves_opens_the_playground_by_a_link(
+    server: Playground, context: BrowserContext, tmp_path: Path
+) -> None:
+    link = f'<a href="{server.address}/" target="_blank" rel="noopener">Edit</a>'
+    (tmp_path / "index.html").write_text(f"<!doctype html><title>Served</title>{link}", encoding="utf-8")
+    page = context.new_page()
+    with serve(tmp_path) as site:
+        page.goto(f"{site.address}/index.html")
+        with context.expect_page() as opened:
+            page.get_by_role("link", name="Edit").click()
+        opened.value.wait_for_selector(".cm-content")
 
 
 def test_code_of_a_link_is_shown_and_runs_only_when_its_reader_says_so(

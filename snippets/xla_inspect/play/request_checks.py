@@ -49,7 +49,9 @@ def check_sender(headers: Message, port: int, token: str, *, is_page: bool) -> N
         raise RefusedError(403, f"this server answers to http://127.0.0.1:{port} alone")
     if any(origin not in {f"http://{host}" for host in hosts} for origin in headers.get_all("Origin", [])):
         raise RefusedError(403, "a page of another origin may ask nothing of this server")
-    if headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+    # A link on a page that this machine serves may open the playground in a window, which no other page can read.
+    is_opened = is_page and (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")) == ("navigate", "document")
+    if headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin", *(["same-site"] * is_opened)}:
         raise RefusedError(403, "a page of another site may ask nothing of this server")
     given = headers.get_all("X-Play-Token", [])
     if not is_page and not (

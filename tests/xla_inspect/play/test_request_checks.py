@@ -42,6 +42,27 @@ def test_others_may_not(headers: dict[str, str]) -> None:
     assert refused.value.status == 403
 
 
+OPENED = {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+
+
+def test_a_link_on_a_page_of_this_machine_may_open_the_page() -> None:
+    check_sender(make(**OPENED), 8484, "secret", is_page=True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_page"),
+    [
+        ({}, False),
+        ({"Sec_Fetch_Site": "cross-site"}, True),
+        ({"Sec_Fetch_Mode": "cors"}, True),
+        ({"Sec_Fetch_Dest": "iframe"}, True),
+    ],
+)
+def test_such_a_page_may_neither_ask_nor_frame_it(changed: dict[str, str], *, is_page: bool) -> None:
+    with pytest.raises(RefusedError, match="another site"):
+        check_sender(make(**OPENED | changed), 8484, "secret", is_page=is_page)
+
+
 @pytest.mark.parametrize("length", ["-1", "1e3", "99999999999", "1048577", "x", ""])
 def test_a_length_that_is_none_or_too_long_is_refused(length: str) -> None:
     with pytest.raises(RefusedError):
