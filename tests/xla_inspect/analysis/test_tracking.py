@@ -19,6 +19,8 @@ from xla_inspect.hlo import parse_module
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from xla_inspect.hlo import Module
+
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
@@ -111,22 +113,39 @@ def test_a_product_whose_metadata_was_dropped_never_has_the_line_of_what_it_take
     assert found == (texts if products else set())
 
 
-def test_the_line_of_a_product_is_found_behind_many_bitcasts() -> None:
-    made = capture(products_of_vectors, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((64, 64), (64,))))
-    number = next(number for number, chain in made.frames.items() if chain and chain[0].file in made.sources)
-    bitcasts = [f"%b{place} = f32[8] bitcast(%b{place - 1})" for place in range(1, 1500)]
-    lines = [
-        "%p = f32[8,8] parameter(0)",
-        "%x = f32[8] parameter(1)",
-        "%b0 = f32[8] dot(%p, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-        *bitcasts,
-        f'ROOT %r = f32[8] bitcast(%b1499), metadata={{op_name="jit(f)/dot_general" stack_frame_id={number}}}',
-    ]
-    module = parse_module(
-        "HloModule m\n\nENTRY %main (p: f32[8,8], x: f32[8]) -> f32[8] {\n" + "\n".join(lines) + "\n}\n"
+@pytest.fixture(scope="module")
+def vectors() -> Capture:
+    """Two products of vectors on the CPU."""
+    return capture(products_of_vectors, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((64, 64), (64,))))
+
+
+def write_module(capture: Capture, *lines: str) -> Module:
+    """Return a module with a product without metadata, `dot`; `META` in a line stands for metadata of a source line."""
+    number = next(number for number, chain in capture.frames.items() if chain and chain[0].file in capture.sources)
+    text = "\n".join(
+        [
+            "HloModule m\n\nENTRY %main (p: f32[8,8], x: f32[8]) -> f32[8] {",
+            "%p = f32[8,8] parameter(0)",
+            "%x = f32[8] parameter(1)",
+            "%sine = f32[8] sine(%x), META",
+            "%dot = f32[8] dot(%p, %sine), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            *lines,
+            "}\n",
+        ]
     )
-    line = find_lines(made, module)[module.instruction("b0")]
-    assert (line.number, line.through) == (made.frames[number][0].line, "r")
+    return parse_module(text.replace("META", f'metadata={{op_name="jit(f)/dot_general" stack_frame_id={number}}}'))
+
+
+def test_the_line_of_a_product_is_found_behind_many_bitcasts(vectors: Capture) -> None:
+    bitcasts = [f"%b{place} = f32[8] bitcast(%{f'b{place - 1}' if place else 'dot'})" for place in range(1500)]
+    module = write_module(vectors, *bitcasts, "ROOT %r = f32[8] bitcast(%b1499), META")
+    assert find_lines(vectors, module)[module.instruction("dot")].through == "r"
+
+
+def test_a_product_of_which_nothing_tells_the_line_has_none(vectors: Capture) -> None:
+    module = write_module(vectors, "ROOT %r = f32[8] tanh(%dot), META")
+    lines = find_lines(vectors, module)
+    assert [name for name in ("sine", "dot", "r") if module.instruction(name) in lines] == ["sine", "r"]
 
 
 def test_every_file_of_the_program_is_among_the_sources() -> None:
