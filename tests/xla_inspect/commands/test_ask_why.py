@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import os
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def test_what_is_named_stands_behind_the_subject_also_after_options(capsys: pyte
 def test_without_a_name_the_questions_come_with_commands_that_work(capsys: pytest.CaptureFixture[str]) -> None:
     questions = ask(capsys, LAYERNORM)["questions"]
     assert questions != []
-    words = questions[0]["command"].split()
+    words = shlex.split(questions[0]["command"])
     assert command_line.run_here([*words[1:], "--json"]) == 0
 
 

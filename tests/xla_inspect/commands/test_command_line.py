@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -298,7 +299,8 @@ def test_a_command_that_is_terminated_takes_its_process_and_its_dumps_with_it(tm
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no `head` on Windows")
 def test_a_reader_that_has_enough_hears_nothing_more() -> None:
-    command = f"{sys.executable} -m xla_inspect.commands show {LAYER}:layer --stage before | head -n 1"
+    shown = shlex.join([sys.executable, "-m", "xla_inspect.commands", "show", f"{LAYER}:layer", "--stage", "before"])
+    command = f"{shown} | head -n 1"
     done = subprocess.run(["bash", "-c", command], check=True, capture_output=True, text=True)
     assert done.stdout.startswith("HloModule jit_layer")
     assert done.stderr.replace("compiling layer for cpu ...\n", "") == ""

@@ -54,7 +54,7 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "fake.py").write_text(FAKE_UV, encoding="utf-8")
     script = folder / "uv"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} {folder}/fake.py "$@"\n', encoding="utf-8")
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/fake.py" "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     monkeypatch.setenv("UV", str(script))
     pythons = [interpreters.Interpreter((3, minor), Path(f"/usr/bin/python3.{minor}")) for minor in (12, 11)]
