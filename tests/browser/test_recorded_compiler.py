@@ -268,9 +268,8 @@ def test_code_is_described_without_running_it(recorded: Site, page: Page) -> Non
 
 def test_the_playground_runs_on_recorded_captures(recorded: Site, playground: Page) -> None:
     """Its page knows nothing of what stands behind the compiler that it is given."""
-    playground.locator("#explorer .source, #explorer .pane").first.wait_for()
+    wait_until(playground, f"{PLAY}.explorer.model?.data.program === 'layer'")
     assert playground.evaluate(f"{PLAY}.editor.text") == read_code(recorded)
-    assert playground.evaluate(f"{PLAY}.explorer.model.data.program") == "layer"
     playground.get_by_text("Start from").click()
     playground.get_by_role("button", name="GELU").click()
     wait_until(playground, f"{PLAY}.explorer.model.data.program === 'gelu'")
