@@ -6,6 +6,7 @@ does not tell of everything: each line that it logs, other than those that every
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
@@ -20,15 +21,19 @@ from urllib.parse import unquote, urlsplit
 
 from common import ROOT
 from inside_xla import explorer_files, open_dump_files
-from livepage.publish import build_info
-from livepage.read import project
+from livepage.notebooks import notebook_pages
+from livepage.notebooks.cells import read_notebook
+from livepage.publish import build_info, reading_time, search
+from livepage.read import Build, load_adapter, project
 
 FOLDER = Path(".cache/portable")
 USUAL = re.compile(r"Build started|No issues found|Build finished in [\d.]+m?s")
 HOOK_MADE = ("llms.txt", "feed.xml")
 """What a hook of MkDocs writes into the site, and pages link to."""
+SEARCH = "search.json"
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
+_SECTION = re.compile(r'<h[1-6]\b[^>]*\bid="(?P<id>[^"]+)"[^>]*>.*?</h[1-6]>', re.DOTALL)
 
 
 @dataclass
@@ -79,6 +84,49 @@ def copy(root: Path, folder: Path) -> None:
         if name and (root / name).is_file() and not name.startswith("tests/browser"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / name, folder / name)
+
+
+def write_notebooks(folder: Path) -> list[str]:
+    """Put the Markdown page that each notebook becomes in its place: Zensical reads no Python file as a page.
+
+    Args:
+        folder: The copy of the project. The notebooks run in the project itself, where their results are cached.
+
+    Returns:
+        The failures, each with its file and line.
+    """
+    failures = []
+    names = [path.relative_to(ROOT / "docs") for path in notebook_pages.list_notebooks(ROOT / "docs")]
+    for name in names:
+        markdown, failed = notebook_pages.convert(ROOT / "docs" / name, Build())
+        failures += map(str, failed)
+        front_matter = read_notebook(ROOT / "docs" / name).front_matter
+        (folder / "docs" / name).unlink()
+        (folder / "docs" / name).with_suffix(".md").write_text(f"{front_matter}\n{markdown}", encoding="utf-8")
+    notebook = re.compile(rf"\b({'|'.join(re.escape(name.stem) for name in names)})\.py(?=[)#\n])")
+    for path in (folder / "mkdocs.yml", *(folder / "docs").rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(notebook.sub(r"\1.md", text), encoding="utf-8")
+    return failures
+
+
+def finish(site: Path) -> None:
+    """Do what MkDocs's hooks do to a page after it is rendered: add its reading time, and shorten what is searched."""
+    sections: dict[str, str] = {}
+    for path in site.rglob("index.html"):
+        text = path.read_text(encoding="utf-8")
+        if not (article := _ARTICLE.search(text)):
+            continue
+        timed = reading_time.add_time(article[0])
+        path.write_text(text[: article.start()] + timed + text[article.end() :], encoding="utf-8")
+        url = path.parent.relative_to(site).as_posix() + "/" if path.parent != site else ""
+        _, *parts = _SECTION.split(search.to_index(article[0]))
+        sections[url] = parts[1] if parts else ""
+        sections |= {f"{url}#{name}": body for name, body in zip(parts[::2], parts[1::2], strict=True)}
+    index = json.loads((site / SEARCH).read_text(encoding="utf-8"))
+    kept = [item for item in index["items"] if item["location"] in sections]
+    index["items"] = [{**item, "text": sections[item["location"]]} for item in kept]
+    (site / SEARCH).write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
 
 
 def build(folder: Path, cache: Path) -> tuple[int, list[str]]:
@@ -163,13 +211,12 @@ def list_missing(root: Path) -> list[str]:
     pages = "".join(path.read_text(encoding="utf-8") for path in site.rglob("index.html"))
     missing = []
     if 'class="reading-time"' not in pages:
-        missing.append("MkDocs hooks are not run: no reading time, no date of the commit, no failures as warnings")
-    if notebooks := [path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.py")]:
-        built = [find_page(Path(name).relative_to("docs").as_posix(), site).is_file() for name in notebooks]
-        missing += [f"{name} is not rendered" for name, is_built in zip(notebooks, built, strict=True) if not is_built]
-    index = next((path for path in (site / "search.json", site / "search/search_index.json") if path.is_file()), None)
-    if index:
-        missing.append(f"the search index takes {index.stat().st_size:,} bytes: what a hook leaves out is in it")
+        missing.append("no reading times")
+    notebooks = [path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.py")]
+    missing += [f"{name} is not rendered" for name in notebooks]
+    index = site / SEARCH
+    if index.is_file() and "<pre>" in (text := index.read_text(encoding="utf-8")):
+        missing.append(f"the search index takes {len(text):,} bytes: listings are in it")
     for name in HOOK_MADE:
         if not (site / name).is_file():
             missing.append(f"no {name}, which a hook makes")
@@ -183,7 +230,15 @@ def main() -> int:
     started = time.perf_counter()
     folder = ROOT / FOLDER
     copy(ROOT, folder)
-    code, messages = build(folder, ROOT / ".cache" / "xla_inspect")
+    project.root, project.adapter = ROOT, load_adapter("inside_xla.site_adapter")
+    if failures := write_notebooks(folder):
+        print("\n".join(failures), file=sys.stderr)
+        return 1
+    cache = ROOT / ".cache" / "xla_inspect"
+    code, messages = build(folder, cache)
+    if messages and not code:
+        # The compilers log while a program is compiled for the first time. Now all captures are in the cache.
+        code, messages = build(folder, cache)
     if code or messages:
         # A page of ours that fails says where; the frames around that help nobody.
         ours = [match[1] for line in messages if (match := re.search(r"PageError: (.*)", line))]
@@ -196,6 +251,7 @@ def main() -> int:
     built = [path.read_text(encoding="utf-8") for path in site.rglob("index.html")]
     explorer_files.publish(built, site)
     open_dump_files.publish(built, site)
+    finish(site)
     wrong = check(folder)
     print("\n".join(wrong), end="\n" * bool(wrong), file=sys.stderr)
     pages = len(list((ROOT / "docs").rglob("*.md")))
