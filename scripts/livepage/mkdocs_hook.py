@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import FileSystemBytecodeCache
 from markupsafe import escape
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.utils import CountHandler
 
 from livepage import build_progress
-from livepage.keep import Templates, page_store, rendered
+from livepage.keep import page_store, rendered
 from livepage.notebooks import notebook_pages
 from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, term_links, text_outputs
 from livepage.read import EXTENSION, GARBAGE, Build, find_build, load_adapter, log, project
 from livepage.render import LineOfLink
-from livepage.run import supervisor
 from livepage.serve import SCRIPT_ADDRESS, Arrivals, Built, LastBuild, Rebuild
-from livepage.workers import Workers, count_cores
+from livepage.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,6 @@ class _Site:
 
     Attributes:
         command: The command that builds.
-        finish: Says to the process that waits for this one that the site is finished.
         last: The last whole build of a server.
         arrivals: The pages of a server that run in other processes.
         rebuild: The server's builder.
@@ -61,7 +60,6 @@ class _Site:
     """
 
     command: str = ""
-    finish: Callable[[], None] = lambda: None
     last: LastBuild = field(default_factory=LastBuild)
     arrivals: Arrivals | None = None
     rebuild: Rebuild | None = None
@@ -75,11 +73,9 @@ _site = _Site()
 
 
 def on_startup(command: str, *, dirty: bool) -> None:
-    """Let another process say how a build ends; `mike` builds by this command too."""
+    """Note the command; `mike` builds as `mkdocs build` does."""
     _site.command = command
-    if command == "build":
-        _site.finish = supervisor.supervise()
-    elif not dirty:
+    if command == "serve" and not dirty:
         _site.arrivals = Arrivals()
 
 
@@ -123,7 +119,9 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     if published and not config.extra["cards"]:
         log.info("no social cards: Chromium draws them, and there is none")
     env.filters["card_address"] = social_cards.find_address
-    env.bytecode_cache = Templates()
+    templates = project.root / ".cache" / "templates"
+    templates.mkdir(parents=True, exist_ok=True)
+    env.bytecode_cache = FileSystemBytecodeCache(str(templates))
     _site.last.note(Built(config, files, nav, env))
     return env
 
@@ -142,7 +140,9 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     if _site.arrivals:
         read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
         _site.arrivals.begin(build, [*read, *(name for name in names if name not in read)])
-    elif count_cores() > 1:
+    else:
+        # Native code that a page calls may end its process with success: it must not be that of a command that builds.
+        build.is_apart = _site.command == "build"
         told = build_progress.Progress(build_progress.weigh(names))
         _site.workers = Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end, ran=build.ran)
         build.elsewhere = _site.workers.obtain
@@ -220,7 +220,7 @@ on_page_context = CombinedEvent(_hide_listings, _show_listings)
 
 @event_priority(-100)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
-    """Publish what reads no HTML, sum up the build in the log, and say last that the site is finished."""
+    """Publish what reads no HTML, sum up the build in the log, and write last that the site is finished."""
     build = find_build(config)
     text_outputs.publish(_find_nav(), list(_site.pages.values()), config)
     addresses = {name: page.file.url for name, page in _site.pages.items()}
@@ -241,7 +241,7 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
 
 
 def _finish(config: MkDocsConfig) -> None:
-    """Say that the site is finished, unless the build is about to fail for what it warned of."""
+    """Write that the site is finished, unless the build is about to fail for what it warned of."""
     counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
     if _site.command == "serve" or any(counter.get_counts() for counter in counters):
         return
@@ -249,8 +249,6 @@ def _finish(config: MkDocsConfig) -> None:
         site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _site.pages.values()])
     except FileNotFoundError as error:
         raise PluginError(str(error)) from error
-    _site.finish()
-    _site.finish = lambda: None
 
 
 def on_build_error(**_: object) -> None:

@@ -57,12 +57,12 @@ def run(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
     build = build or Build()
     if page.suffix != ".md":
         text, failures = notebook_pages.run(page, build)
-        return Answer(text, failures[0] if failures else None)
+        return Answer(text=text, failure=failures[0] if failures else None)
     build.only_run, build.report = True, lambda _: None
     with contextlib.suppress(PageRanError):
         _convert(page, page.read_text(encoding="utf-8-sig"), config, build)
     source, _ = build.sources[relative(page.resolve(), project.root)]
-    return Answer(outcomes.answer(source, build))
+    return outcomes.answer(source, build)
 
 
 def _convert(page: Path, text: str, config: MkDocsConfig, build: Build) -> str:

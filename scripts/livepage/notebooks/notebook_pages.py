@@ -223,7 +223,7 @@ def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
         return _show_unrun(path), []
     if answer.failure:
         return f"# {path.stem}\n\n{_FAILED}\n", [answer.failure]
-    return answer.data, _review(path, answer.data, build)
+    return answer.text, _review(path, answer.text, build)
 
 
 def run(path: Path, build: Build) -> tuple[str, list[Failure]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from livepage import build_progress, workers
@@ -107,9 +108,8 @@ class Arrivals:
         pool = self._workers
         if pool and (answer := pool.answers.pop(page, None)):
             inputs = self._asked.pop(page, Inputs())
-            met = answer.data.get("inputs", {}) if isinstance(answer.data, dict) else {}
-            files = {**inputs.files, **met.get("files", {})}
-            self._known[page] = answer, Inputs(**{**met, "files": files})
+            met = answer.inputs or Inputs()
+            self._known[page] = answer, replace(met, files={**inputs.files, **met.files})
         if page in self._known and self._known[page][1].are_same():
             return self._known[page][0]
         self._known.pop(page, None)
