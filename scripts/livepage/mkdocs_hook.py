@@ -52,7 +52,6 @@ class _Site:
         command: The command that builds.
         last: The last whole build of a server.
         arrivals: The pages of a server that run in other processes.
-        rebuild: The server's builder.
         workers: The processes of a build that runs pages.
         asked: The words that readers type for a section, by page and section.
         nav: The navigation.
@@ -62,7 +61,6 @@ class _Site:
     command: str = ""
     last: LastBuild = field(default_factory=LastBuild)
     arrivals: Arrivals | None = None
-    rebuild: Rebuild | None = None
     workers: Workers | None = None
     asked: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     nav: Navigation | None = None
@@ -259,8 +257,7 @@ def on_build_error(**_: object) -> None:
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> None:
     """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
     if _site.arrivals:
-        _site.rebuild = Rebuild(server, builder, _site.arrivals, _site.last)
-        _site.rebuild.begin(config.docs_dir)
+        Rebuild(server, builder, _site.arrivals, _site.last).begin(config.docs_dir)
 
 
 def on_shutdown() -> None:
@@ -268,8 +265,6 @@ def on_shutdown() -> None:
     _end_workers()
     if _site.arrivals:
         _site.arrivals.end()
-    if _site.rebuild:
-        _site.rebuild.end()
     gc.freeze()
 
 

@@ -23,7 +23,6 @@ from livepage.keep import rendered
 from livepage.publish import term_links
 from livepage.read import Build, find_build, log
 from livepage.serve.browsers import Browsers
-from livepage.serve.page_watch import PageWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,6 +36,9 @@ if TYPE_CHECKING:
 
 DELAY = 0.03
 """Seconds of rest that end a change: an editor may write a file twice."""
+
+EVERY = 0.05
+"""Seconds between two looks at the pages."""
 
 SHARE = 0.05
 """How much of a core's time rebuilds take for pages that arrive while nobody looks at them."""
@@ -71,23 +73,18 @@ class Rebuild:
         self._rested = 0.0
         self._waiting: dict[str, None] = {}
         self._is_finished = True
-        self._is_edited = threading.Event()
-        self._watch: PageWatch | None = None
         server.build_delay = DELAY
         server.builder = self
 
     def begin(self, folder: str) -> None:
-        """Look for edits in the folder of the pages, which MkDocs need not do any longer."""
+        """Let MkDocs look for edits in the folder of the pages often, and take those that were made meanwhile."""
         _set_aside()
-        self._server.unwatch(folder)
-        self._watch = PageWatch(folder, self._hear_of_edit, self._last.stamps)
-        self._watch.start()
+        for emitter in self._server.observer.emitters:
+            if emitter.watch.path == folder:
+                emitter._timeout = EVERY  # noqa: SLF001 - MkDocs' own is half a second
+        if self._last.is_changed():
+            self._wake()
         self._arrivals.tell(self.want, self.want_later)
-
-    def end(self) -> None:
-        """Look for edits no longer."""
-        if self._watch:
-            self._watch.end()
 
     def want(self, pages: Iterable[str]) -> None:
         """Ask, from any thread, for pages to be rendered again whose text need not have changed.
@@ -130,10 +127,6 @@ class Rebuild:
             if unquote(page.file.url) == address:
                 self._arrivals.prefer(name)
 
-    def _hear_of_edit(self) -> None:
-        self._is_edited.set()
-        self._wake()
-
     def _wake(self) -> None:
         with self._server._rebuild_cond:  # noqa: SLF001 - what MkDocs' own watch sets
             self._server._want_rebuild = True  # noqa: SLF001
@@ -149,7 +142,6 @@ class Rebuild:
             self._rested = end + (end - start) / SHARE
 
     def _build_changed(self) -> None:
-        self._is_edited.clear()
         with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
             wanted = sorted(self._wanted | self._wanted_later)
             self._wanted.clear()
@@ -212,7 +204,7 @@ class Rebuild:
                 del self._waiting[page.file.src_uri]
                 self._browsers.show(page.file.url)
                 log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)
-                if self._is_edited.is_set():
+                if self._server._want_rebuild:  # noqa: SLF001 - what MkDocs' own watch sets
                     return
             _finish(built)
         self._is_finished = True
