@@ -22,7 +22,7 @@ from livepage.notebooks import notebook_pages
 from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, term_links, text_outputs
 from livepage.read import EXTENSION, GARBAGE, Build, find_build, load_adapter, log, project
 from livepage.render import LineOfLink
-from livepage.serve import SCRIPT_ADDRESS, Arrivals, Built, LastBuild, Rebuild
+from livepage.serve import SCRIPT_ADDRESS, Built, LastBuild, PagesPending, Rebuild
 from livepage.workers import Workers
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Site:
     Attributes:
         command: The command that builds.
         last: The last whole build of a server.
-        arrivals: The pages of a server that run in other processes.
+        pending: The pages of a server that run in other processes.
         workers: The processes of a build that runs pages.
         asked: The words that readers type for a section, by page and section.
         nav: The navigation.
@@ -60,7 +60,7 @@ class _Site:
 
     command: str = ""
     last: LastBuild = field(default_factory=LastBuild)
-    arrivals: Arrivals | None = None
+    pending: PagesPending | None = None
     workers: Workers | None = None
     asked: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     nav: Navigation | None = None
@@ -74,7 +74,7 @@ def on_startup(command: str, *, dirty: bool) -> None:
     """Note the command; `mike` builds as `mkdocs build` does."""
     _site.command = command
     if command == "serve" and not dirty:
-        _site.arrivals = Arrivals()
+        _site.pending = PagesPending()
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -135,9 +135,9 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     _site.nav, build = nav, find_build(config)
     _site.pages.clear()
     names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
-    if _site.arrivals:
+    if _site.pending:
         read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
-        _site.arrivals.begin(build, [*read, *(name for name in names if name not in read)])
+        _site.pending.begin(build, [*read, *(name for name in names if name not in read)])
     else:
         # Native code that a page calls may end its process with success: it must not be that of a command that builds.
         build.is_apart = _site.command == "build"
@@ -163,9 +163,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
 def on_post_page(output: str, **_: object) -> str:
     """Let a served page say how much of the site is still to come."""
     return (
-        output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>')
-        if _site.arrivals
-        else output
+        output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>') if _site.pending else output
     )
 
 
@@ -256,15 +254,15 @@ def on_build_error(**_: object) -> None:
 
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> None:
     """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
-    if _site.arrivals:
-        Rebuild(server, builder, _site.arrivals, _site.last).begin(config.docs_dir)
+    if _site.pending:
+        Rebuild(server, builder, _site.pending, _site.last).begin(config.docs_dir)
 
 
 def on_shutdown() -> None:
     """Let the process end at once: its last search for garbage, among all that pages import, takes its time."""
     _end_workers()
-    if _site.arrivals:
-        _site.arrivals.end()
+    if _site.pending:
+        _site.pending.end()
     gc.freeze()
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from livepage.read.shared import project
 from livepage.read.source_lines import relative
+from livepage.read.this_project import project
 
 if TYPE_CHECKING:
     from collections.abc import Callable

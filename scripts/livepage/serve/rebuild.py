@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.pages import Page
 
-    from livepage.serve.arrivals import Arrivals
     from livepage.serve.last_build import Built, LastBuild
+    from livepage.serve.pages_pending import PagesPending
 
 DELAY = 0.03
 """Seconds of rest that end a change: an editor may write a file twice."""
@@ -55,19 +55,19 @@ class Rebuild:
     """What a server calls in the place of MkDocs' own builder."""
 
     def __init__(
-        self, server: LiveReloadServer, build_all: Callable[[], object], arrivals: Arrivals, last: LastBuild
+        self, server: LiveReloadServer, build_all: Callable[[], object], pending: PagesPending, last: LastBuild
     ) -> None:
         """Take the place of a server's builder.
 
         Args:
             server: MkDocs' server, which has not begun to serve.
             build_all: What builds the whole site.
-            arrivals: The pages of which something is still to come.
+            pending: The pages of which something is still to come.
             last: The last whole build.
         """
         self._server, self._build_all = server, build_all
-        self._arrivals, self._last = arrivals, last
-        self._browsers = Browsers(server, arrivals.describe, self._visit)
+        self._pending, self._last = pending, last
+        self._browsers = Browsers(server, pending.describe, self._visit)
         self._wanted: set[str] = set()
         self._wanted_later: set[str] = set()
         self._rested = 0.0
@@ -84,7 +84,7 @@ class Rebuild:
                 emitter._timeout = EVERY  # noqa: SLF001 - MkDocs' own is half a second
         if self._last.is_changed():
             self._wake()
-        self._arrivals.tell(self.want, self.want_later)
+        self._pending.tell(self.want, self.want_later)
 
     def want(self, pages: Iterable[str]) -> None:
         """Ask, from any thread, for pages to be rendered again whose text need not have changed.
@@ -125,7 +125,7 @@ class Rebuild:
             return
         for name, page in self._last.built.pages.items():
             if unquote(page.file.url) == address:
-                self._arrivals.prefer(name)
+                self._pending.prefer(name)
 
     def _wake(self) -> None:
         with self._server._rebuild_cond:  # noqa: SLF001 - what MkDocs' own watch sets

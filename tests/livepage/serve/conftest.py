@@ -19,7 +19,7 @@ from mkdocs.config import load_config
 from mkdocs.livereload import LiveReloadServer
 
 from livepage.keep import page_store
-from livepage.serve import Arrivals, LastBuild, Rebuild
+from livepage.serve import LastBuild, PagesPending, Rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,7 +88,7 @@ class Served:
         self.server = LiveReloadServer(self._build, "127.0.0.1", 0, str(folder))
         self._build()
         self.whole = 0
-        self.rebuild = Rebuild(self.server, self._build, Arrivals(), last)
+        self.rebuild = Rebuild(self.server, self._build, PagesPending(), last)
 
     def _build(self) -> None:
         self.whole += 1

@@ -19,7 +19,7 @@ PATIENCE = 1.0
 """Seconds that a page waits for what it comes to, where nothing else is waited for: most edits take less."""
 
 
-class Arrivals:
+class PagesPending:
     """The pages of one server that run in other processes, in reading order, the page that is open first."""
 
     def __init__(self) -> None:
