@@ -120,7 +120,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     templates = project.root / ".cache" / "templates"
     templates.mkdir(parents=True, exist_ok=True)
     env.bytecode_cache = FileSystemBytecodeCache(str(templates))
-    _site.last.note(Built(config, files, nav, env))
+    _site.last.built = Built(config, files, nav, env)
     return env
 
 

@@ -76,10 +76,6 @@ class LastBuild:
         """Note the state of the files of a build, before anything is read."""
         self.built, self.stamps, self.date = None, stamp(config), get_build_date()
 
-    def note(self, built: Built) -> None:
-        """Note what a build gathered."""
-        self.built = built
-
     def is_changed(self) -> bool:
         """Return whether a file is another than when the build began."""
         return self.built is not None and stamp(self.built.config) != self.stamps
