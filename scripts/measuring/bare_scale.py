@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
-from xla_inspect.compilation import pin_options
+from xla_inspect.compilation import PLATFORMS, pin_options
 from xla_inspect.subject import load_file, read_mesh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import jax
-
-PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 
 
 def main(words: Sequence[str]) -> int:

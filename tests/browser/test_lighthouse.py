@@ -70,7 +70,7 @@ def audit(run_node: RunNode, address: str, chromium: str) -> dict[str, Any]:
 
 
 def test_the_chapter_passes_lighthouse_on_a_phone(site: Site, chromium: str, run_node: RunNode) -> None:
-    """Speed is printed and not asserted, since it depends on what else the machine does: `scripts/bench page`."""
+    """Speed is printed and not asserted, since it depends on what else the machine does; LIGHTHOUSE_RUNS repeats it."""
     speeds = []
     for _ in range(RUNS):
         report = audit(run_node, f"{site.address}/{CHAPTER}", chromium)
