@@ -7,6 +7,8 @@ import os
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from .host import serve
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
     from .host import Site
     from .node import RunNode
+
+pytestmark = pytest.mark.long("tools of others judge every page")
 
 CHAPTER = "pipeline/"
 FLAGS = "--headless=new --no-sandbox --disable-background-networking --disable-component-update --disable-quic"

@@ -23,6 +23,8 @@ from xla_inspect.targets import find_entry
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long("maintainers and continuous integration alone run this")
+
 NO_GPU = 3
 
 

@@ -17,6 +17,8 @@ from measuring import peer_runs
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long("other compilers are installed and run")
+
 SMALL = '''# /// script
 # requires-python = ">=3.12"
 # dependencies = []

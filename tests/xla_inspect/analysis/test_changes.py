@@ -200,6 +200,7 @@ def summaries(paths: list[Path]) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 def test_the_passes_of_a_perceptron_are_summed_up_as_they_are(corpus: Corpus) -> None:
     found = summaries(corpus.passes("cpu", "mlp"))
     assert found["call-inliner"] == ["inlined 1 call"]
@@ -208,6 +209,7 @@ def test_the_passes_of_a_perceptron_are_summed_up_as_they_are(corpus: Corpus) ->
     assert found["fusion"] == ["fused 6 instructions into 2 kLoop fusions"]
 
 
+@pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 def test_a_tpu_turns_products_into_convolutions_and_fuses_them(corpus: Corpus) -> None:
     found = summaries(corpus.passes("tpu-v5e", "mlp"))
     assert found["dot_canonicalizer"] == ["removed 2 dot, added 2 convolution"]
@@ -215,12 +217,14 @@ def test_a_tpu_turns_products_into_convolutions_and_fuses_them(corpus: Corpus) -
     assert "changed the element type of 2 instructions from f32 to bf16" in found["bfloat16-propagation"]
 
 
+@pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 def test_names_change_alone_on_a_gpu(corpus: Corpus) -> None:
     found = summaries(corpus.passes("h100", "mlp"))
     for renaming in ("rename-instructions", "rename_fusions"):
         assert [words.partition(" (")[0] for words in found[renaming]] == ["only names changed"]
 
 
+@pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_pass_of_a_training_step_has_a_short_summary(corpus: Corpus, target: str) -> None:
     found = summaries(corpus.passes(target, "block_gradient"))

@@ -51,6 +51,7 @@ def test_a_parameter_that_is_returned_is_no_result_of_the_work() -> None:
     assert [short(result) for result in trace_flow(MODULE.entry).results] == [("sum", (), "f32[2,2]", None)]
 
 
+@pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_computation_of_the_corpus_is_followed_and_drawn(corpus: Corpus, target: str) -> None:
     """The optimized module of every program: loops, branches, collectives, tuples in tuples."""
