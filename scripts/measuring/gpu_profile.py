@@ -23,7 +23,7 @@ import numpy as np
 from jax.profiler import ProfileData, ProfileOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 NO_DEVICE = 3
 """The exit status where JAX finds no device of the platform."""
@@ -95,18 +95,29 @@ def run(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
     with jax.default_device(device):
         arrays = make(module.EXAMPLE)
         compiled = jax.jit(getattr(module, name)).lower(*arrays).compile()
-        jax.block_until_ready(compiled(*arrays))
-        options = ProfileOptions()
-        options.python_tracer_level = 0
-        options.host_tracer_level = 2
-        with tempfile.TemporaryDirectory() as folder:
-            with jax.profiler.trace(folder, profiler_options=options):
-                for _ in range(runs):
-                    jax.block_until_ready(compiled(*arrays))
-            (file,) = Path(folder).rglob("*.xplane.pb")
-            text = str(compiled.as_text())
-            events = list(read_events(ProfileData.from_file(str(file)), text.split()[1].rstrip(",")))
-    return {"module": text, "kernels": summarize(events, runs)}
+        text = str(compiled.as_text())
+        events = read_events(trace_runs(compiled, arrays, runs), text.split()[1].rstrip(","))
+        return {"module": text, "kernels": summarize(events, runs)}
+
+
+def trace_runs(step: Callable[..., Any], arrays: Sequence[Any], runs: int) -> ProfileData:
+    """Return what JAX's profiler saw of some runs, after one to warm up.
+
+    Args:
+        step: A compiled or jitted function.
+        arrays: Its arguments.
+        runs: How often to run it.
+    """
+    jax.block_until_ready(step(*arrays))
+    options = ProfileOptions()
+    options.python_tracer_level = 0
+    options.host_tracer_level = 2
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder, profiler_options=options):
+            for _ in range(runs):
+                jax.block_until_ready(step(*arrays))
+        (file,) = Path(folder).rglob("*.xplane.pb")
+        return ProfileData.from_file(str(file))
 
 
 def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of arrays

@@ -7,22 +7,20 @@ stretch, and each stretch is divided by XLA's of the same round, so that a machi
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import stamps
 from common import ROOT, say
 from measuring import peer_runs
+from measuring.run_stamp import name_processor, today
 from peers import given, records
 from peers.speeds.__main__ import MARK
 
@@ -145,8 +143,8 @@ def measure(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
         say(f"round {turn + 1} of {rounds}")
     ways = {way: server.name for server in servers for way, _ in server.calls}
     return {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "machine": describe_machine(),
+        "date": today(),
+        "machine": f"one core of {name_processor()}",
         "rounds": rounds,
         "packages": {way: name_package(name)[0] for way, name in ways.items()},
         "microseconds": {program: round(statistics.median(times) * 1e6, 1) for program, times in own.items()},
@@ -164,15 +162,6 @@ def name_package(name: str) -> tuple[str, str]:
 def quartiles(values: Sequence[float]) -> list[float]:
     """Return the lower quartile, the median and the upper quartile, to three digits."""
     return [float(f"{value:.3g}") for value in statistics.quantiles(values, n=4, method="inclusive")]
-
-
-def describe_machine() -> str:
-    """Return the processor, as Linux names it, and that one core of it was used."""
-    cpu = next(
-        (line.partition(": ")[2] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
-        platform.machine(),
-    )
-    return f"one core of {cpu}"
 
 
 if __name__ == "__main__":
