@@ -18,7 +18,7 @@ from xla_inspect import targets
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jax.profiler import ProfileData
+    from xla_inspect.traces import Source
 
 NANOSECONDS = 1000
 """Of a microsecond, in which a Chrome trace counts."""
@@ -28,35 +28,29 @@ def measure(runs: int) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the version of JAX, and the events of a Chrome trace of some runs of the step."""
     targets.settle()
     step = jax.jit(transformer_block_grad.transformer_block_grad)
-    profile = trace_runs(step, make(transformer_block_grad.EXAMPLE), runs)
-    return {"jax": jax.__version__}, {"traceEvents": list(as_chrome(profile))}
+    with trace_runs(step, make(transformer_block_grad.EXAMPLE), runs) as profile:
+        return {"jax": jax.__version__}, {"traceEvents": list(as_chrome(profile))}
 
 
-def as_chrome(profile: ProfileData) -> Iterator[dict[str, Any]]:
+def as_chrome(profile: Source) -> Iterator[dict[str, Any]]:
     """Yield the events of a profile that name an instruction as those of a Chrome trace, the first at 0.
 
     Args:
-        profile: What the profiler wrote.
+        profile: The profile.
     """
-    named = [
-        (plane.name, at, event, stats)
-        for plane in profile.planes
-        for at, line in enumerate(plane.lines)
-        for event in line.events
-        if "hlo_op" in (stats := dict(event.stats))
-    ]
-    first = min((event.start_ns for _, _, event, _ in named), default=0)
-    for process in sorted({plane for plane, *_ in named}):
+    events = [event for event in profile.events() if event.op and event.module]
+    first = min((event.start for event in events), default=0)
+    for process in sorted({profile.processes[event.process] for event in events}):
         yield {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": process}}
-    for _, at, event, stats in named:
+    for event in events:
         yield {
             "ph": "X",
             "pid": 1,
-            "tid": at,
-            "ts": round((event.start_ns - first) / NANOSECONDS, 3),
-            "dur": round(event.duration_ns / NANOSECONDS, 3),
+            "tid": int(event.thread),
+            "ts": round((event.start - first) / NANOSECONDS, 3),
+            "dur": round(event.duration / NANOSECONDS, 3),
             "name": event.name,
-            "args": {"hlo_op": stats["hlo_op"], "hlo_module": stats["hlo_module"]},
+            "args": {"hlo_op": event.op, "hlo_module": event.module},
         }
 
 
