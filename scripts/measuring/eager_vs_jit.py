@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # As a program of one device: JAX reads it when it is imported.
@@ -25,6 +23,7 @@ from jax.experimental.compilation_cache import compilation_cache
 from measuring.gpu_profile import make
 from measuring.run_stamp import measure_here
 from programs import mlp, product, train_step, transformer_block_grad
+from programs.persistent import fresh_cache
 from xla_inspect import targets
 
 if TYPE_CHECKING:
@@ -123,16 +122,11 @@ def _time_target(
 
 def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int) -> dict[str, float]:
     """Return the median milliseconds to compile for the CPU, and to load the same from the persistent cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, value in (
-            ("jax_compilation_cache_dir", folder),
-            ("jax_persistent_cache_min_compile_time_secs", 0),
-        ):
-            jax.config.update(name, value)
-        compile_: list[float] = []
-        load: list[float] = []
+    compile_: list[float] = []
+    load: list[float] = []
+    with fresh_cache() as folder:
         for _ in range(runs):
-            for file in Path(folder).iterdir():
+            for file in folder.iterdir():
                 file.unlink()
             for times in (compile_, load):
                 compilation_cache.reset_cache()
