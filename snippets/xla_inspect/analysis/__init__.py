@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         list_launches,
     )
     from xla_inspect.analysis.listing import print_computation, print_instruction
+    from xla_inspect.analysis.matching import Meanings
     from xla_inspect.analysis.memory_plan import (
         find_peak,
         live_bytes,
@@ -82,7 +83,15 @@ if TYPE_CHECKING:
         follow_passes,
     )
     from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
-    from xla_inspect.analysis.value_flow import COPYING, REWRITING, ValueFlow, is_passed_on, search, skip_renaming
+    from xla_inspect.analysis.value_flow import (
+        COPYING,
+        REWRITING,
+        ValueFlow,
+        is_passed_on,
+        search,
+        skip_renaming,
+        walk_inside,
+    )
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -120,6 +129,7 @@ __all__ = [
     "Launch",
     "Launched",
     "Leaf",
+    "Meanings",
     "Mesh",
     "ModuleChange",
     "Operation",
@@ -211,4 +221,5 @@ __all__ = [
     "tell_failure",
     "trace_flow",
     "use_lines_of",
+    "walk_inside",
 ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
+
+from xla_inspect.analysis.loops import read_config
+from xla_inspect.analysis.value_flow import search
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,21 +79,10 @@ def fused_computations(module: Module) -> frozenset[str]:
 
 
 def _find_fused(module: Module) -> frozenset[str]:
-    names: set[str] = set()
     holders = [computation for computation in module.computations if _FUSIONS.intersection(computation.opcode_counts)]
-    waiting = [
-        name
-        for computation in holders
-        for instruction in computation
-        if is_fusion(instruction)
-        for name in instruction.called
-    ]
-    while waiting:
-        name = waiting.pop()
-        if name not in names:
-            names.add(name)
-            waiting.extend(module.computation(name).called)
-    return frozenset(names)
+    fusions = (instruction for computation in holders for instruction in computation if is_fusion(instruction))
+    called = (name for fusion in fusions for name in fusion.called)
+    return frozenset(search(called, lambda name: module.computation(name).called))
 
 
 def custom_fusion_kind(instruction: Instruction) -> str | None:
@@ -99,15 +90,8 @@ def custom_fusion_kind(instruction: Instruction) -> str | None:
 
     The CPU keeps it under `fusion_config`, the GPU under `fusion_backend_config`.
     """
-    text = instruction.backend_config
-    if text is None or "kind" not in text:
-        return None
-    try:
-        config = json.loads(text)
-    except ValueError:
-        return None
     for key in ("fusion_config", "fusion_backend_config"):
-        fusion_config = config.get(key) if isinstance(config, dict) else None
+        fusion_config = read_config(instruction).get(key)
         if isinstance(fusion_config, dict) and isinstance(fusion_config.get("kind"), str):
             return str(fusion_config["kind"]) or None
     return None
@@ -140,10 +124,13 @@ def _describe(module: Module, instruction: Instruction) -> Fusion:
         called=called.name,
         opcodes=tuple(list_opcodes(module, instruction)),
         operand_bytes=sum(operand.shape.bytes for operand in operands.values()),
-        result_bytes=_result(instruction).bytes,
+        result_bytes=find_result(instruction).bytes,
     )
 
 
-def _result(instruction: Instruction) -> Shape:
-    """The shape of what is computed: the second element where an asynchronous start also carries its operands."""
-    return instruction.shape.elements[1] if instruction.opcode == "async-start" else instruction.shape
+def find_result(instruction: Instruction) -> Shape:
+    """Return the shape of what is computed, which an asynchronous start carries beside its operands and a context."""
+    if instruction.opcode == "copy-start":
+        return instruction.shape.elements[0]
+    is_start = instruction.opcode in {"async-start", "all-gather-start", "all-reduce-start"}
+    return instruction.shape.elements[1] if is_start and len(instruction.shape.elements) > 1 else instruction.shape

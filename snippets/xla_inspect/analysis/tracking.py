@@ -180,7 +180,7 @@ def _find_renamed(module: Module, value: Instruction) -> Instruction | None:
     """
     computation = module.computation(value.computation)
     if value.opcode in _PRODUCTS and value.name == computation.root.name and not computation.is_entry:
-        callers = (caller for caller in module.walk() if computation.name in caller.called)
+        callers = module.callers.get(computation.name, ())
         value = next((caller for caller in callers if caller.opcode == "fusion"), value)
     for same in search([value], partial(_list_nameless, module)):
         for user in module.users(same):
