@@ -29,17 +29,28 @@ if TYPE_CHECKING:
         list_fusions,
         list_opcodes,
     )
-    from xla_inspect.analysis.histories import Histories, Step
+    from xla_inspect.analysis.instruction_history import Histories, Step
+    from xla_inspect.analysis.instruction_identity import PassState, follow_passes
+    from xla_inspect.analysis.instruction_lines import (
+        SourceLine,
+        close_brackets,
+        find_computation_lines,
+        find_frame,
+        find_lines,
+        read_line,
+        show_place,
+    )
     from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
     from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
     from xla_inspect.analysis.launch_costs import MEMORY, STATEMENT, Launched, model_launches
-    from xla_inspect.analysis.launch_sources import list_origins
+    from xla_inspect.analysis.launch_lines import list_origins
     from xla_inspect.analysis.launches import (
         HOST_CALL,
         Launch,
         Role,
         calls_host,
         find_role,
+        fit_symbol,
         list_kernels,
         list_launches,
     )
@@ -53,7 +64,7 @@ if TYPE_CHECKING:
         place_buffers,
     )
     from xla_inspect.analysis.module_stage import FINAL, Stage, StageName, find_stage, read_stage
-    from xla_inspect.analysis.op_sources import (
+    from xla_inspect.analysis.op_lines import (
         Operation,
         Place,
         find_expression,
@@ -69,19 +80,10 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
     from xla_inspect.analysis.peak import Held, list_held
     from xla_inspect.analysis.peak_causes import SCHEDULER, PeakCause, find_peak_causes
-    from xla_inspect.analysis.places import close_brackets, fit_symbol, read_line, show_place
     from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
     from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
     from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
     from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
-    from xla_inspect.analysis.tracking import (
-        PassState,
-        SourceLine,
-        find_computation_lines,
-        find_frame,
-        find_lines,
-        follow_passes,
-    )
     from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
     from xla_inspect.analysis.value_flow import (
         COPYING,

@@ -99,6 +99,11 @@ def custom_fusion_kind(instruction: Instruction) -> str | None:
 
 def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
     """The opcodes that a fusion fuses in order, those of nested fusions in their place, parameters left out."""
+    return (part.opcode for part in list_fused(module, fusion) if part.opcode != "parameter")
+
+
+def list_fused(module: Module, fusion: Instruction) -> Iterator[Instruction]:
+    """Yield what a fusion fuses in order, that of nested fusions in their place."""
     # Each level keeps its place in its computation; a computation that fuses itself would not end, so it is left out.
     levels = [(fusion.called[0], iter(module.called(fusion)[0]))]
     while levels:
@@ -109,8 +114,8 @@ def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
             name = instruction.called[0]
             if all(name != level for level, _ in levels):
                 levels.append((name, iter(module.computation(name))))
-        elif instruction.opcode != "parameter":
-            yield instruction.opcode
+        else:
+            yield instruction
 
 
 def _describe(module: Module, instruction: Instruction) -> Fusion:

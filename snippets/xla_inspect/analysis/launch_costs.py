@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.flops import Count, Work
+from xla_inspect.analysis.instruction_lines import find_lines
 from xla_inspect.analysis.launches import list_launches
-from xla_inspect.analysis.tracking import find_lines
 from xla_inspect.analysis.traffic import MAIN, measure_traffic
 from xla_inspect.analysis.value_flow import walk_inside
 from xla_inspect.targets import find_hardware
@@ -15,8 +15,8 @@ from xla_inspect.targets import find_hardware
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from xla_inspect.analysis.instruction_lines import SourceLine
     from xla_inspect.analysis.launches import Launch
-    from xla_inspect.analysis.tracking import SourceLine
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.targets import Hardware, Roof

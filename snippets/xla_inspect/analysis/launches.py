@@ -8,6 +8,7 @@ A loop's body counts once, with its trips beside it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -119,6 +120,11 @@ def find_role(sort: str) -> Role | None:
     if opcode in _COLLECTIVES or emitter == "__triton_collective":
         return "collective"
     return "copy" if opcode in _COPIES or (opcode in _SLICES and is_async) else "kernel"
+
+
+def fit_symbol(name: str) -> str:
+    """Return the name of an instruction as compilers make a symbol of it."""
+    return re.sub(r"\W", "_", name)
 
 
 def list_launches(program: Capture | Module) -> tuple[Launch, ...]:

@@ -6,10 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from xla_inspect.analysis.instruction_lines import SourceLine, find_lines
 from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.analysis.module_stage import find_stage
 from xla_inspect.analysis.shard_shapes import list_parameter_shards, list_result_shards
-from xla_inspect.analysis.tracking import SourceLine, find_lines
 from xla_inspect.analysis.traffic import MAIN
 from xla_inspect.analysis.value_flow import Maker, ValueFlow
 

@@ -12,8 +12,9 @@ import pytest
 from programs import layer as small
 from programs import transformer_block_grad as trained
 from xla_inspect import Capture, capture, capture_all
-from xla_inspect.analysis.op_sources import read_jaxpr_lines, read_stablehlo_lines
-from xla_inspect.analysis.tracking import LAST, find_lines, follow_passes
+from xla_inspect.analysis.instruction_identity import LAST, follow_passes
+from xla_inspect.analysis.instruction_lines import find_lines
+from xla_inspect.analysis.op_lines import read_jaxpr_lines, read_stablehlo_lines
 from xla_inspect.hlo import parse_module
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import capture
-from xla_inspect.analysis.op_sources import find_expression, find_instructions, find_launch, find_line, read_operations
+from xla_inspect.analysis.op_lines import find_expression, find_instructions, find_launch, find_line, read_operations
 from xla_inspect.hlo import Frame
 
 if TYPE_CHECKING:
