@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         is_fusion,
         list_fusions,
         list_opcodes,
+        list_work,
     )
     from xla_inspect.analysis.instruction_history import Histories, Step
     from xla_inspect.analysis.instruction_identity import PassState, follow_passes

@@ -66,15 +66,6 @@ class Work:
         """All operations but the transcendental ones."""
         return self.products.total() + self.others.total()
 
-    def __add__(self, other: Work) -> Work:
-        """The work of both."""
-        return Work(
-            self.products + other.products,
-            self.others + other.others,
-            self.transcendentals + other.transcendentals,
-            tuple(dict.fromkeys(self.unknown + other.unknown)),
-        )
-
     def __mul__(self, times: int) -> Work:
         """The work done several times."""
         return Work(
@@ -225,7 +216,8 @@ def _count_applied(count: Count, instruction: Instruction) -> Work:
 def _count_select_and_scatter(count: Count, instruction: Instruction) -> Work:
     select, scatter = map(count.computation, count.module.called(instruction))
     sources = count.shape(instruction, 1).size
-    return select * (sources * (math.prod(axis.size for axis in _read_windows(instruction)) - 1)) + scatter * sources
+    window = math.prod(axis.size for axis in _read_windows(instruction))
+    return _add_up((select * (sources * (window - 1)), scatter * sources))
 
 
 def _count_sort(count: Count, instruction: Instruction) -> Work:

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from xla_inspect.analysis.loops import read_config
 from xla_inspect.analysis.value_flow import search
+from xla_inspect.hlo import IDLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +101,12 @@ def custom_fusion_kind(instruction: Instruction) -> str | None:
 def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
     """The opcodes that a fusion fuses in order, those of nested fusions in their place, parameters left out."""
     return (part.opcode for part in list_fused(module, fusion) if part.opcode != "parameter")
+
+
+def list_work(module: Module, launch: Instruction) -> Iterator[Instruction]:
+    """Yield what does work in a launch, in order: itself, or what it fuses."""
+    parts = list_fused(module, launch) if is_fusion(launch) else (launch,)
+    return (part for part in parts if part.opcode not in IDLE)
 
 
 def list_fused(module: Module, fusion: Instruction) -> Iterator[Instruction]:

@@ -6,9 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.fusions import is_fusion, list_fused
+from xla_inspect.analysis.fusions import list_work
 from xla_inspect.analysis.op_lines import Operation, find_expression, read_operations
-from xla_inspect.hlo import IDLE
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
@@ -46,9 +45,7 @@ def list_origins(capture: Capture, launch: Instruction) -> tuple[LaunchOrigin, .
     # Of two operations with one key the last, as a dictionary keeps it, is the outer one.
     operations = {_key(each.op_name, each.frame): each for each in read_operations(capture.stablehlo_locations)}
     opcodes_by_place: dict[tuple[int, str], list[str]] = {}
-    for instruction in list_fused(capture.module, launch) if is_fusion(launch) else (launch,):
-        if instruction.opcode in IDLE:
-            continue
+    for instruction in list_work(capture.module, launch):
         frames = capture.frames.get(instruction.stack_frame or 0, ())
         frame = next((frame for frame in frames if frame.file == capture.source_file), None)
         name = instruction.op_name or ""

@@ -15,20 +15,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo import Shape
 
-__all__ = [
-    "Allocation",
-    "BufferAssignment",
-    "LiveRange",
-    "LiveRanges",
-    "Placement",
-    "Value",
-    "find_peak",
-    "live_bytes",
-    "parse_buffers",
-    "parse_live_ranges",
-    "place_buffers",
-]
-
 
 def place_buffers(assignment: BufferAssignment, live_ranges: LiveRanges) -> tuple[Placement, ...]:
     """Join what lies where with when it lives, one row for each value, in the order of the allocations.

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from xla_inspect.analysis.memory_plan import (
-    Placement,
-    find_peak,
-    live_bytes,
-    parse_buffers,
-    parse_live_ranges,
-    place_buffers,
-)
+from xla_inspect.analysis.allocation import Placement
+from xla_inspect.analysis.memory_plan import find_peak, live_bytes, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.errors import HloSyntaxError
 
 BUFFERS = """\
