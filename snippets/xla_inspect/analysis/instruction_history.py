@@ -70,6 +70,7 @@ class Histories:
         """Follow every instruction through all passes, which for a large program takes seconds."""
         self.capture = capture
         self.states: list[PassState] = list(follow_passes(capture, to_end=True))
+        self._indices: dict[int, tuple[Mapping[int, Instruction], Mapping[Hashable, list[Instruction]]]] = {}
 
     @cached_property
     def places(self) -> list[int | None]:
@@ -176,10 +177,6 @@ class Histories:
                     alike[key].append(instruction)
             found = self._indices[state] = numbers, alike
         return found
-
-    @cached_property
-    def _indices(self) -> dict[int, tuple[Mapping[int, Instruction], Mapping[Hashable, list[Instruction]]]]:
-        return {}
 
     def tell(self, instruction: Instruction) -> tuple[Step, ...]:
         """Return what passes did to an instruction of some state, in order, with who made and who removed it."""

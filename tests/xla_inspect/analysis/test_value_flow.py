@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 
 from xla_inspect.analysis import KernelParts
-from xla_inspect.analysis.collectives import is_cut_anew, list_collectives
 from xla_inspect.analysis.loops import Loops
 from xla_inspect.analysis.value_flow import ValueFlow
 from xla_inspect.hlo import parse_module
@@ -127,24 +126,7 @@ def test_the_maker_and_the_origin_of_a_value_are_found_at_the_end_of_a_long_chai
     assert flow.find_origin(named[LAST]) is named["x"]
     assert flow.feeds_backward("x", ())
     assert list(flow.find_uses(named["x"])) == [(named["out"], named[LAST])]
-
-
-@pytest.mark.parametrize(("first", "is_cut"), [("id", True), ("layer", False)])
-def test_what_is_computed_from_the_number_of_the_device_is_told_at_the_end_of_a_long_chain(
-    first: str, *, is_cut: bool
-) -> None:
-    module = parse_module(f"""HloModule m, num_partitions=8
-
-ENTRY %main (x: f32[8], layer: u32[]) -> f32[8] {{
-  %x = f32[8] parameter(0)
-  %layer = u32[] parameter(1)
-  %id = u32[] partition-id()
-{make_chain("not", first=first, shape="u32[]")}
-  %all = f32[64] all-gather(%x), channel_id=1, replica_groups=[1,8]<=[8], dimensions={{0}}
-  ROOT %part = f32[8] dynamic-slice(%all, %{LAST}), dynamic_slice_sizes={{8}}
-}}
-""")
-    assert is_cut_anew(ValueFlow(module), list_collectives(module)[0]) is is_cut
+    assert [flow.depends_on(named[LAST], opcode) for opcode in ("negate", "sine")] == [True, False]
 
 
 def test_what_a_loop_carries_depends_on_what_it_begins_with_and_on_what_its_body_computes() -> None:
