@@ -25,6 +25,7 @@ from livepage.notebooks import notebook_pages
 from livepage.notebooks.cells import read_notebook
 from livepage.publish import build_info, reading_time, search
 from livepage.read import Build, load_adapter, project
+from livepage.run.backing import WORDS
 
 FOLDER = Path(".cache/portable")
 USUAL = re.compile(r"Build started|No issues found|Build finished in [\d.]+m?s")
@@ -95,6 +96,8 @@ def write_notebooks(folder: Path) -> list[str]:
     Returns:
         The failures, each with its file and line.
     """
+    # A notebook's file has another name there, under which nothing was affirmed. The project's own build holds that.
+    (folder / WORDS).unlink()
     failures = []
     names = [path.relative_to(ROOT / "docs") for path in notebook_pages.list_notebooks(ROOT / "docs")]
     for name in names:
