@@ -16,7 +16,7 @@ from xla_inspect.dumps import Files, list_modules, read_capture
 from xla_inspect.report import title
 
 from .host import serve
-from .opened_dump import HLO, PATIENCE
+from .opened_dump import HLO
 from .test_access import judge
 from .visits import PHONE, WIDE
 
@@ -176,7 +176,7 @@ def test_the_keyboard_chooses_a_dump_opens_a_module_and_changes_views(dump_anew:
     dump_anew.settle()
     tab_to(".modules td button")
     page.keyboard.press("Enter")
-    page.locator(".module h2").wait_for(timeout=PATIENCE * 1000)
+    page.locator(".module h2").wait_for()
     dump_anew.settle()
     tab_to("[role=tab]")
     assert page.evaluate("document.activeElement.id") == "dump-tab-explorer"
