@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from xla_inspect.answers.absences import list_absences, tell_absences
+    from xla_inspect.answers.missing_parts import list_absences, tell_absences
     from xla_inspect.answers.answer import Answer
     from xla_inspect.answers.answer_parts import Part, Table
     from xla_inspect.answers.change_effects import Effect, find_effect
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.answers.exchange import Exchange
     from xla_inspect.answers.exchange_finding import find_exchanges
     from xla_inspect.answers.exchanges import Exchanges
-    from xla_inspect.answers.html import write_fragment, write_page
+    from xla_inspect.answers.answer_html import write_fragment, write_page
     from xla_inspect.answers.joining import Names, join_times
     from xla_inspect.answers.kernel_times import KernelTimes
     from xla_inspect.answers.kernels import USUAL_ROWS, Kernels, rank_launches
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from xla_inspect.answers.open_questions import OpenQuestions, list_open_questions
     from xla_inspect.answers.passes import CompileTimes, explain_passes
     from xla_inspect.answers.recompiles import explain_recompiles
-    from xla_inspect.answers.record import describe_json, write_json
+    from xla_inspect.answers.answer_json import describe_json, write_json
     from xla_inspect.answers.release_changes import explain_release_change, explain_release_failure
     from xla_inspect.answers.release_history import ReleaseChange, ReleaseHistory, ReleaseRow
     from xla_inspect.answers.selection import Selector
     from xla_inspect.answers.summary import Summary, TargetSummary, summarize
-    from xla_inspect.answers.text import print_answer
+    from xla_inspect.answers.answer_text import print_answer
     from xla_inspect.answers.why import Finding, Why, WhyTrial
     from xla_inspect.answers.why_finding import WhyFinder
 else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Stage, StageName, find_stage
-from xla_inspect.answers.absences import NAMES, list_absences
+from xla_inspect.answers.missing_parts import NAMES, list_absences
 from xla_inspect.answers.answer import Answer
 from xla_inspect.answers.answer_parts import Hint, Table, suggest
 from xla_inspect.plural import plural

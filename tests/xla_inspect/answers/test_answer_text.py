@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from xla_inspect.answers.text import fold_command
+from xla_inspect.answers.answer_text import fold_command
 
 LONG = (
     "xla-inspect why model.py:norm --args 'f32[4096,1024], f32[1024], f32[1024]' --target cpu --apart mean,var --full"

@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.absences import tell_absences
+from xla_inspect.answers.missing_parts import tell_absences
 from xla_inspect.answers.answer_parts import Hint, Listing, Table
 
 if TYPE_CHECKING:
