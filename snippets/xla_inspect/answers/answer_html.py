@@ -6,8 +6,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers.missing_parts import tell_absences
 from xla_inspect.answers.answer_parts import Hint, Listing, Table
+from xla_inspect.answers.missing_parts import tell_absences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

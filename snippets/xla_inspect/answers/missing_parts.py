@@ -29,28 +29,15 @@ NAMES: Mapping[str, str] = {
 }
 """What the fields of a capture are called to a reader."""
 
-CONCERNS: Mapping[str, Collection[str]] = {
-    "summary": ("after", "buffers", "files"),
-    "memory": ("after", "buffers", "live_ranges", "files"),
-    "kernels": ("after", "thunks", "files"),
-    "collectives": ("after", "files"),
-    "passes": ("before", "passes", "runs", "times", "files"),
-    "why": ("before", "after", "passes", "log", "files"),
-    "diff": ("after", "buffers", "files"),
-    "report": ("before", "after", "passes", "buffers", "live_ranges", "thunks", "files"),
-}
-"""The fields that an answer depends on, by its question."""
 
-
-def list_absences(capture: Capture, question: str = "") -> dict[str, str]:
+def list_absences(capture: Capture, fields: Collection[str] = NAMES.keys()) -> dict[str, str]:
     """Return why fields of a capture are empty, or hold something else than they say, by name.
 
     Args:
         capture: The capture.
-        question: What is asked; without it, of all fields.
+        fields: The names of those that an answer depends on; by default all.
     """
-    wanted = CONCERNS.get(question, ()) if question else NAMES
-    return {name: reason for name in wanted if (reason := capture.missing.get(name))}
+    return {name: reason for name in fields if (reason := capture.missing.get(name))}
 
 
 def tell_absences(missing: Mapping[str, str]) -> str:

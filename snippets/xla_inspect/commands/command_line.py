@@ -14,17 +14,16 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from xla_inspect.commands import registry
 from xla_inspect.commands.command_list import (
     APART,
     BAD_INPUT,
     EXITS,
     GROUPS,
     MISSING,
-    QUESTIONS,
     list_questions,
 )
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.questions import QUESTIONS, load_part
 from xla_inspect.spelling import list_nearest, suggest_name
 
 if TYPE_CHECKING:
@@ -225,23 +224,29 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
         return parser, parser
     text = list_questions()[chosen]
     subparser: Parser = commands.add_parser(chosen, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
-    module = registry.load(chosen)
     if chosen in QUESTIONS:
         from xla_inspect.commands import question
 
         question.add_arguments(subparser)
         question.add_forms(subparser)
-    module.add_arguments(subparser)
+        module = load_part(chosen, "options")
+    else:
+        from xla_inspect.commands.command_modules import load_command
+
+        module = load_command(chosen)
+    if add_arguments := getattr(module, "add_arguments", None):
+        add_arguments(subparser)
     return parser, subparser
 
 
 def _run(options: argparse.Namespace, out: TextIO) -> int:
-    module = registry.load(options.command)
     if options.command in QUESTIONS:
         from xla_inspect.commands import question
 
-        return question.run(module, options, out)
-    status: int = module.run(options, out)
+        return question.run(options, out)
+    from xla_inspect.commands.command_modules import load_command
+
+    status: int = load_command(options.command).run(options, out)
     return status
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import Answer, write_page
+from xla_inspect.answers.answer import Answer
+from xla_inspect.answers.answer_html import write_page
 from xla_inspect.answers.answer_parts import Hint, Table
 
 if TYPE_CHECKING:
