@@ -190,7 +190,7 @@ def test_the_keyboard_chooses_a_dump_opens_a_module_and_changes_views(dump_anew:
     assert page.locator("#dump-panel-summary").is_visible()
     page.keyboard.press("End")
     dump_anew.settle()
-    assert page.locator("#dump-panel-collectives").is_visible()
+    assert page.locator("#dump-panel-kernels").is_visible()
     for _ in range(10):
         page.keyboard.press("Shift+Tab")
         if page.evaluate("document.activeElement.matches('.back')"):
