@@ -18,8 +18,8 @@ class Answer:
 
     @property
     def holds(self) -> bool:
-        """Whether the answer is the one that is hoped for, such as that a program fits; decides the exit status."""
-        return True
+        """Whether the answer is the one that is hoped for, such as that a program compiles; decides the exit status."""
+        return not getattr(self, "error", "")
 
     def tell(self) -> Iterator[Part]:
         """Yield the answer in the order in which it is read: the first part says it in one sentence."""

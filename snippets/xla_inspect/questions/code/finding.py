@@ -53,11 +53,6 @@ class MachineCode(Answer):
     error: str
 
     @property
-    def holds(self) -> bool:
-        """Whether the compiler made a program of it."""
-        return not self.error
-
-    @property
     def spilling(self) -> tuple[KernelListing, ...]:
         """The kernels of a GPU that keep values in memory for want of registers."""
         return tuple(kernel for kernel in self.kernels if kernel.resources and kernel.resources.spilled)

@@ -78,11 +78,6 @@ class Exchanges(Answer):
     replication: Replication | None = None
     scopes: tuple[LineTotal, ...] = ()
 
-    @property
-    def holds(self) -> bool:
-        """Whether the compiler made a program of it."""
-        return not self.error
-
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the exchanges, what for, and what overlaps."""
         from xla_inspect.questions.collectives.rendering import render

@@ -67,11 +67,6 @@ class Kernels(Answer):
     error: str
     stage: Stage
 
-    @property
-    def holds(self) -> bool:
-        """Whether the compiler made a program of it."""
-        return not self.error
-
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the launches or those that were asked for, and what to ask next."""
         from xla_inspect.questions.kernels.rendering import render

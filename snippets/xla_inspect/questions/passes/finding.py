@@ -102,11 +102,6 @@ class CompileTimes(Answer):
     stage: Stage = FINAL
     has_both: bool = True
 
-    @property
-    def holds(self) -> bool:
-        """Whether the compiler made a program of it."""
-        return not self.error
-
     def tell(self) -> Iterator[Part]:
         """Yield the sentence, the tables, and what would help."""
         from xla_inspect.questions.passes.rendering import render
