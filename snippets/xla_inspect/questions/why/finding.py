@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - of a default
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import HEAVY, find_stage, is_fusion, tell_failure
@@ -100,7 +101,8 @@ class WhyFinder:
         selection = self.selector.select(what)
         if not (selection.instructions or selection.removed):
             return (explain_untraced(self.evidence, selection),), ()
-        findings = list(self._explain_one(selection) if selection.is_one else self._explain_many(selection))
+        single = chain.from_iterable(map(self._explain_instruction, selection.instructions))
+        findings = list(single if selection.is_one else self._explain_many(selection))
         if not self.stage.has_launches:
             findings = [each for each in findings if each.kind in _DECIDED]
         findings += [explain_removed(self.evidence, each) for each in self._choose_removed(selection, findings)]
@@ -187,10 +189,6 @@ class WhyFinder:
         inside = [each for each in most if kernels.holder(each) in shared]
         chosen = inside or most
         return chosen[-1] if chosen else list_launches(self.evidence, selection)[0].instruction
-
-    def _explain_one(self, selection: Selection) -> Iterator[Finding]:
-        for instruction in selection.instructions:
-            yield from self._explain_instruction(instruction)
 
     def _explain_instruction(self, instruction: Instruction) -> Iterator[Finding]:
         evidence = self.evidence
