@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 
 from common import ROOT
 from releases import pinned_environments
-from xla_inspect import targets
 from xla_inspect.process import name_end
 from xla_inspect.releases import (
     Disagreement,
     ReleaseError,
-    adapt_figures,
     clean_environment,
     shorten_refusal,
 )
@@ -63,10 +61,8 @@ def run(environment: Environment, say: Callable[[str], None], *, pages: tuple[st
     store.mkdir(parents=True, exist_ok=True)
     specs = environment.folder / "figures"
     specs.mkdir(exist_ok=True)
-    for name in targets.TARGETS if environment.plugin else ():
-        if targets.find_entry(name).kind == "gpu" and environment.plugin:
-            text = adapt_figures(targets.read_spec(name), environment.plugin)
-            (specs / f"{name}.txtpb").write_text(text, encoding="utf-8")
+    for name, text in pinned_environments.adapt_all(environment).items():
+        (specs / f"{name}.txtpb").write_text(text, encoding="utf-8")
     known = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
     chosen = [page for page in pages or known if page != ABOUT_RELEASES]
     results = {page: store / f"{hashlib.sha256(page.encode()).hexdigest()[:12]}.json" for page in chosen}

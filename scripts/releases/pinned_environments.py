@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from common import ROOT
 from maintaining import pin
 from xla_inspect import targets
-from xla_inspect.releases import VERSION, ReleaseError, list_releases, list_requirements, make_environment
+from xla_inspect.releases import (
+    VERSION,
+    ReleaseError,
+    adapt_figures,
+    list_releases,
+    list_requirements,
+    make_environment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,6 +94,14 @@ def make(version: str, libtpu: str = "", say: Callable[[str], None] = lambda _: 
     left_out = {"gpu": "not asked for"} if libtpu else {}
     versions = {name: number for name, number in made.versions.items() if name in RECORDED}
     return type(made)(version, made.folder, versions, {**made.missing, **left_out})
+
+
+def adapt_all(environment: Environment) -> dict[str, str]:
+    """Return the figures of each GPU as a release's plugin takes them."""
+    if "gpu" in environment.missing or environment.plugin is None:
+        return {}
+    names = [name for name in targets.TARGETS if targets.find_entry(name).kind == "gpu"]
+    return {name: adapt_figures(targets.read_spec(name), environment.plugin) for name in names}
 
 
 def find_newest() -> str:
