@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.answers import Exchange
     from xla_inspect.budgets.bound import Unit
-    from xla_inspect.budgets.quantity import Quantity
+    from xla_inspect.budgets.measured_number import Quantity
 
 
 class CollectiveTraffic:

@@ -10,10 +10,10 @@ from xla_inspect.answers import explain_recompiles, tally
 from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
 from xla_inspect.budgets.bound import read_bound, show_amount
 from xla_inspect.budgets.budget_record import Record
-from xla_inspect.budgets.causes import Causes
 from xla_inspect.budgets.fingerprint import Fingerprint
+from xla_inspect.budgets.measured_number import Quantity
 from xla_inspect.budgets.measures import MEASURES, TRACES, Measured
-from xla_inspect.budgets.quantity import Quantity
+from xla_inspect.budgets.regression_causes import Causes
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.spelling import suggest_name
