@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from common import ROOT
 from releases import pinned_environments
-from xla_inspect.process import name_end
+from xla_inspect.process import Child, name_end
 from xla_inspect.releases import (
     Disagreement,
     ReleaseError,
@@ -92,28 +92,19 @@ def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
 def _follow(environment: Environment, waiting: Mapping[str, str], total: int, say: Callable[[str], None]) -> None:
     """Run the probe once; a page at which its process ended has that as its result."""
     folder, done = environment.folder, total - len(waiting)
-    command = [
-        "nice",
-        "-n",
-        "10",
-        *pinned_environments.list_command(environment, "releases.page_probe"),
-        str(folder / "pages.json"),
-    ]
-    with (folder / "pages.log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            encoding="utf-8",
-            env=clean_environment(),
-        )
-        assert process.stdout is not None  # noqa: S101 - asked for above
-        for line in process.stdout:
+    python, program = pinned_environments.list_command(environment, "releases.page_probe")
+    with (
+        (folder / "pages.log").open("w", encoding="utf-8") as log,
+        Child(
+            python, program, [str(folder / "pages.json")], variables=clean_environment(), source=None, errors=log
+        ) as child,
+    ):
+        for line in child:
             if line.startswith('{"at"'):
                 done += 1
                 say(f"{environment.version}: page {done} of {total}, {json.loads(line)['at']}")
-    if process.wait() == 0:
+        code = child.process.wait()
+    if code == 0:
         return
     at = folder / "at-page.json"
     if not at.exists():
@@ -121,7 +112,7 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
         message = f"pages do not run under JAX {environment.version}: {' '.join(tail) or 'nothing was said'}"
         raise ReleaseError(message)
     page = json.loads(at.read_text(encoding="utf-8"))
-    end = f"ended the process ({name_end(process.returncode)})"
+    end = f"ended the process ({name_end(code)})"
     say(f"{environment.version}: {page} {end}")
     ended = [[1, "page", page, f"it {end}"]]
     Path(waiting[page]).write_text(json.dumps({"pieces": {}, "failed": ended}), encoding="utf-8")

@@ -113,8 +113,8 @@ def find_newest() -> str:
     return list_releases()[-1]
 
 
-def list_command(environment: Environment, module: str) -> list[str]:
-    """Return the command that runs a module of `scripts` under a release, and finds nothing else of ours."""
+def list_command(environment: Environment, module: str) -> tuple[list[str], str]:
+    """Return a release's interpreter, and a program that runs a module of `scripts` with nothing else of ours."""
     setup = f"sys.path.insert(0, {str(ROOT / 'scripts')!r})"
     run = f"import runpy, sys; {setup}; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
-    return [str(environment.python), "-I", "-c", run]
+    return ["nice", "-n", "10", str(environment.python), "-I"], run
