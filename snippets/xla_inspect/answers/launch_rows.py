@@ -17,19 +17,16 @@ from xla_inspect.analysis import (
     custom_fusion_kind,
     find_lines,
     fit_symbol,
-    is_fusion,
+    list_work,
     model_launches,
     read_line,
     show_place,
 )
 from xla_inspect.analysis.machine import find_occupancy, read_limits
 from xla_inspect.answers.exchange_finding import find_exchanges
-from xla_inspect.hlo import IDLE
 from xla_inspect.targets import find_entry, read_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from xla_inspect.analysis import Launched
     from xla_inspect.analysis.machine import Occupancy
     from xla_inspect.captured import Capture, Thunk
@@ -199,13 +196,13 @@ def read_vmem(capture: Capture) -> dict[str, int]:
 def find_library(module: Module, instruction: Instruction) -> str:
     """Return the target of a custom call, or of a call inside a fusion or a small computation, or an empty string."""
     own = instruction.custom_call_target or custom_fusion_kind(instruction)
-    inner = (each.custom_call_target for each in _walk(module, instruction) if each.custom_call_target)
+    inner = (each.custom_call_target for each in list_work(module, instruction) if each.custom_call_target)
     return own or next(inner, "")
 
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:
     """Return where in the program an instruction is by the names of scopes, without those of `jax.jit` and of loops."""
-    named = [instruction, *reversed(list(_walk(capture.module, instruction)))]
+    named = [instruction, *reversed(list(list_work(capture.module, instruction)))]
     return _OUTER.sub("", next((each.op_name for each in named if each.op_name), "")).strip("/")
 
 
@@ -214,7 +211,7 @@ def list_fused(
 ) -> tuple[Fused, ...]:
     """Return what an instruction computes, by the lines of Python, in their order, what has no line last."""
     by_line: dict[tuple[str, int], Counter[str]] = {}
-    for inner in _walk(capture.module, instruction):
+    for inner in list_work(capture.module, instruction):
         line = lines.get(inner)
         by_line.setdefault((line.file, line.number) if line else ("", 0), Counter())[inner.opcode] += 1
     places = sorted(by_line, key=lambda place: (not place[0], place))
@@ -224,19 +221,6 @@ def list_fused(
 def _describe_line(capture: Capture, place: tuple[str, int], opcodes: Counter[str]) -> Fused:
     line = SourceLine(*place, "")
     return Fused(*((show_place(line), read_line(capture, line)) if line.file else ("", "")), dict(opcodes))
-
-
-def _walk(module: Module, instruction: Instruction) -> Iterator[Instruction]:
-    """Yield what does work in an instruction: all that it fuses, or itself."""
-    waiting, seen = [instruction], {instruction.name}
-    while waiting:
-        each = waiting.pop(0)
-        if is_fusion(each):
-            called = [computation for computation in module.called(each) if computation.name not in seen]
-            seen.update(computation.name for computation in called)
-            waiting[:0] = [inner for computation in called for inner in computation]
-        elif each.opcode not in IDLE:
-            yield each
 
 
 def _describe(

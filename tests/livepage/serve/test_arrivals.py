@@ -112,6 +112,7 @@ def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[Arrivals, list[str], list[s
     return arrivals, shown, later
 
 
+@pytest.mark.long("authors alone see it; otherwise a sentence and a block are edited")
 def test_a_page_that_fails_says_so_in_its_place_until_it_is_mended(serve: Callable[[dict[str, str]], Server]) -> None:
     server = serve({"docs/bad.md": FAILING, "docs/worse.md": FAILING})
     page = server.get("bad/", "did not run")

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
     from conftest import Served
 
+pytestmark = pytest.mark.long(
+    "authors alone see it; otherwise a sentence and a block are edited", but=["a sentence", "code"]
+)
+
 EDITS = {
     "a sentence": ("docs/first.md", "A sentence.", "A sentence that was not here."),
     "a sentence beside a block": ("docs/second.md", "A sentence,", "Another sentence,"),

@@ -16,6 +16,8 @@ from common import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long("maintainers and continuous integration alone run this")
+
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 FAILED = """\
 =================================== FAILURES ===================================

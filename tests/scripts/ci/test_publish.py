@@ -14,6 +14,8 @@ import pytest
 from common import ROOT
 from livepage.publish import site_checksum
 
+pytestmark = pytest.mark.long("maintainers and continuous integration alone run this")
+
 MIKE = Path(sys.executable).with_name("mike")
 CONFIG = f"""\
 INHERIT: {ROOT / "mkdocs.yml"}

@@ -1,6 +1,8 @@
-"""What passes decide about real programs: who asked for a layout, what a copy protects, which rule rewrote what."""
+"""What compilers decide about real programs: what is fused, who asked for a layout, which rule rewrote what."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -8,15 +10,25 @@ import pytest
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
-from programs import attention, rnn, train_step
+from programs import attention, layer, rnn, scatter_update, softmax, train_step, transformer_block
 from xla_inspect import capture, capture_all
 from xla_inspect.analysis.reasons import Decision, Reasons, find_rules, read_reasons
 from xla_inspect.analysis.reasons.messages import find_topics
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from xla_inspect import Captures
+
 pytestmark = pytest.mark.usefixtures("all_targets")
 
-MINE = ("simplification", "layout", "copies", "schedule", "rematerialization", "memory", "sharding")
+FUSION = ("fusion", "matmul")
+PASSES = ("simplification", "layout", "copies", "schedule", "rematerialization", "memory", "sharding")
 TARGETS = ("cpu", "h100", "tpu-v5e")
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    module.__name__: (getattr(module, module.__name__.rpartition(".")[2]), module.EXAMPLE)
+    for module in (attention, layer, rnn, scatter_update, softmax, train_step, transformer_block)
+}
 MATRIX = jax.ShapeDtypeStruct((64, 128), jnp.float32)
 
 
@@ -111,17 +123,22 @@ def test_a_gather_was_made_for_the_matmul_that_reads_parts(target: str) -> None:
     assert "Shardy" in find(read_reasons(told), "propagated-by-shardy")[0].sentence
 
 
+@pytest.fixture(scope="module")
+def told() -> Mapping[str, Captures]:
+    """Programs with their reasons."""
+    return {name: capture_all(function, *example, reasons=True) for name, (function, example) in PROGRAMS.items()}
+
+
 @pytest.mark.parametrize("target", TARGETS)
-def test_nearly_all_that_passes_say_of_three_programs_is_explained(target: str) -> None:
-    step = (train_step.train_step, train_step.EXAMPLE)
-    for function, example in ((attention.attention, attention.EXAMPLE), (rnn.rnn, rnn.EXAMPLE), step):
-        told = capture(function, *example, target=target, reasons=True)
-        reasons = read_reasons(told)
-        said = sum(find_topics().get(event.source) in MINE for event in told.log)
-        unknown = {source: count for source, count in reasons.unexplained.items() if find_topics()[source] in MINE}
-        assert said > 200
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nearly_all_that_compilers_say_is_explained(told: Mapping[str, Captures], name: str, target: str) -> None:
+    reasons = read_reasons(told[name][target])
+    for topics in (FUSION, PASSES):
+        said = sum(find_topics().get(event.source) in topics for event in told[name][target].log)
+        unknown = {source: count for source, count in reasons.unexplained.items() if find_topics()[source] in topics}
+        assert said > 20
         assert sum(unknown.values()) <= 0.05 * said, unknown
-        assert {each.topic for each in reasons.decisions} >= {"simplification", "layout", "copies", "memory"}
+    assert {each.topic for each in reasons.decisions} >= {"fusion", "simplification", "layout", "copies", "memory"}
 
 
 def test_a_tpu_brings_arguments_into_its_fast_memory_and_says_so() -> None:
@@ -143,3 +160,44 @@ def test_a_tpu_that_is_too_small_computes_activations_twice() -> None:
     assert all(each.others[1].startswith(f"{twice[0]}.remat") for each in readers)
     (after,) = [each for each in find(reasons, "peak-after") if each.words.count("16.00GiB")]
     assert "before it, 16.00GiB" in after.sentence
+
+
+def find_about(reasons: Reasons, instruction: str, *, verdict: str = "refused") -> set[tuple[str, tuple[str, ...]]]:
+    """Return the kinds of decisions about an instruction, with the others that had a part."""
+    return {
+        (decision.kind, decision.others)
+        for decision in reasons.about(instruction)
+        if (decision.instruction, decision.verdict) == (instruction, verdict)
+    }
+
+
+def test_each_target_says_why_softmax_is_the_kernels_that_it_is(told: Mapping[str, Captures]) -> None:
+    of = {target: read_reasons(captured) for target, captured in told["programs.softmax"].items()}
+    # Two kernels of XLA's beside the library's: the division would be computed for each of the row's elements.
+    assert find_about(of["cpu"], "divide") & {("not-profitable", ("broadcast_multiply_fusion",))}
+    # Both normalizations are faster as Triton kernels, and become one.
+    fused = find_about(of["h100"], "triton_softmax.3", verdict="done")
+    assert ("fused", ("exp.1.0",)) in fused
+    assert {kind for kind, _ in fused} >= {"normalization-fused"}
+    # The maximum is finished before what is computed from it begins.
+    assert ("tpu-not-with-elementwise", ("sub.6",)) in find_about(of["tpu-v5e"], "reduce_max.7")
+
+
+def test_each_target_says_why_the_layers_bias_is_in_the_matmuls_kernel_or_not(told: Mapping[str, Captures]) -> None:
+    of = {target: read_reasons(captured) for target, captured in told["programs.layer"].items()}
+    assert "library-takes" in {decision.kind for decision in of["cpu"].of("matmul")}
+    assert {kind for kind, _ in find_about(of["cpu"], "ynn_fusion")} == {"reads-more-when-repeated"}
+    assert {kind for kind, _ in find_about(of["h100"], "gemm_fusion_dot")} >= {"gpu-producer-not-fusible"}
+    assert ("fused", ("add.7",)) in find_about(of["tpu-v5e"], "convolution", verdict="done")
+
+
+def test_the_steps_of_the_cost_model_are_decisions_of_the_pass_that_took_them(told: Mapping[str, Captures]) -> None:
+    captured = told["programs.transformer_block"]["h100"]
+    decisions = read_reasons(captured).decisions
+    steps = [decision for decision in decisions if decision.source == "fusion_log"]
+    (run,) = {decision.run for decision in steps}
+    assert {decision.pass_name for decision in steps} == {"priority-fusion"}
+    assert {decision.run for decision in decisions if decision.kind == "fused" and decision.run == run} == {run}
+    # No fusion is told twice: by the pass, and by the cost model.
+    assert [decision for decision in steps if decision.verdict == "done"] == []
+    assert {decision.verdict for decision in steps} == {"tried", "refused"}

@@ -6,13 +6,8 @@ import json
 from string import Template
 from typing import Any
 
-from xla_inspect.report.explorer import LATER, SCRIPTS, STYLE, RowTable, join_scripts, read_asset
-
-FUSED = 12
-"""Instructions of a fusion's computation."""
-
-SHARE = 5
-"""One of how many instructions stands in a fusion's computation."""
+from xla_inspect.captured import Capture, Cost, Memory, PassChange
+from xla_inspect.report.explorer import LATER, SCRIPTS, STYLE, describe_capture, join_scripts, read_asset
 
 WHOLE = 3
 """The state that changes all of it."""
@@ -58,69 +53,43 @@ globalThis.plain = async () => {
 
 
 def make_data(instructions: int, states: int) -> dict[str, Any]:
-    """Return the explorer's data of a made-up module.
+    """Return the explorer's data of a module of that many instructions.
 
     Args:
         instructions: How many it has.
         states: How many states, each of which changes one instruction in a hundred; `WHOLE` changes all.
     """
-    table, texts, numbers = RowTable(), [], iter(range(10**9))
+    before, *after = (write_module(instructions, state) for state in range(states))
+    texts = dict.fromkeys(
+        ("source_file", "source", "jaxpr", "stablehlo", "stablehlo_locations", "buffers", "live_ranges"), ""
+    )
+    capture = Capture(
+        program="large",
+        target="cpu",
+        versions={},
+        options={},
+        before=before,
+        after=after[-1],
+        runs=(),
+        passes=tuple(PassChange("passes", f"pass-{state}", text) for state, text in enumerate(after, 1)),
+        memory=Memory(0, 0, 0, 0, 0, 0),
+        cost=Cost(0, 0, 0, "", {}),
+        thunks=(),
+        **texts,
+    )
+    return describe_capture(capture)
 
-    def row(number: int, operand: int, layout: str) -> tuple[int, ...]:
-        texts.append(
-            f"%add.{number} = f32[128,512]{layout} add(%add.{operand}, %multiply.{number}), sharding={{replicated}}"
-        )
-        return number, len(texts) - 1, -1, -1, number % 40
 
-    fused = instructions // SHARE // FUSED
-    sizes = [("main", instructions - fused * FUSED), *((f"fused_computation.{at}", FUSED) for at in range(fused))]
-    module = {}
-    for name, size in sizes:
-        own = [next(numbers) for _ in range(size)]
-        module[name] = [row(number, max(number - 1, 0), "{1,0}") for number in own]
-    described = []
-    for state in range(states):
-        changed: list[int] = []
-        layout = "{0,1}" if state >= WHOLE else "{1,0}"
-        for rows in module.values() if state else ():
-            for at, (number, *_) in enumerate(rows):
-                if state == WHOLE or (number + state) % 100 == 0:
-                    rows[at] = row(number, max(number - 1 - state, 0), layout)
-                    changed.append(number)
-        for name, rows in module.items():
-            table.add(name, is_entry=name == "main", rows=rows)
-        described.append(
-            {
-                "pipeline": "passes" if state else "",
-                "pass": f"pass-{state}" if state else "",
-                "summary": "",
-                "counts": {"add": instructions},
-                "changed": sorted(changed),
-                "computations": table.end_state(),
-            }
-        )
-    return {
-        "version": 3,
-        "program": "large",
-        "target": "cpu",
-        "title": "CPU",
-        "versions": {},
-        "sources": [["large.py", [f"x{at} = y{at} + z{at}" for at in range(40)]]],
-        "jaxpr": [],
-        "stablehlo": [],
-        "states": described,
-        "runs": [],
-        "code": None,
-        "reasons": False,
-        "rows": table.write(),
-        "computations": table.computations,
-        "places": [[0, at + 1] for at in range(40)],
-        "texts": texts,
-        "configurations": [],
-        "origins": [],
-        "chains": [],
-        "words": {},
-    }
+def write_module(instructions: int, state: int) -> str:
+    """Return the module's text in a state."""
+    layout = "{0,1}" if state >= WHOLE else "{1,0}"
+    lines = ["HloModule large", "", "ENTRY main {", f"  add.0 = f32[128,512]{layout} parameter(0)"]
+    for number in range(1, instructions):
+        changed = max((at for at in range(state + 1) if (number + at) % 100 == 0), default=0)
+        operand = max(number - 1 - changed, 0)
+        lines.append(f"  add.{number} = f32[128,512]{layout} add(add.{number - 1}, add.{operand})")
+    lines[-1] = lines[-1].replace("  add", "  ROOT add", 1)
+    return "\n".join([*lines, "}", ""])
 
 
 def write_page(data: dict[str, Any]) -> str:

@@ -144,8 +144,8 @@ def find_launch(module: Module, instruction: Instruction) -> Instruction | None:
 
     None when it belongs to the function that a reduction, a sort or the like applies to single elements.
     """
-    callers = {called: caller for caller in module.walk() for called in caller.called}
-    while (caller := callers.get(instruction.computation)) is not None:
+    while calling := module.callers.get(instruction.computation):
+        caller = calling[-1]
         if caller.opcode not in {"fusion", "async-start", "call", "while", "conditional"}:
             return None
         if not is_fusion(caller):

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import capture
-from xla_inspect.analysis.op_sources import find_expression, find_instructions, find_launch, find_line, read_operations
+from xla_inspect.analysis.op_lines import (
+    Operation,
+    find_expression,
+    find_instructions,
+    find_launch,
+    find_line,
+    read_operations,
+)
 from xla_inspect.hlo import Frame
 
 if TYPE_CHECKING:
@@ -42,22 +49,12 @@ def layer() -> Capture:
     return capture(function, *EXAMPLE)
 
 
-def test_an_operation_names_the_innermost_python_expression() -> None:
-    operations = read_operations(LOCATED)
-    assert [(operation.name, operation.op_name) for operation in operations] == [
-        ("stablehlo.sine", "jit(f)/sin"),
-        ("stablehlo.custom_call", "jit(f)/call"),
-        ("stablehlo.cosine", ""),
+def test_an_operation_names_the_innermost_python_expression_which_may_span_lines_or_be_unknown() -> None:
+    assert read_operations(LOCATED) == [
+        Operation("stablehlo.sine", "jit(f)/sin", Frame("a.py", "helper", 3, 9, 3, 15)),
+        Operation("stablehlo.custom_call", "jit(f)/call", Frame("a.py", "f", 9, 1, 11, 5)),
+        Operation("stablehlo.cosine", "", None),
     ]
-    assert operations[0].frame == Frame("a.py", "helper", 3, 9, 3, 15)
-
-
-def test_an_expression_may_span_lines() -> None:
-    assert read_operations(LOCATED)[1].frame == Frame("a.py", "f", 9, 1, 11, 5)
-
-
-def test_an_operation_without_a_place_has_no_frame() -> None:
-    assert read_operations(LOCATED)[2].frame is None
 
 
 def test_each_operation_of_a_line_leads_back_to_its_own_text(layer: Capture) -> None:

@@ -1,24 +1,18 @@
-"""One instruction through all passes: each state of the module, with numbers that stay with an instruction."""
+"""The line of Python of each instruction, also of one whose metadata was lost, and short texts of a line."""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.changes import compare_modules
-from xla_inspect.analysis.matching import Meanings
 from xla_inspect.analysis.value_flow import REWRITING, search
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from xla_inspect.analysis.changes import ModuleChange
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Computation, Frame, Instruction, Module
-
 
 _PRODUCTS = frozenset({"convolution", "dot"})
 """Opcodes that never compute a part of the line of a neighbour, as a copy or a conversion does."""
@@ -38,69 +32,7 @@ _REWRITING_PRIMITIVES = frozenset(
 )
 """Primitives of JAX whose metadata names a new form of a value, and not the operation that made it."""
 
-LAST = "after the last pass that was dumped"
-
-
-@dataclass(frozen=True)
-class PassState:
-    """The module at one point of the compile.
-
-    Attributes:
-        pipeline: The pipeline of the pass that made it, or an empty string for the module as imported.
-        name: The pass, an empty string at import, or `LAST`.
-        module: The module after the pass.
-        change: What the pass changed, or None for the module as imported.
-        numbers: A number for each instruction: the same in each state that has the instruction, whatever its name.
-    """
-
-    pipeline: str
-    name: str
-    module: Module
-    change: ModuleChange | None
-    numbers: Mapping[Instruction, int]
-
-
-def follow_passes(capture: Capture) -> Iterator[PassState]:
-    """Yield the module as imported, after each pass that changed it, and as optimized where passes dumped no more.
-
-    Which instruction is which is what `match_instructions` finds. An instruction that a pass moved into another
-    computation, as into a fusion, is known by its opcode, its shape and where in Python it comes from.
-    Any other that the state before does not have gets a new number.
-    """
-    fresh, meanings = count(), Meanings()
-    module = capture.unoptimized_module
-    numbers = {instruction: next(fresh) for instruction in module.walk()}
-    yield PassState("", "", module, None, numbers)
-    steps = [(step.pipeline, step.name, step.module) for step in capture.passes]
-    for pipeline, name, after in [*steps, ("", LAST, capture.module)]:
-        change = compare_modules(module, after, meanings)
-        if name == LAST and not change.is_visible:
-            return
-        known = {new: numbers[old] for old, new in {**change.kept, **_find_moved(change)}.items()}
-        module = after
-        numbers = {
-            instruction: known[instruction] if instruction in known else next(fresh) for instruction in module.walk()
-        }
-        yield PassState(pipeline, name, module, change, numbers)
-
-
-def _find_moved(change: ModuleChange) -> dict[Instruction, Instruction]:
-    """Return the removed instructions that stand among the added, each with the one it became."""
-    waiting: dict[Hashable, deque[Instruction]] = defaultdict(deque)
-    for instruction in change.removed:
-        waiting[_identity(instruction)].append(instruction)
-    moved = {}
-    for instruction in change.added:
-        if same := waiting.get(_identity(instruction)):
-            moved[same.popleft()] = instruction
-    return moved
-
-
-def _identity(instruction: Instruction) -> Hashable:
-    origin = instruction.op_name, instruction.stack_frame
-    # Parameters and constants of a computation belong to it, and without an origin all of a kind look alike.
-    own = instruction.computation if instruction.opcode in {"parameter", "constant"} or origin == (None, None) else ""
-    return instruction.opcode, instruction.shape.plain, origin, own
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
@@ -180,7 +112,7 @@ def _find_renamed(module: Module, value: Instruction) -> Instruction | None:
     """
     computation = module.computation(value.computation)
     if value.opcode in _PRODUCTS and value.name == computation.root.name and not computation.is_entry:
-        callers = (caller for caller in module.walk() if computation.name in caller.called)
+        callers = module.callers.get(computation.name, ())
         value = next((caller for caller in callers if caller.opcode == "fusion"), value)
     for same in search([value], partial(_list_nameless, module)):
         for user in module.users(same):
@@ -213,3 +145,24 @@ def _borrow(lines: dict[Instruction, SourceLine], instruction: Instruction, othe
     lender = next((other for other in others if other in lines), None)
     if lender is not None:
         lines[instruction] = replace(lines[lender], through=lines[lender].through or lender.name)
+
+
+def show_place(line: SourceLine) -> str:
+    """Return a line of Python in few characters: the file without its folders, and the number."""
+    return f"{line.file.rpartition('/')[2]}:{line.number}"
+
+
+def read_line(capture: Capture, line: SourceLine) -> str:
+    """Return the text of a line of Python, or an empty string where the capture does not hold its file."""
+    lines = capture.sources.get(line.file, "").splitlines()
+    return " ".join(lines[line.number - 1].split()) if line.number <= len(lines) else ""
+
+
+def close_brackets(text: str) -> str:
+    """Return a line of Python whose last bracket stays open, as that of a call over several lines, with it closed.
+
+    Args:
+        text: Such as `return pl.pallas_call(`, of which `return pl.pallas_call(...)` is made.
+    """
+    code = text.partition("  #")[0].rstrip()
+    return f"{code}...{_CLOSING[code[-1]]}" if code and code[-1] in _CLOSING else text

@@ -6,9 +6,9 @@ import pytest
 
 from programs import attention, layer
 from xla_inspect import capture
-from xla_inspect.analysis.launch_sources import LaunchOrigin, list_origins
+from xla_inspect.analysis.launch_lines import LaunchOrigin, list_origins
 from xla_inspect.analysis.launches import list_launches
-from xla_inspect.analysis.op_sources import find_line
+from xla_inspect.analysis.op_lines import find_line
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])

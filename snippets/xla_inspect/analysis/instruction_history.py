@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.analysis.changes import compare_modules
 from xla_inspect.analysis.fusions import fused_computations, is_fusion
-from xla_inspect.analysis.tracking import LAST, PassState, follow_passes
+from xla_inspect.analysis.instruction_identity import LAST, PassState, follow_passes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -70,18 +69,8 @@ class Histories:
     def __init__(self, capture: Capture) -> None:
         """Follow every instruction through all passes, which for a large program takes seconds."""
         self.capture = capture
-        self.states: list[PassState] = list(follow_passes(capture))
-        if self.states[-1].name != LAST:
-            # What passes left is the same program, but its names may have been given anew.
-            last = self.states[-1]
-            change = compare_modules(last.module, capture.module)
-            numbers = {new: last.numbers[old] for old, new in change.kept.items()}
-            fresh = 1 + max(last.numbers.values(), default=0)
-            for instruction in capture.module.walk():
-                if instruction not in numbers:
-                    numbers[instruction] = fresh
-                    fresh += 1
-            self.states.append(PassState("", LAST, capture.module, change, numbers))
+        self.states: list[PassState] = list(follow_passes(capture, to_end=True))
+        self._indices: dict[int, tuple[Mapping[int, Instruction], Mapping[Hashable, list[Instruction]]]] = {}
 
     @cached_property
     def places(self) -> list[int | None]:
@@ -188,10 +177,6 @@ class Histories:
                     alike[key].append(instruction)
             found = self._indices[state] = numbers, alike
         return found
-
-    @cached_property
-    def _indices(self) -> dict[int, tuple[Mapping[int, Instruction], Mapping[Hashable, list[Instruction]]]]:
-        return {}
 
     def tell(self, instruction: Instruction) -> tuple[Step, ...]:
         """Return what passes did to an instruction of some state, in order, with who made and who removed it."""
