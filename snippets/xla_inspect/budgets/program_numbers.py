@@ -169,14 +169,23 @@ class ProgramNumbers:
             InspectError: It is no bound, or of what was recorded, and nothing was.
         """
         self._log.note_asserted()
-        quantity = self.measure(name)
+        self.hold_number(self.measure(name), given, self.record.numbers.get(name) if self.record else None)
+
+    def hold_number(self, quantity: Quantity, given: object, recorded: float | None = None) -> None:
+        """Assert a bound of a number that is measured already; errors as in `hold`.
+
+        Args:
+            quantity: The number.
+            given: The bound, see `read_bound`.
+            recorded: What was recorded of it.
+        """
         self._log.note_use(quantity)
-        bound = read_bound(given, quantity.unit, name)
-        limit = bound.find_limit(self.record.numbers.get(name) if self.record else None)
+        bound = read_bound(given, quantity.unit, quantity.name)
+        limit = bound.find_limit(recorded)
         if limit is None:
             message = (
-                f"nothing was recorded of {name} of {self.name}: pytest --xla-update records, or xla-inspect check "
-                "--update"
+                f"nothing was recorded of {quantity.name} of {self.name}: pytest --xla-update records, or xla-inspect "
+                "check --update"
             )
             raise InspectError(message)
         if not bound.is_kept(quantity.number, limit):
