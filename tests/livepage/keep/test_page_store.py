@@ -135,10 +135,6 @@ def copy(built: Builds, tmp_path: Path, make_site: Callable[[Path], Site]) -> Bu
     return Builds(site)
 
 
-def test_a_build_with_nothing_changed_runs_no_page(copy: Builds) -> None:
-    assert "(0 run)" in copy.run()
-
-
 @pytest.mark.long(
     "otherwise a text, a module and a file stand for all inputs",
     but=[

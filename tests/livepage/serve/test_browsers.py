@@ -53,7 +53,6 @@ def browser(served: Served) -> Iterator[Browser]:
     browser = Browser(served)
     yield browser
     browser.pool.shutdown()
-    served.rebuild.end()
     served.server.shutdown(wait=True)
     loop.join()
 

@@ -12,7 +12,7 @@ import pytest
 
 from livepage.keep import Inputs
 from livepage.read import Answer, project
-from livepage.serve import Arrivals
+from livepage.serve import PagesPending
 from livepage.workers import Workers
 
 if TYPE_CHECKING:
@@ -83,33 +83,33 @@ def test_the_page_that_is_open_comes_before_those_above_it(serve: Callable[[dict
 def test_a_page_that_arrives_is_shown_at_once_where_somebody_looks(
     visits: list[str], at_once: list[str], in_time: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrivals, shown, later = arrive(monkeypatch)
+    pending, shown, later = arrive(monkeypatch)
     for page in visits:
-        arrivals.prefer(page)
-    arrivals._hear("docs/one.md")  # noqa: SLF001 - what the processes say of a page that ran
+        pending.prefer(page)
+    pending._hear("docs/one.md")  # noqa: SLF001 - what the processes say of a page that ran
     assert (shown, later) == (at_once, in_time)
 
 
 def test_a_page_that_ran_is_shown_when_somebody_opens_it_and_the_last_one_always(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    arrivals, shown, _ = arrive(monkeypatch)
-    arrivals._workers.answers["docs/one.md"] = Answer()  # type: ignore[union-attr]  # noqa: SLF001 - as the processes do
-    arrivals.prefer("one.md")
+    pending, shown, _ = arrive(monkeypatch)
+    pending._workers.answers["docs/one.md"] = Answer()  # type: ignore[union-attr]  # noqa: SLF001 - as the processes do
+    pending.prefer("one.md")
     assert shown == ["one.md"]
-    arrivals._workers.answers["docs/two.md"] = Answer()  # type: ignore[union-attr]  # noqa: SLF001 - as above
-    arrivals._hear("docs/two.md")  # noqa: SLF001 - as above
+    pending._workers.answers["docs/two.md"] = Answer()  # type: ignore[union-attr]  # noqa: SLF001 - as above
+    pending._hear("docs/two.md")  # noqa: SLF001 - as above
     assert shown == ["one.md", "two.md"]
 
 
-def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[Arrivals, list[str], list[str]]:
-    """Return arrivals that wait for two pages, and what they show at once and in its time."""
+def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[PagesPending, list[str], list[str]]:
+    """Return pending that wait for two pages, and what they show at once and in its time."""
     monkeypatch.setattr(project, "docs", Path("docs"))
-    arrivals, shown, later = Arrivals(), list[str](), list[str]()
-    arrivals.tell(shown.extend, later.extend)
-    arrivals._workers = Workers([])  # noqa: SLF001 - with no page nothing runs
-    arrivals._asked = {f"docs/{name}.md": Inputs() for name in ("one", "two")}  # noqa: SLF001 - as a build leaves it
-    return arrivals, shown, later
+    pending, shown, later = PagesPending(), list[str](), list[str]()
+    pending.tell(shown.extend, later.extend)
+    pending._workers = Workers([])  # noqa: SLF001 - with no page nothing runs
+    pending._asked = {f"docs/{name}.md": Inputs() for name in ("one", "two")}  # noqa: SLF001 - as a build leaves it
+    return pending, shown, later
 
 
 @pytest.mark.long("authors alone see it; otherwise a sentence and a block are edited")

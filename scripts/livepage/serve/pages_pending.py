@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from livepage import build_progress, workers
@@ -18,7 +19,7 @@ PATIENCE = 1.0
 """Seconds that a page waits for what it comes to, where nothing else is waited for: most edits take less."""
 
 
-class Arrivals:
+class PagesPending:
     """The pages of one server that run in other processes, in reading order, the page that is open first."""
 
     def __init__(self) -> None:
@@ -107,9 +108,8 @@ class Arrivals:
         pool = self._workers
         if pool and (answer := pool.answers.pop(page, None)):
             inputs = self._asked.pop(page, Inputs())
-            met = answer.data.get("inputs", {}) if isinstance(answer.data, dict) else {}
-            files = {**inputs.files, **met.get("files", {})}
-            self._known[page] = answer, Inputs(**{**met, "files": files})
+            met = answer.inputs or Inputs()
+            self._known[page] = answer, replace(met, files={**inputs.files, **met.files})
         if page in self._known and self._known[page][1].are_same():
             return self._known[page][0]
         self._known.pop(page, None)
