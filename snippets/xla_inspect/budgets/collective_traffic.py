@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from xla_inspect.budgets.bound import Unit
-    from xla_inspect.budgets.quantity import Quantity
+    from xla_inspect.budgets.measured_number import Quantity
     from xla_inspect.questions.collectives import Exchange
 
 

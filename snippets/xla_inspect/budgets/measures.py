@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from xla_inspect.budgets.bound import Unit
-    from xla_inspect.budgets.causes import Causes
+    from xla_inspect.budgets.regression_causes import Causes
     from xla_inspect.captured import Capture
 
 

@@ -9,7 +9,6 @@ from xla_inspect.budgets.bound import OPERATORS, read_amount, show_amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
 
     from xla_inspect.budgets.assertion_log import AssertionLog
     from xla_inspect.budgets.bound import Unit
@@ -48,12 +47,11 @@ class Quantity:
         """Compare it with nothing yet."""
         self.name, self.number, self.unit, self.of = name, number, unit, of
         self._explain, self._log = explain, log
-        self._text = ""
         if log is not None:
             log.note_read(self, find_caller())
 
     def _compare(self, sign: str, other: object) -> Verdict:
-        verdict = Verdict.of(self, sign, other)
+        verdict = Verdict(self, sign, other)
         if self._log is not None:
             for each in (self, other):
                 if isinstance(each, Quantity):
@@ -116,16 +114,13 @@ class Quantity:
 
     def explain(self, sign: str, limit: float) -> str:
         """Return what is to be said where a comparison does not hold: how much it is, and where that comes from."""
-        if not self._text:
-            wanted = show_amount(limit, self.unit)
-            measured = show_amount(self.number, self.unit)
-            if wanted == measured:
-                wanted, measured = f"{limit:,.0f}", f"{self.number:,.0f}"
-            by = self.number - limit
-            over = f" ({show_amount(abs(by), self.unit)} too {'much' if by > 0 else 'little'})" if by else ""
-            said = f"{self.name} of {self.of} is {measured}, and has to be {sign} {wanted}{over}"
-            self._text = "\n".join(filter(None, (said, self._explain(sign, limit))))
-        return self._text
+        wanted, measured = show_amount(limit, self.unit), show_amount(self.number, self.unit)
+        if wanted == measured:
+            wanted, measured = f"{limit:,.0f}", f"{self.number:,.0f}"
+        by = self.number - limit
+        over = f" ({show_amount(abs(by), self.unit)} too {'much' if by > 0 else 'little'})" if by else ""
+        comparison = f"{self.name} of {self.of} is {measured}, and has to be {sign} {wanted}{over}"
+        return "\n".join(filter(None, (comparison, self._explain(sign, limit))))
 
 
 class Verdict:
@@ -134,19 +129,14 @@ class Verdict:
     Args:
         quantity: What was measured.
         sign: One of `OPERATORS`.
-        limit: What it is compared with.
+        other: What it is compared with: another quantity, a number or text.
     """
 
-    @classmethod
-    def of(cls, quantity: Quantity, sign: str, other: object) -> Self:
-        """Return the verdict of a comparison, which nobody has to take."""
-        limit = other.number if isinstance(other, Quantity) else read_amount(other, quantity.unit, quantity.name)
-        return cls(quantity, sign, limit)
-
-    def __init__(self, quantity: Quantity, sign: str, limit: float) -> None:
+    def __init__(self, quantity: Quantity, sign: str, other: object) -> None:
         """Decide it."""
-        self.quantity, self.sign, self.limit = quantity, sign, limit
-        self.holds = bool(OPERATORS[sign](quantity.number, limit))
+        self.quantity, self.sign = quantity, sign
+        self.limit = other.number if isinstance(other, Quantity) else read_amount(other, quantity.unit, quantity.name)
+        self.holds = bool(OPERATORS[sign](quantity.number, self.limit))
         self.is_taken = False
 
     def __bool__(self) -> bool:

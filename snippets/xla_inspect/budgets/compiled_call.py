@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.budgets.assertion_log import AssertionLog
 from xla_inspect.budgets.compiled_program import CompiledProgram
-from xla_inspect.budgets.quantity import find_caller
+from xla_inspect.budgets.measured_number import find_caller
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import read_call, read_shapes
 

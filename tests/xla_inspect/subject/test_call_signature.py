@@ -11,7 +11,7 @@ import weakref
 import jax
 import jax.numpy as jnp
 
-from xla_inspect.subject.signing import sign
+from xla_inspect.subject.call_signature import sign
 
 _INFO = types.SimpleNamespace(static_argnums=(), static_argnames=())
 

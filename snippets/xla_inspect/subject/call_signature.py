@@ -14,7 +14,7 @@ import jax
 
 from xla_inspect import jax_private
 from xla_inspect.analysis import Leaf, Signature, Value
-from xla_inspect.subject.naming import open_equinox
+from xla_inspect.subject.function_names import open_equinox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect import jax_private, targets
 from xla_inspect.analysis import Compilation
-from xla_inspect.subject.naming import (
+from xla_inspect.subject.function_names import (
     find_definition,
     find_line,
     is_own,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from xla_inspect.analysis import Signature
-    from xla_inspect.subject.noted import Noted
+    from xla_inspect.subject.recorded_jit import Noted
 
 PHASES = {
     "/jax/core/compile/jaxpr_trace_duration": "tracing",
@@ -194,7 +194,7 @@ class Watch:
             return traced
         wanted = bool(self.only) and (self.only == ANY or matches(self.only, function))
         if record or wanted:
-            from xla_inspect.subject.noted import note
+            from xla_inspect.subject.recorded_jit import note
 
             self.noted.append(note(function, info, args, kwargs, traced))
         if wanted:
@@ -227,7 +227,7 @@ class Watch:
             self._state.calls.pop()
 
     def _record(self, call: _Call, info: Any, source: str) -> _Record:
-        from xla_inspect.subject.signing import sign
+        from xla_inspect.subject.call_signature import sign
 
         function, own = call.function, is_own(call.function)
         defined = find_definition(open_equinox(function, call.args) or function)
@@ -249,7 +249,7 @@ class Watch:
         # A function that is done while a caller of it is traced is only a part of that caller.
         is_part = self.only == ANY and any(not is_own(call.function) for call in self._state.calls)
         if self.only and not is_part and not self.inside and (self.only == ANY or matches(self.only, function)):
-            from xla_inspect.subject.noted import note
+            from xla_inspect.subject.recorded_jit import note
 
             self.inside = note(function, info, args, kwargs, traced)
             if self.only == ANY:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from xla_inspect import jax_private
-from xla_inspect.subject.naming import name_function, open_equinox, open_wrappers
+from xla_inspect.subject.function_names import name_function, open_equinox, open_wrappers
 from xla_inspect.subject.subject import Call
 
 if TYPE_CHECKING:
