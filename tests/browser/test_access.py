@@ -81,6 +81,16 @@ def judge(page: Page) -> list[str]:
 
 
 # Contrast depends on the scheme and layout on the width: two looks show both of each.
+@pytest.mark.long(
+    "otherwise a page of each kind has one look",
+    but=[
+        "404.html-light-1280",
+        "glossary/index.html-light-1280",
+        "index.html-dark-390",
+        "pipeline/index.html-dark-390",
+        "practice/hlo/index.html-light-1280",
+    ],
+)
 @pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", PHONE)])
 def test_axe_finds_no_violation(
     look_into: Looker, page_path: str, scheme: Literal["light", "dark"], width: int
@@ -102,6 +112,7 @@ PAPER = """<!DOCTYPE html>
 ROWS = "<tr><td><code>add</code></td></tr>" * 9
 
 
+@pytest.mark.long("it tests the tests' own tools")
 @pytest.mark.parametrize(
     ("row", "after", "rules"),
     [
@@ -126,6 +137,7 @@ def test_one_text_that_is_faint_is_found_among_many_that_are_alike(
     assert [each.partition(" ")[0] for each in found] == rules
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_the_keyboard_reaches_every_listing_fold_and_tab(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     wanted = page.evaluate(MARK)
@@ -145,6 +157,7 @@ def walk(page: Page, *, steps: int) -> set[int]:
     return {int(mark) for mark in page.evaluate("[...reached.marks]")}
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_the_keyboard_chooses_a_tab(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     chosen = page.locator("article .tabbed-set:not(details .tabbed-set) > input:checked").first
@@ -157,6 +170,7 @@ def test_the_keyboard_chooses_a_tab(open_anew: Anew, page_path: str) -> None:
     assert [pane.is_visible() for pane in panes.all()][:2] == [False, True]
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_a_wide_listing_scrolls_by_keyboard(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     wide = (
@@ -169,6 +183,7 @@ def test_a_wide_listing_scrolls_by_keyboard(open_anew: Anew, page_path: str) -> 
     wait_until(page, "document.activeElement.scrollLeft > 0")
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_the_first_stop_skips_to_the_text(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     page.keyboard.press("Tab")

@@ -53,6 +53,7 @@ def test_the_toggle_chooses_a_scheme_and_a_reload_keeps_it(open_page: Opener) ->
     assert brightness(page) > DARK_BELOW
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     labels = page.locator("article .tabbed-set:not(details .tabbed-set) > .tabbed-labels > label")
@@ -72,6 +73,7 @@ def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_anew: 
     assert set(page.evaluate(chosen, shared)) == {True}
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_a_folded_listing_says_what_it_holds(look_at: Looker, page_path: str) -> None:
     page = look_at(page_path)
     bars = page.evaluate(
@@ -82,6 +84,7 @@ def test_a_folded_listing_says_what_it_holds(look_at: Looker, page_path: str) ->
     assert [bar for bar in bars if bar != [True, "pointer", '"+"']] == []
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_no_listing_is_cut_off_without_a_fold(look_at: Looker, page_path: str) -> None:
     page = look_at(page_path)
     cut = page.evaluate(
@@ -91,6 +94,7 @@ def test_no_listing_is_cut_off_without_a_fold(look_at: Looker, page_path: str) -
     assert cut == []
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_on_a_phone_hlo_wraps_inside_its_listing(look_at: Looker, page_path: str) -> None:
     page = look_at(page_path, Look(PHONE, "dark"))
     wide = page.evaluate(
@@ -107,6 +111,7 @@ def test_the_fonts_come_from_the_site(open_page: Opener) -> None:
     assert {name.strip('"') for name in loaded} == {"Notebook Serif", "Notebook Mono"}
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_the_copy_button_copies_the_listing(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -120,6 +125,7 @@ def test_the_copy_button_copies_the_listing(open_anew: Anew, page_path: str) -> 
     assert page.evaluate("navigator.clipboard.readText()") == listing.locator("pre code").text_content()
 
 
+@pytest.mark.long("otherwise a page of each kind has one look", but=["pipeline/index.html-390"])
 @pytest.mark.parametrize("width", [WIDE, PHONE])
 def test_a_link_within_the_page_lands_at_its_section(open_anew: Anew, page_path: str, width: int) -> None:
     page = open_anew(page_path, Look(width))

@@ -106,6 +106,7 @@ def first_visits(site: Site, browser: Browser) -> Generator[Callable[[str], Firs
             latest.pop().page.context.close()
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_a_page_asks_no_other_host_and_logs_no_error(first_visits: Callable[[str], First], page_path: str) -> None:
     first = first_visits(page_path)
     page = first.page
@@ -175,6 +176,7 @@ def test_the_search_loads_when_somebody_searches_and_finds(site: Site, open_page
     page.wait_for_url("**/pipeline/**")
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_no_id_occurs_twice(site: Site, look_at: Looker, page_path: str) -> None:
     written = read(site, page_path).ids
     shown = look_at(page_path).evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)")
@@ -188,6 +190,7 @@ def test_headings_go_down_one_level_at_a_time(site: Site, page_path: str) -> Non
 
 
 # The looks of the test with axe: a scheme is a matter of colours.
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (WIDE, "light")], ids=[PHONE, WIDE])
 def test_a_page_never_scrolls_sideways(
     look_at: Looker, page_path: str, width: int, scheme: Literal["light", "dark"]
@@ -196,6 +199,7 @@ def test_a_page_never_scrolls_sideways(
     assert page.evaluate("document.documentElement.scrollWidth") == width, widest(page, width)
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (WIDE, "light")], ids=[PHONE, WIDE])
 def test_a_page_never_scrolls_sideways_with_all_folds_open(
     look_into: Looker, page_path: str, width: int, scheme: Literal["light", "dark"]
@@ -215,6 +219,7 @@ def widest(page: Page, width: int) -> list[str]:
     return found[:5]
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_a_page_is_light_to_load(
     first_visits: Callable[[str], First], page_path: str, record_property: pytest.RecordProperty
 ) -> None:
@@ -226,6 +231,7 @@ def test_a_page_is_light_to_load(
     assert total <= MOST_BYTES
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_without_javascript_a_page_shows_its_text_and_its_tabs(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path, Look(javascript=False))
     article = page.locator("article")
@@ -238,6 +244,7 @@ def test_without_javascript_a_page_shows_its_text_and_its_tabs(open_anew: Anew, 
         assert [pane.is_visible() for pane in panes.all()] == [False] * (labels.count() - 1) + [True]
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_a_page_says_what_it_is(look_at: Looker, page_path: str) -> None:
     page = look_at(page_path)
     assert page.locator("html").get_attribute("lang") == "en"

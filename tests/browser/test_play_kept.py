@@ -32,6 +32,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     opened.close()
 
 
+@pytest.mark.long("otherwise one link, one end and one look stand for all", but=["close"])
 @pytest.mark.parametrize("how", ["close", "reload", "leave", "crash"])
 def test_closing_and_opening_again_loses_nothing(server: Playground, context: BrowserContext, how: str) -> None:
     page = open_play(server, context)

@@ -78,6 +78,7 @@ def test_code_of_a_link_is_shown_and_runs_only_when_its_reader_says_so(
     receiver.close()
 
 
+@pytest.mark.long("otherwise one link, one end and one look stand for all")
 @pytest.mark.parametrize(
     "program",
     [

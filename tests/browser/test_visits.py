@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.long("it tests the tests' own tools")
+
 PAGE = """<!DOCTYPE html><title>A</title><article><details><summary>More</summary><p id="in">in</p></details>
 <div class="tabbed-block" style="display: none" id="pane">pane</div><input id="box" type="checkbox"><input id="line">
 <a href="#in" id="link">in</a></article>"""

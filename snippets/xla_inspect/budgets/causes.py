@@ -6,17 +6,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_held, read_line, show_place
-from xla_inspect.answers import ROLES, WhyFinder, compare_tallies, tally
 from xla_inspect.errors import InspectError
+from xla_inspect.questions.diff import compare_tallies, tally
+from xla_inspect.questions.memory import ROLES
+from xla_inspect.questions.why import WhyFinder
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from xla_inspect.answers import Copy, Exchange, Finding, LineChange, LineCount
     from xla_inspect.budgets.budget_record import Record
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
+    from xla_inspect.questions.collectives import Exchange
+    from xla_inspect.questions.diff import LineChange, LineCount
+    from xla_inspect.questions.why import Copy, Finding
     from xla_inspect.subject import Subject
 
 _ROWS, _TEXT = 4, 60

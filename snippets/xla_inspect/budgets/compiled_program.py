@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.answers import compare_captures, explain_memory
 from xla_inspect.budgets.argument_places import find_argument, tell_copied, tell_untaken
 from xla_inspect.budgets.bound import read_amount, show_amount
 from xla_inspect.budgets.causes import Causes, tell_finding
@@ -15,6 +14,8 @@ from xla_inspect.budgets.quantity import Quantity
 from xla_inspect.budgets.shared_kernel import SharedKernel
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
+from xla_inspect.questions.diff import compare_captures
+from xla_inspect.questions.memory import explain_memory
 from xla_inspect.targets import title
 from xla_inspect.units import shorten
 

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from xla_inspect.analysis import HBM, find_refusal, tell_failure
-from xla_inspect.answers import explain_recompiles, tally
 from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
 from xla_inspect.budgets.bound import read_bound, show_amount
 from xla_inspect.budgets.budget_record import Record
@@ -16,6 +15,8 @@ from xla_inspect.budgets.measures import MEASURES, TRACES, Measured
 from xla_inspect.budgets.quantity import Quantity
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
+from xla_inspect.questions.diff import tally
+from xla_inspect.questions.recompiles import explain_recompiles
 from xla_inspect.spelling import suggest_name
 from xla_inspect.subject import watch_calls
 from xla_inspect.targets import title
