@@ -89,7 +89,7 @@ def test_a_deep_import_and_an_idle_name_are_seen(monkeypatch: pytest.MonkeyPatch
     taken = list(rooms.list_imports())
     assert {"docs", "scripts", "snippets", "tests"} == {use.place.partition("/")[0] for use in taken}
     assert rooms.room_of("xla_inspect.report.explorer.embed") == "xla_inspect.report.explorer"
-    assert rooms.room_of("xla_inspect.practice.marking.probes") == "xla_inspect.practice"
+    assert rooms.room_of("xla_inspect.practice.marking.check_helpers") == "xla_inspect.practice"
     deep = rooms.Import("docs/x.md:1", ROOT / "docs" / "x.md", "xla_inspect.hlo.parser", "parse_module")
     monkeypatch.setattr(rooms, "list_imports", lambda: [*taken, deep])
     with pytest.raises(AssertionError, match=r"docs/x.md:1 takes parse_module from xla_inspect.hlo.parser, past"):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import basics, hlo_dump, jaxpr_demo, optimization_compare
-from xla_inspect.practice import repeats
-from xla_inspect.practice.forecast import NO, YES, Forecast
+from xla_inspect.practice import missed_questions
 from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.phases import PHASES
+from xla_inspect.practice.predictions import NO, YES, Forecast
 from xla_inspect.terminal import Paper
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def test_a_listing_is_held_back_until_its_question_is_answered(phase: str, monke
     questions = words[-1].count("Your answer, ")
     assert questions == len(shown)
     assert f"Of {questions if phase != 'optimization' else 1} prediction" in words[-1]
-    assert all(name in repeats.QUESTIONS for name in Logbook().missed)
+    assert all(name in missed_questions.QUESTIONS for name in Logbook().missed)
     assert len(Logbook().missed) == questions - (
         int(re.findall(r"(\d) of 3 as you said", words[-1])[0])
         if phase == "optimization"

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from xla_inspect import basics, hlo_dump, jaxpr_demo, optimization_compare
-from xla_inspect.practice import device, models, repeats
+from xla_inspect.practice import device, missed_questions, models
 from xla_inspect.practice.phases import PHASES
 
 ANSWERS = {
@@ -24,14 +24,15 @@ ANSWERS = {
 }
 """Those that do not depend on the machine."""
 
-COMPILED = [name for name in repeats.QUESTIONS if name.startswith(("hlo", "optimization", "transforms/kernels"))]
+QUESTIONS = missed_questions.QUESTIONS
+COMPILED = [name for name in QUESTIONS if name.startswith(("hlo", "optimization", "transforms/kernels"))]
 
 
-def ask(name: str, target: str = "cpu") -> repeats.Repeat:
-    return repeats.QUESTIONS[name](device.find(target))
+def ask(name: str, target: str = "cpu") -> missed_questions.Repeat:
+    return QUESTIONS[name](device.find(target))
 
 
-@pytest.mark.parametrize("name", repeats.QUESTIONS)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_each_has_a_program_a_reason_and_what_shows_it(name: str) -> None:
     asked = ask(name)
     assert asked.question.endswith("?")
@@ -55,7 +56,7 @@ def test_a_kernel_of_the_tpu_is_not_one_of_the_cpu() -> None:
     assert ask("optimization/gated").answer != ask("optimization/gated", "tpu-v5e").answer
 
 
-@pytest.mark.parametrize("name", [name for name in repeats.QUESTIONS if name.startswith("jaxpr")])
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name.startswith("jaxpr")])
 def test_equations_are_those_that_are_shown(name: str) -> None:
     asked = ask(name)
     assert len(re.findall(r"^ .* = \w", asked.shown.partition("let")[2], re.MULTILINE)) == asked.answer
@@ -64,9 +65,9 @@ def test_equations_are_those_that_are_shown(name: str) -> None:
 def test_each_is_a_prediction_of_a_phase_and_its_program_is_not_the_one_predicted() -> None:
     commands = (basics, jaxpr_demo, hlo_dump, optimization_compare)
     source = "".join(inspect.getsource(module) for module in commands)
-    for name in repeats.QUESTIONS:
+    for name in QUESTIONS:
         phase, _, prediction = name.partition("/")
         assert phase in PHASES
         assert prediction in models.PREDICTED or f'"{prediction}"' in source
     predicted = {inspect.getsource(function) for function, _ in models.PREDICTED.values()}
-    assert predicted.isdisjoint(ask(name).listing for name in repeats.QUESTIONS)
+    assert predicted.isdisjoint(ask(name).listing for name in QUESTIONS)

@@ -16,6 +16,7 @@ from xla_inspect.plural import plural
 from xla_inspect.practice import models, tables
 from xla_inspect.practice.compiler import compile_for
 from xla_inspect.practice.equations import Equations
+from xla_inspect.practice.predictions import NO, YES
 from xla_inspect.practice.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.captured import Capture
     from xla_inspect.targets import Target
-
-YES, NO = "yes", "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,29 @@ class Repeat:
     because: str
     shown: str
     language: str
+
+    @classmethod
+    def of_jaxpr(
+        cls, function: Callable[..., jax.Array], question: str, shown: Equations, answer: int, because: str
+    ) -> Repeat:
+        """Return a question on a function whose jaxpr answers it."""
+        return cls(inspect.getsource(function), question, answer, because, shown.text, "jaxpr")
+
+    @classmethod
+    def of_hlo(  # noqa: PLR0913 - the parts of a question
+        cls,
+        function: Callable[..., jax.Array],
+        question: str,
+        compiled: Capture,
+        answer: int | str,
+        because: str,
+        *,
+        whole: bool = False,
+    ) -> Repeat:
+        """Return a question on a function that its ENTRY answers, or all computations of its module."""
+        module = compiled.module
+        shown = map(print_computation, module.computations if whole else (module.entry,))
+        return cls(inspect.getsource(function), question, answer, because, "\n".join(shown), "hlo")
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -166,67 +188,59 @@ def _seen(_: Target) -> Repeat:
 def _equations(_: Target) -> Repeat:
     whole = Equations(models.classify, models.PARAMS, models.X)
     alone = Equations(models.mlp, models.PARAMS, models.X)
-    return Repeat(
-        inspect.getsource(models.classify),
+    return Repeat.of_jaxpr(
+        models.classify,
         f"`mlp` has {len(alone)} equations. How many has `classify`, which calls it?",
+        whole,
         len(whole),
         f"the call leaves no trace, and the two operations on pixels add {len(whole) - len(alone)}: JAX takes a "
         "Python number as an operand without a broadcast.",
-        whole.text,
-        "jaxpr",
     )
 
 
 def _unrolled(_: Target) -> Repeat:
     traced = Equations(gathered, models.shape(4))
-    return Repeat(
-        inspect.getsource(gathered),
-        "How many equations are left of the loop?",
-        len(traced),
-        "Python runs the loop and the branch; each round that passes it leaves its operations.",
-        traced.text,
-        "jaxpr",
-    )
+    because = "Python runs the loop and the branch; each round that passes it leaves its operations."
+    return Repeat.of_jaxpr(gathered, "How many equations are left of the loop?", traced, len(traced), because)
 
 
 def _entry(target: Target) -> Repeat:
-    found = compile_for(target, models.loss, models.PARAMS, models.X, models.Y)
-    return Repeat(
-        inspect.getsource(models.loss),
-        f"Compiled, its ENTRY has {plural(found.module.instruction_count(entry_only=True), 'line')}. "
+    compiled = compile_for(target, models.loss, models.PARAMS, models.X, models.Y)
+    return Repeat.of_hlo(
+        models.loss,
+        f"Compiled, its ENTRY has {plural(compiled.module.instruction_count(entry_only=True), 'line')}. "
         "How many are kernels?",
-        len(list_kernels(found)),
+        compiled,
+        len(list_kernels(compiled)),
         "parameters, constants, tuples and bitcasts run nothing.",
-        print_computation(found.module.entry),
-        "hlo",
     )
 
 
 def _divides(target: Target) -> Repeat:
-    found = compile_for(target, share, LARGE)
-    left = found.module.opcode_counts()["divide"]
-    return Repeat(
-        inspect.getsource(share),
+    compiled = compile_for(target, share, LARGE)
+    left = compiled.module.opcode_counts()["divide"]
+    return Repeat.of_hlo(
+        share,
         "The program divides by what it computes. Will a kernel divide?",
+        compiled,
         YES if left else NO,
         f"{plural(left, 'division')} left; the reciprocal of a computed number cannot be worked out beforehand.",
-        "\n".join(print_computation(computation) for computation in found.module.computations),
-        "hlo",
+        whole=True,
     )
 
 
 def _wastes(target: Target) -> Repeat:
-    found = compile_for(target, idle, LARGE)
-    fates = [(written, goal, *tables.find_remover(found, opcodes, goal)) for written, opcodes, goal in IDLE]
-    removed = "; ".join(f"{written}: {by}" for written, _, by, _ in fates)
-    return Repeat(
-        inspect.getsource(idle),
+    compiled = compile_for(target, idle, LARGE)
+    removals = [(written, goal, *tables.find_remover(compiled, opcodes, goal)) for written, opcodes, goal in IDLE]
+    removed = "; ".join(f"{written}: {by}" for written, _, by, _ in removals)
+    return Repeat.of_hlo(
+        idle,
         f"It wastes {len(IDLE)} things: {'; '.join(written for written, _, _ in IDLE)}. "
         "How many of them does the compiler leave in?",
-        sum(left > goal for _, goal, _, left in fates),
+        compiled,
+        sum(left > goal for _, goal, _, left in removals),
         f"who removed each: {removed}.",
-        "\n".join(print_computation(computation) for computation in found.module.computations),
-        "hlo",
+        whole=True,
     )
 
 
@@ -234,63 +248,49 @@ def _kernels(function: Callable[..., jax.Array], *example: jax.ShapeDtypeStruct)
     """Return what asks how many kernels a function launches."""
 
     def ask(target: Target) -> Repeat:
-        found = compile_for(target, function, *example)
+        compiled = compile_for(target, function, *example)
         shapes = ", ".join(str(list(argument.shape)) for argument in example)
-        return Repeat(
-            inspect.getsource(function),
-            f"How many kernels does {function.__name__} launch, for {shapes}?",
-            len(list_kernels(found)),
-            _describe(found),
-            print_computation(found.module.entry),
-            "hlo",
-        )
+        question = f"How many kernels does {function.__name__} launch, for {shapes}?"
+        return Repeat.of_hlo(function, question, compiled, len(list_kernels(compiled)), _describe(compiled))
 
     return ask
 
 
-def _describe(found: Capture) -> str:
-    return f"in each kernel: {'; '.join(did for _, _, did in tables.describe_kernels(found))}."
+def _describe(compiled: Capture) -> str:
+    return f"in each kernel: {'; '.join(did for _, _, did in tables.describe_kernels(compiled))}."
 
 
 def _matmuls(_: Target) -> Repeat:
     example = models.shape(64, 128), models.shape(128, 16), models.shape(32, 64)
     argnums = tuple(range(len(example)))
     forward, both = Equations(energy, *example), Equations(jax.grad(energy, argnums=argnums), *example)
-    return Repeat(
-        inspect.getsource(energy),
+    return Repeat.of_jaxpr(
+        energy,
         f"It has {forward.primitives['dot_general']} matmuls. How many has `jax.grad(energy, argnums={argnums})`?",
+        both,
         both.primitives["dot_general"],
         "backwards, a matmul takes one more for each operand whose gradient is asked for, here for both of each.",
-        both.text,
-        "jaxpr",
     )
 
 
 def _backwards(target: Target) -> Repeat:
     alone, both = (compile_for(target, function, LARGE) for function in (spread, jax.grad(spread)))
-    return Repeat(
-        inspect.getsource(spread),
-        f"It is {plural(len(list_kernels(alone)), 'kernel')}. How many is its gradient?",
-        len(list_kernels(both)),
-        _describe(both),
-        print_computation(both.module.entry),
-        "hlo",
-    )
+    question = f"It is {plural(len(list_kernels(alone)), 'kernel')}. How many is its gradient?"
+    return Repeat.of_hlo(spread, question, both, len(list_kernels(both)), _describe(both))
 
 
 def _batched(_: Target) -> Repeat:
     vector, rows = models.shape(3), models.shape(32, 3)
     one, many = Equations(weigh, vector, vector), Equations(jax.vmap(weigh, in_axes=(0, None)), rows, vector)
     added = ", ".join((many.primitives - one.primitives).elements())
-    return Repeat(
-        inspect.getsource(weigh),
+    return Repeat.of_jaxpr(
+        weigh,
         f"It has {len(one)} equations. How many has `jax.vmap(weigh, in_axes=(0, None))`?",
+        many,
         len(many),
         f"there is no loop; what vmap adds for the operand that is not mapped is {added}."
         if added
         else "there is no loop, and the operations are as many as before.",
-        many.text,
-        "jaxpr",
     )
 
 

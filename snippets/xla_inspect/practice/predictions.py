@@ -113,16 +113,17 @@ class Forecast:
 
     def _repeat(self, phase: Phase) -> None:
         """Ask once more what was missed in other phases, each of another program."""
-        from xla_inspect.practice import repeats
+        from xla_inspect.practice import missed_questions
 
         logbook, paper = Logbook(), self._paper
-        names = [name for name in repeats.QUESTIONS if name in logbook.missed and not name.startswith(f"{phase.name}/")]
+        missed = [name for name in missed_questions.QUESTIONS if name in logbook.missed]
+        names = [name for name in missed if not name.startswith(f"{phase.name}/")]
         if names:
             paper.heading("Once more")
         for name in names:
-            missed = PHASES[name.partition("/")[0]]
-            paper.say(f"You missed this in phase {missed.number}, {missed.title}. Here it is for another program.")
-            asked = repeats.QUESTIONS[name](self._target or device.find("cpu"))
+            earlier = PHASES[name.partition("/")[0]]
+            paper.say(f"You missed this in phase {earlier.number}, {earlier.title}. Here it is for another program.")
+            asked = missed_questions.QUESTIONS[name](self._target or device.find("cpu"))
             said = self.commit(asked.question, asked.choices, listing=asked.listing)
             if not said:
                 continue

@@ -139,6 +139,23 @@ def expect_numbers(result: Any, expected: Any, what: str, tolerance: float = 2e-
             raise WrongError(bad(text))
 
 
+def expect(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    expected: Any,  # noqa: ANN401 - a pytree of arrays
+    where: str,
+    tolerance: float = 2e-4,
+) -> None:
+    """Do nothing where a function, traced and jitted, returns the numbers that are wanted, in float32.
+
+    Raises:
+        WrongError: It returns something else.
+    """
+    wanted = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf), np.float32), expected)
+    expect_shapes(function, shapes(*arguments), wanted, where)
+    expect_numbers(jax.jit(function)(*arguments), expected, where, tolerance)
+
+
 def equations(jaxpr: core.Jaxpr, *names: str) -> list[str]:
     """Return the equations of a jaxpr that are of some primitives, those of inner jaxprs included, a line each."""
     return [
@@ -205,6 +222,16 @@ def find_all(module: Module, *opcodes: str) -> list[Instruction]:
 def lines(instructions: Iterable[Instruction]) -> list[str]:
     """Return instructions as the dump has them, without metadata."""
     return [print_instruction(instruction) for instruction in instructions]
+
+
+def place_lines(instructions: Iterable[Instruction]) -> list[str]:
+    """Return the same, each after the computation that it stands in."""
+    return [f"%{instruction.computation}: {print_instruction(instruction)}" for instruction in instructions]
+
+
+def read_header(capture: Capture, *starts: str) -> list[str]:
+    """Return the parts of a module's first line that start so."""
+    return [part for part in re.split(r", (?=\w+=)", capture.after.partition("\n")[0]) if part.startswith(starts)]
 
 
 def kernel_lines(capture: Capture) -> list[str]:

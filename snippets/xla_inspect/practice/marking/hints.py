@@ -38,28 +38,18 @@ def show_progress(paper: Paper, folder: Path | None = None) -> None:
     paper.say(draw_bar(sum(map(logbook.is_right, EXERCISES)), len(EXERCISES)))
 
 
-def find_next(names: str = ALL, folder: Path | None = None) -> Exercise | None:
-    """Return the first exercise that was not right yet, of those that are called so; None where all were.
-
-    Raises:
-        InspectError: There is nothing that is called so.
-    """
-    logbook = Logbook(folder)
-    return next((each for each in find_exercises(names, folder) if not logbook.is_right(each)), None)
-
-
 def list_exercises(paper: Paper, folder: Path | None = None) -> None:
     """Print all exercises: whether each was right, its file, its minutes, its level and its title."""
-    logbook = Logbook(folder)
+    logbook, exercises = Logbook(folder), find_exercises(ALL, folder)
     rows = [
         ("right" if logbook.is_right(each) else "", each.key, each.minutes, each.level, each.title.rstrip("."))
-        for each in find_exercises(ALL, folder)
+        for each in exercises
     ]
     paper.heading("The exercises")
-    paper.say(f"Each is a file of {name_file(find_exercises(ALL, folder)[0].folder)}; levels are from 1 to {LEVELS}.")
+    paper.say(f"Each is a file of {name_file(exercises[0].folder)}; levels are from 1 to {LEVELS}.")
     paper.table(("", "exercise", "about min", "level", "what to do"), rows, numbers=(2, 3))
     show_progress(paper, folder)
-    if following := find_next(ALL, folder):
+    if following := logbook.find_open(exercises):
         paper.say(f"Go on with {name_file(following.file)}. This marks it each time you save it:")
         paper.show(option_line("--watch", following))
     else:
@@ -117,4 +107,5 @@ def tell_where_to_go(paper: Paper) -> None:
 
 def _choose(called: str, folder: Path | None) -> Exercise:
     """Return the exercise that is called so; of several, the first that was not right yet."""
-    return find_next(called, folder) or find_exercises(called, folder)[0]
+    exercises = find_exercises(called, folder)
+    return Logbook(folder).find_open(exercises) or exercises[0]
