@@ -5,7 +5,7 @@ with REQUIRE_TARGETS=all or REQUIRE_BROWSER=1, as in continuous integration, it 
 skipped for another reason than those of `MAY_LACK` fails too.
 A test need not ask for a target: a `TargetUnavailableError` that reaches pytest is treated the same way.
 
-With `--short`, as in `scripts/test`, the tests of `long.toml` are left out; `--slowest` says where the time went.
+With `--short`, as in `scripts/test`, tests that are marked as long are left out; `--slowest` says where the time went.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tomllib
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -63,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--page", action="append", default=[], metavar="PATH", help="check only this page of docs/; may repeat"
     )
-    parser.addoption("--short", action="store_true", help="leave out the long tests, which tests/long.toml lists")
+    parser.addoption("--short", action="store_true", help="leave out the tests that are marked as long")
     parser.addoption("--slowest", type=int, default=0, metavar="N", help="name the N slowest files and tests")
 
 
@@ -71,8 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave the long tests out where that was asked for; begin with what takes longest, and leaves a core to others."""
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     if config.getoption("--short"):
-        entries = read_long()
-        left_out = [item for item in items if any(entry.holds(item) for entry in entries)]
+        left_out = [item for item in items if is_long(item)]
         items[:] = [item for item in items if item not in set(left_out)]
         config.hook.pytest_deselected(items=left_out)
         config.stash[LEFT_OUT] = len(left_out)
@@ -110,30 +107,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
 
 
-@dataclass(frozen=True)
-class Long:
-    """Tests that only `scripts/test --all` runs.
-
-    Attributes:
-        why: What they guard, and why a shorter look at it will do between two runs of all.
-        tests: Folders, files and tests, a test with all of its parameters.
-        but: The parameters, each or all as they stand in a test's name, with which a test is run all the same.
-    """
-
-    why: str
-    tests: list[str]
-    but: list[str] = field(default_factory=list)
-
-    def holds(self, test: pytest.Item) -> bool:
-        """Say whether a test is one of these."""
-        within = any(f"{test.nodeid}/".startswith((f"{each}/", f"{each}::", f"{each}[")) for each in self.tests)
-        called = getattr(test, "callspec", None)
-        return within and not (called and {called.id, *map(str, called.params.values())} & {*self.but})
-
-
-def read_long() -> list[Long]:
-    """Return what only `scripts/test --all` runs, as it is listed."""
-    return [Long(**entry) for entry in tomllib.loads(Path(__file__).with_name("long.toml").read_text("utf-8"))["long"]]
+def is_long(test: pytest.Item) -> bool:
+    """Return whether a test is marked as long, and none of its parameters is among those with which it is run."""
+    mark = test.get_closest_marker("long")
+    call = getattr(test, "callspec", None)
+    return bool(mark and not (call and {call.id, *map(str, call.params.values())} & {*mark.kwargs.get("but", ())}))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long("it tests the tests' own tools")
+
 TESTS = Path(__file__).resolve().parent
 SKIPPED = """
 import pytest

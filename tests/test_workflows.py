@@ -57,16 +57,6 @@ def audit(*paths: Path) -> list[str]:
     return re.findall(r"^\w+\[([\w-]+)\]", done.stdout, re.MULTILINE)
 
 
-def plant(path: Path, folder: Path, found: str, put: str) -> Path:
-    """Copy a workflow, one text in it replaced."""
-    text = path.read_text(encoding="utf-8")
-    assert text.count(found) >= 1
-    copy = folder / ".github" / "workflows" / path.name
-    copy.parent.mkdir(parents=True)
-    copy.write_text(text.replace(found, put, 1), encoding="utf-8")
-    return copy
-
-
 def test_there_is_a_workflow_for_each_event() -> None:
     events = {path.stem: set(load(path)["on"]) for path in WORKFLOWS}
     assert events == {
@@ -91,24 +81,15 @@ def test_an_audit_finds_nothing() -> None:
     assert audit(*EXAMPLES) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "found", "put", "finding"),
-    [
-        ("pull-request.yml", "permissions: {}", "permissions: write-all", "excessive-permissions"),
-        ("pull-request.yml", "checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd", "checkout@v6", "unpinned-uses"),
-        ("pull-request.yml", "  pull_request:", "  pull_request_target:", "dangerous-triggers"),
-        ("pull-request.yml", "persist-credentials: false", "fetch-depth: 1", "artipacked"),
-        ("pull-request.yml", '"$NEEDS"', '"${{ github.head_ref }}"', "template-injection"),
-        ("comment.yml", " # zizmor: ignore[dangerous-triggers]", " #", "dangerous-triggers"),
-    ],
-)
-def test_the_audit_notices(name: str, found: str, put: str, finding: str, tmp_path: Path) -> None:
-    assert finding in audit(plant(GITHUB / "workflows" / name, tmp_path, found, put))
-
-
-def test_the_schema_notices_a_misspelt_key(tmp_path: Path) -> None:
-    planted = plant(GITHUB / "workflows" / "main.yml", tmp_path, "runs-on:", "run-on:")
-    assert "run-on" in validate(planted)
+def test_what_the_checkers_find_is_heard(tmp_path: Path) -> None:
+    """Each is a program whose words are read: here both find a fault that is planted."""
+    path = tmp_path / ".github" / "workflows" / "main.yml"
+    path.parent.mkdir(parents=True)
+    text = (GITHUB / "workflows" / "main.yml").read_text(encoding="utf-8")
+    path.write_text(text.replace("permissions: {}", "permissions: write-all"), encoding="utf-8")
+    assert "excessive-permissions" in audit(path)
+    path.write_text(text.replace("runs-on:", "run-on:"), encoding="utf-8")
+    assert "run-on" in validate(path)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)

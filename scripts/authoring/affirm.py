@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from authoring import project_texts
 from common import ROOT
 from livepage.read import READING, Check, Sentence, project
-from livepage.run import KINDS, Backings, agreement, backing
+from livepage.run import KINDS, Backings, backing, sentence_checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -66,7 +66,7 @@ def list_pairs(prose: Prose, record: Record, chosen: dict[int, str], old: Iterab
     gone = [text for text in old if backing.hash_sentence(text) not in now]
     before = {seal[: backing.TITLE] for _, seal in record}
     pairs = []
-    for sentence in agreement.list_open(prose, record):
+    for sentence in sentence_checks.list_open(prose, record):
         one = backing.hash_sentence(sentence.text)
         was = next(iter(difflib.get_close_matches(sentence.text, gone, 1, _ALIKE)), "")
         known = {seal[: backing.TITLE] for text, seal in record if text in {one, backing.hash_sentence(was)}}
@@ -141,7 +141,7 @@ def affirm(
     pairs = list_pairs(prose, record, chosen, old)
     backings = Backings(prose)
     kept = set[tuple[str, str]]()
-    for sentence in agreement.list_claims(prose):
+    for sentence in sentence_checks.list_claims(prose):
         one = backing.hash_sentence(sentence.text)
         kept |= {
             (one, seal) for check in backings.list_possible(sentence) if (one, seal := backings.seal(check)) in record
@@ -249,7 +249,7 @@ def main() -> None:
     is_asked = sys.stdin.isatty() and sys.stdout.isatty() and not options.lines
     is_open = False
     for prose in _choose_texts(options.names):
-        faults = agreement.judge(prose)
+        faults = sentence_checks.judge(prose)
         if options.check or not faults:
             print(*faults, sep="\n", end="\n" if faults else "")
             is_open = is_open or bool(faults)

@@ -15,10 +15,10 @@ from inside_xla import term_list
 from inside_xla.makers import describe_makers
 from livepage.notebooks import fold
 from livepage.read import Adapter, Term, project
-from xla_inspect.closure import find_files, list_imports, list_places
+from xla_inspect.closure import find_files, list_places
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 # A page holds text: where the build runs in a terminal, JAX would colour its jaxprs.
 os.environ["JAX_PPRINT_USE_COLOR"] = "0"
@@ -134,10 +134,6 @@ class SiteAdapter(Adapter):
         return find_files(
             codes, places, whole={name for name, place in places.items() if (place / "__init__.py").is_file()}
         )
-
-    def imports_any(self, code: str, packages: Collection[str]) -> bool:
-        """Return whether code imports one of some packages."""
-        return any(name.partition(".")[0] in packages for name in list_imports(code))
 
     def describe_machine(self) -> object:
         """Return the targets that can be compiled for, and what the reader tells Python, JAX and the compilers."""

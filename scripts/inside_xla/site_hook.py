@@ -11,7 +11,7 @@ import stamps
 from authoring import project_texts
 from common import ROOT
 from inside_xla import explorer_files, open_dump_files, program_places
-from livepage.run import agreement
+from livepage.run import sentence_checks
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -31,7 +31,7 @@ def on_pre_build(config: MkDocsConfig) -> None:
     for fault in stamps.list_faults(Path(config.docs_dir) / "data"):
         log.warning("%s", fault)
     for prose in project_texts.read_others(Path(config.config_file_path).parent):
-        for failure in agreement.judge(prose):
+        for failure in sentence_checks.judge(prose):
             log.warning("%s", failure)
 
 

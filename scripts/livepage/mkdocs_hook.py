@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import FileSystemBytecodeCache
 from markupsafe import escape
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.utils import CountHandler
 
 from livepage import build_progress
-from livepage.keep import Templates, page_store, rendered
+from livepage.keep import page_store, rendered
 from livepage.notebooks import notebook_pages
 from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, term_links, text_outputs
 from livepage.read import EXTENSION, GARBAGE, Build, find_build, load_adapter, log, project
 from livepage.render import LineOfLink
-from livepage.run import supervisor
-from livepage.serve import SCRIPT_ADDRESS, Arrivals, Built, LastBuild, Rebuild
-from livepage.workers import Workers, count_cores
+from livepage.serve import SCRIPT_ADDRESS, Built, LastBuild, PagesPending, Rebuild
+from livepage.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,10 +50,8 @@ class _Site:
 
     Attributes:
         command: The command that builds.
-        finish: Says to the process that waits for this one that the site is finished.
         last: The last whole build of a server.
-        arrivals: The pages of a server that run in other processes.
-        rebuild: The server's builder.
+        pending: The pages of a server that run in other processes.
         workers: The processes of a build that runs pages.
         asked: The words that readers type for a section, by page and section.
         nav: The navigation.
@@ -61,10 +59,8 @@ class _Site:
     """
 
     command: str = ""
-    finish: Callable[[], None] = lambda: None
     last: LastBuild = field(default_factory=LastBuild)
-    arrivals: Arrivals | None = None
-    rebuild: Rebuild | None = None
+    pending: PagesPending | None = None
     workers: Workers | None = None
     asked: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     nav: Navigation | None = None
@@ -75,12 +71,10 @@ _site = _Site()
 
 
 def on_startup(command: str, *, dirty: bool) -> None:
-    """Let another process say how a build ends; `mike` builds by this command too."""
+    """Note the command; `mike` builds as `mkdocs build` does."""
     _site.command = command
-    if command == "build":
-        _site.finish = supervisor.supervise()
-    elif not dirty:
-        _site.arrivals = Arrivals()
+    if command == "serve" and not dirty:
+        _site.pending = PagesPending()
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -123,8 +117,10 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     if published and not config.extra["cards"]:
         log.info("no social cards: Chromium draws them, and there is none")
     env.filters["card_address"] = social_cards.find_address
-    env.bytecode_cache = Templates()
-    _site.last.note(Built(config, files, nav, env))
+    templates = project.root / ".cache" / "templates"
+    templates.mkdir(parents=True, exist_ok=True)
+    env.bytecode_cache = FileSystemBytecodeCache(str(templates))
+    _site.last.built = Built(config, files, nav, env)
     return env
 
 
@@ -139,10 +135,12 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     _site.nav, build = nav, find_build(config)
     _site.pages.clear()
     names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
-    if _site.arrivals:
+    if _site.pending:
         read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
-        _site.arrivals.begin(build, [*read, *(name for name in names if name not in read)])
-    elif count_cores() > 1:
+        _site.pending.begin(build, [*read, *(name for name in names if name not in read)])
+    else:
+        # Native code that a page calls may end its process with success: it must not be that of a command that builds.
+        build.is_apart = _site.command == "build"
         told = build_progress.Progress(build_progress.weigh(names))
         _site.workers = Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end, ran=build.ran)
         build.elsewhere = _site.workers.obtain
@@ -165,9 +163,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
 def on_post_page(output: str, **_: object) -> str:
     """Let a served page say how much of the site is still to come."""
     return (
-        output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>')
-        if _site.arrivals
-        else output
+        output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>') if _site.pending else output
     )
 
 
@@ -220,7 +216,7 @@ on_page_context = CombinedEvent(_hide_listings, _show_listings)
 
 @event_priority(-100)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
-    """Publish what reads no HTML, sum up the build in the log, and say last that the site is finished."""
+    """Publish what reads no HTML, sum up the build in the log, and write last that the site is finished."""
     build = find_build(config)
     text_outputs.publish(_find_nav(), list(_site.pages.values()), config)
     addresses = {name: page.file.url for name, page in _site.pages.items()}
@@ -241,7 +237,7 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
 
 
 def _finish(config: MkDocsConfig) -> None:
-    """Say that the site is finished, unless the build is about to fail for what it warned of."""
+    """Write that the site is finished, unless the build is about to fail for what it warned of."""
     counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
     if _site.command == "serve" or any(counter.get_counts() for counter in counters):
         return
@@ -249,8 +245,6 @@ def _finish(config: MkDocsConfig) -> None:
         site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _site.pages.values()])
     except FileNotFoundError as error:
         raise PluginError(str(error)) from error
-    _site.finish()
-    _site.finish = lambda: None
 
 
 def on_build_error(**_: object) -> None:
@@ -260,18 +254,15 @@ def on_build_error(**_: object) -> None:
 
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> None:
     """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
-    if _site.arrivals:
-        _site.rebuild = Rebuild(server, builder, _site.arrivals, _site.last)
-        _site.rebuild.begin(config.docs_dir)
+    if _site.pending:
+        Rebuild(server, builder, _site.pending, _site.last).begin(config.docs_dir)
 
 
 def on_shutdown() -> None:
     """Let the process end at once: its last search for garbage, among all that pages import, takes its time."""
     _end_workers()
-    if _site.arrivals:
-        _site.arrivals.end()
-    if _site.rebuild:
-        _site.rebuild.end()
+    if _site.pending:
+        _site.pending.end()
     gc.freeze()
 
 

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib
-import json
 import os
-import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
+
+from livepage.keep import page_store
+from livepage.workers import PageProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
 
-    from livepage.read import Outcome, Source
+    from livepage.read import Answer, Outcome, Source
 
 _DATE, _TIME = dt.date, dt.datetime
 _LATER = dt.timedelta(days=400, hours=5)
@@ -31,10 +35,12 @@ class Twin:
 
     def __init__(self, root: Path, modules: Sequence[str] = ()) -> None:
         """Take a project's folder, and the modules that it imports once it starts, when it is first asked."""
-        self._root, self._modules = root, modules
-        self._process: subprocess.Popen[str] | None = None
-        self._asked: list[Path] = []
-        self._told: dict[Path, list[str]] = {}
+        self._start = partial(
+            PageProcess, root, "livepage.other_machine", *modules, **_ELSEWHERE, **{page_store.STORE_OFF: "1"}
+        )
+        self._process: PageProcess | None = None
+        self._thread = ThreadPoolExecutor(1)
+        self._answers: dict[Path, Future[Answer]] = {}
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -42,17 +48,15 @@ class Twin:
 
     def __exit__(self, *_: object) -> None:
         """End the process, at once: nothing of it is kept."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
         if self._process:
-            self._process.kill()
-            self._process.communicate()
+            self._process.popen.kill()
+            self._process.popen.wait()
 
-    def ask(self, page: Path) -> None:
+    def ask(self, page: Path) -> Future[Answer]:
         """Let it run a page, when it has run those that it was asked for before."""
-        self._asked.append(page)
-        process = self._start()
-        if process.stdin:
-            process.stdin.write(f"{page}\n")
-            process.stdin.flush()
+        self._answers[page] = self._thread.submit(self._run, page)
+        return self._answers[page]
 
     def compare(self, page: Path, source: Source, outcomes: Sequence[Outcome]) -> list[str]:
         """Return where a page shows something else in the second process, each with its file and line.
@@ -60,25 +64,15 @@ class Twin:
         Raises:
             RuntimeError: The process ended over it.
         """
-        if page not in self._asked:
-            self.ask(page)
-        process = self._start()
-        while page not in self._told and process.stdout:
-            line = process.stdout.readline()
-            if not line:
-                message = f"the second process ended while it ran {source.name}"
-                raise RuntimeError(message)
-            self._told[self._asked[len(self._told)]] = json.loads(line)
-        return list(list_differences(source, [*map(_tell, outcomes)], self._told[page]))
+        answer = (self._answers.get(page) or self.ask(page)).result()
+        if answer.failure:
+            message = f"the second process did not run {source.name}: {answer.failure}"
+            raise RuntimeError(message)
+        return list(list_differences(source, [*map(_tell, outcomes)], [*map(_tell, answer.outcomes)]))
 
-    def _start(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            command = [sys.executable, "-m", "livepage.other_machine", *self._modules]
-            pipe, environment = subprocess.PIPE, os.environ | _ELSEWHERE
-            self._process = subprocess.Popen(
-                command, cwd=self._root, env=environment, stdin=pipe, stdout=pipe, text=True
-            )
-        return self._process
+    def _run(self, page: Path) -> Answer:
+        self._process = self._process or self._start()
+        return self._process.run(str(page))
 
 
 def list_differences(source: Source, here: Sequence[str], there: Sequence[str]) -> Iterator[str]:
@@ -127,23 +121,13 @@ def _move() -> None:
 
 
 def main(modules: Sequence[str]) -> None:
-    """Run the pages that are named on the standard input, and print what each came to."""
-    from livepage import render_one
-    from livepage.keep import page_store
-    from livepage.read import Build
+    """Run pages as `livepage.worker` does, elsewhere."""
+    from livepage import worker
 
-    os.environ[page_store.STORE_OFF] = "1"
-    output, sys.stdout = sys.stdout, sys.stderr
     _move()
     for module in modules:
         importlib.import_module(module)
-    for line in sys.stdin:
-        page = Path(line.strip())
-        build = Build()
-        render_one.render(page, Path.cwd(), build)
-        _, outcomes = build.sources[page.resolve().relative_to(Path.cwd()).as_posix()]
-        output.write(json.dumps([*map(_tell, outcomes)]) + "\n")
-        output.flush()
+    worker.main()
 
 
 if __name__ == "__main__":

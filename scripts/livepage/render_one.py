@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import markdown
 from markdown_exec import markdown_config
 from mkdocs.config import load_config
+from mkdocs.utils import meta
 
 from livepage.keep import outcomes
 from livepage.notebooks import notebook_pages
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
     from livepage.read import Failure
-
-_FRONT_MATTER = re.compile(r"---\n.*?\n(?:---|\.\.\.)\n+", re.DOTALL)
 
 
 def load(root: Path) -> MkDocsConfig:
@@ -45,7 +43,7 @@ def render(page: Path, root: Path, build: Build | None = None) -> tuple[str, lis
     config, build = load(root), build or Build()
     failures: list[Failure] = []
     if page.suffix == ".md":
-        text = page.read_text(encoding="utf-8-sig")
+        text = _read_body(page)
     else:
         text, failures = notebook_pages.convert(page, build)
     build.report = failures.append
@@ -57,12 +55,18 @@ def run(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
     build = build or Build()
     if page.suffix != ".md":
         text, failures = notebook_pages.run(page, build)
-        return Answer(text, failures[0] if failures else None)
+        return Answer(text=text, failure=failures[0] if failures else None)
     build.only_run, build.report = True, lambda _: None
     with contextlib.suppress(PageRanError):
-        _convert(page, page.read_text(encoding="utf-8-sig"), config, build)
+        _convert(page, _read_body(page), config, build)
     source, _ = build.sources[relative(page.resolve(), project.root)]
-    return Answer(outcomes.answer(source, build))
+    return outcomes.answer(source, build)
+
+
+def _read_body(page: Path) -> str:
+    """Return the Markdown of a page without its front matter, as MkDocs hands it on."""
+    body: str = meta.get_data(page.read_text(encoding="utf-8-sig"))[0]
+    return body
 
 
 def _convert(page: Path, text: str, config: MkDocsConfig, build: Build) -> str:
@@ -71,7 +75,7 @@ def _convert(page: Path, text: str, config: MkDocsConfig, build: Build) -> str:
     markdown_config.save(config.markdown_extensions, options)
     try:
         converter = markdown.Markdown(extensions=config.markdown_extensions, extension_configs=options)
-        return converter.convert(_FRONT_MATTER.sub("", text, count=1) if text.startswith("---\n") else text)
+        return converter.convert(text)
     finally:
         markdown_config.reset()
         build.current = None

@@ -1,4 +1,4 @@
-"""Run the pages that are named on the standard input, and print what each came to: the process of `livepage.workers`.
+"""Run the pages that are named on the standard input, and hand back what each came to, for `livepage.workers`.
 
 Each page runs as it does in a build, and what it comes to is kept; nothing is rendered.
 """
@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import logging
 import os
+import pickle
 import signal
 import sys
 import threading
 from pathlib import Path
 from queue import Queue
-from typing import IO, Any
+from typing import IO
 
 from livepage import render_one
 from livepage.read import GARBAGE, Answer, Failure, Origin, log, project
@@ -24,18 +24,18 @@ _leave = os._exit  # which a page must not call
 
 
 class _Teller(logging.Handler):
-    """Hands on what is logged, each record as a line of JSON."""
+    """Hands on what is logged: a level, None for slow work, and the text."""
 
-    def __init__(self, output: IO[str], kind: str) -> None:
+    def __init__(self, output: IO[bytes], *, is_work: bool = False) -> None:
         super().__init__(logging.INFO)
-        self.output, self.kind = output, kind
+        self.output, self.is_work = output, is_work
 
     def emit(self, record: logging.LogRecord) -> None:
-        _tell(self.output, {self.kind: record.getMessage(), "level": record.levelno})
+        _tell(self.output, (None if self.is_work else record.levelno, record.getMessage()))
 
 
-def _tell(output: IO[str], what: dict[str, Any]) -> None:
-    output.write(json.dumps(what) + "\n")
+def _tell(output: IO[bytes], message: object) -> None:
+    output.write(pickle.dumps(message))
     output.flush()
 
 
@@ -43,15 +43,15 @@ def main() -> None:
     """Run pages one after the other, until nobody holds the other end of the standard input."""
     gc.set_threshold(*GARBAGE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the build ends this process
-    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a page lets be printed past Python is no answer
     config = render_one.load(Path.cwd())
-    log.addHandler(_Teller(output, "said"))
+    log.addHandler(_Teller(output))
     log.setLevel(logging.INFO)
     log.propagate = False
     if project.adapter.slow_work:
         slow = logging.getLogger(project.adapter.slow_work)
-        slow.addHandler(_Teller(output, "work"))
+        slow.addHandler(_Teller(output, is_work=True))
         slow.setLevel(logging.INFO)
         slow.propagate = False
     jobs: Queue[str] = Queue()
@@ -62,8 +62,7 @@ def main() -> None:
             answer = render_one.run(Path(page), config)
         except Exception as error:  # noqa: BLE001 - whatever it is, the build must hear of it
             answer = Answer(failure=Failure(Origin(page, 1), f"{type(error).__name__}: {error}"))
-        failure = answer.failure and (str(answer.failure.origin), answer.failure.error)
-        _tell(output, {"data": answer.data, "failure": failure})
+        _tell(output, answer)
 
 
 def _read(jobs: Queue[str]) -> None:

@@ -1,14 +1,14 @@
 """Processes that run pages for a build, each page once: the one that is asked for first, then those that follow.
 
-Only what slow work needs goes to them. What a page came to comes back as a line of JSON; a process that ends over a
+Only what slow work needs goes to them. What a page came to comes back pickled; a process that ends over a
 page fails that page, and another takes its place.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -22,11 +22,12 @@ from livepage.read import Answer, Failure, Origin, log, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 MOST = 4
 """How many processes run side by side at most: each takes a core, and up to a gigabyte."""
 
-_PLACE = re.compile(r"^(?P<line>[^\s:][^:\n]*:\d+): the process ended while this line ran$", re.MULTILINE)
+_PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+): the process ended while this line ran$", re.MULTILINE)
 
 
 @dataclass
@@ -58,11 +59,10 @@ class Workers:
         """Begin with no process."""
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
-        self._processes: set[subprocess.Popen[str]] = set()
+        self._processes: list[PageProcess] = []
+        self._idle: list[PageProcess] = []
         self._ended = False
         self._asked = ""
-        self._busy: set[int] = set()
-        self._ran_by: dict[str, int] = {}
 
     def ask(self, page: str) -> None:
         """Let a page run next, unless it runs already, and after it those that follow it."""
@@ -107,15 +107,15 @@ class Workers:
             if page in self.waiting:
                 self._put_first(page)
 
-    def obtain(self, page: str, timeout: float | None = None) -> Answer | None:
-        """Return what a page came to, once it did; None where that takes longer than some seconds."""
+    def obtain(self, page: str) -> Answer | None:
+        """Return what a page came to, once it did; None where the processes end before."""
         with self._changed:
             if page not in self.answers and page not in self.running:
                 self.ask(page)
-            self._changed.wait_for(lambda: page in self.answers or self._ended, timeout)
+            self.await_answer(page, None)
             return self.answers.pop(page, None)
 
-    def await_answer(self, page: str, timeout: float) -> None:
+    def await_answer(self, page: str, timeout: float | None) -> None:
         """Wait until a page came to something, for some seconds at most."""
         with self._changed:
             self._changed.wait_for(lambda: page in self.answers or self._ended, timeout)
@@ -126,8 +126,9 @@ class Workers:
             self._ended = True
             self.waiting.clear()
             self._changed.notify_all()
-        for process in list(self._processes):
-            process.kill()
+        for process in self._processes:
+            process.popen.kill()
+            process.popen.wait()
         for thread in self._threads:
             thread.join(timeout=5)
         self.on_end()
@@ -150,100 +151,89 @@ class Workers:
                 self.waiting.remove(page)
                 if page == self._asked or not page_store.seems_kept(page):
                     self.running.add(page)
-                    self._busy.add(number)
-                    self._changed.notify_all()  # a page that was left to this process is any other's now
                     return page
                 self.on_done(page)
             return ""
 
     def choose(self, number: int) -> str:
-        """Return the page that a process runs next, but none that another one ran before which has nothing to do."""
-        for page in self._order(number):
-            if (last := self._ran_by.get(page, number)) == number or last in self._busy:
-                return page
-        return ""
-
-    def _order(self, number: int) -> list[str]:
-        """Return the pages that wait, as a process takes them: in a server every other begins at the end.
+        """Return the page that a thread takes next: in a server every other thread begins at the end.
 
         So reading can begin, and a long page near the end is not left for one process to run at last.
         """
-        if not self.serves or number % 2 == 0:
-            return self.waiting
-        first = self.waiting[: self.waiting[:1] == [self._asked]]
-        return [*first, *reversed(self.waiting[len(first) :])]
+        is_from_start = not self.serves or number % 2 == 0 or self.waiting[:1] == [self._asked]
+        return self.waiting[0 if is_from_start else -1] if self.waiting else ""
 
     def _serve(self, number: int) -> None:
-        process: _Process | None = None
         while page := self._take(number):
-            if process is None or process.popen.poll() is not None:
-                process = _Process()
-                self._processes.add(process.popen)
-                with self._changed:
-                    self._ran_by = {name: last for name, last in self._ran_by.items() if last != number}
-            self._end_page(number, page, process.run(page, self.on_work))
-        if process:
-            process.popen.kill()
-            process.popen.wait()
-
-    def _end_page(self, number: int, page: str, answer: Answer) -> None:
-        with self._changed:
-            self._busy.discard(number)
-            self._ran_by[page] = number
-            self.ran.add(page)
-            self.running.discard(page)
-            if not self._ended:
+            process = self._find_process()
+            answer = process.run(page, self.on_work)
+            with self._changed:
+                self._idle.append(process)
+                self.ran.add(page)
+                self.running.discard(page)
+                if self._ended:
+                    return
                 self.answers[page] = answer
-            self._changed.notify_all()
-        if not self._ended:
+                self._changed.notify_all()
             self.on_done(page)
 
+    def _find_process(self) -> PageProcess:
+        """Return the process that was busy last, in which most is imported already, or a new one."""
+        with self._changed:
+            while self._idle:
+                if (process := self._idle.pop()).popen.poll() is None:
+                    return process
+            self._processes.append(PageProcess(project.root))
+            return self._processes[-1]
 
-class _Process:
+
+class PageProcess:
     """One process, and the file that holds what it wrote to its standard error."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path, module: str = "livepage.worker", *words: str, **variables: str) -> None:
+        """Start it.
+
+        Args:
+            folder: The project.
+            module: What runs.
+            words: Its arguments.
+            variables: What its environment has besides.
+        """
         self.errors: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - as long as the process
-        command = [sys.executable, "-m", "livepage.worker"]
         self.popen = subprocess.Popen(
-            command, cwd=project.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            encoding="utf-8",
+            [sys.executable, "-m", module, *words], cwd=folder, env=os.environ | variables,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
         )  # fmt: skip
 
-    def run(self, page: str, on_work: Callable[[str, str], None]) -> Answer:
+    def run(self, page: str, on_work: Callable[[str, str], None] = lambda _page, _work: None) -> Answer:
         """Let it run a page, and return what it came to, or how the process ended."""
         self.errors.seek(0, os.SEEK_END)
         start = self.errors.tell()
         with contextlib.suppress(OSError):
-            self.popen.stdin.write(f"{page}\n")  # type: ignore[union-attr]  # a pipe
+            self.popen.stdin.write(f"{page}\n".encode())  # type: ignore[union-attr]  # a pipe
             self.popen.stdin.flush()  # type: ignore[union-attr]  # likewise
-        for line in self.popen.stdout or ():
-            told = json.loads(line)
-            if "work" in told:
-                on_work(page, told["work"])
-            elif "said" in told:
-                log.log(told["level"], "%s", told["said"])
-            else:
-                return Answer(told["data"], _read_failure(*told["failure"]) if told["failure"] else None)
-        code = self.popen.wait()
-        return Answer(failure=_read_failure(*self._explain(page, code, start)))
+        with contextlib.suppress(EOFError):
+            while not isinstance(message := pickle.load(self.popen.stdout), Answer):  # type: ignore[arg-type]  # noqa: S301 - a pipe of our own process
+                level, text = message
+                if level is None:
+                    on_work(page, text)
+                else:
+                    log.log(level, "%s", text)
+            return message
+        return Answer(failure=self._explain(page, self.popen.wait(), start))
 
-    def _explain(self, page: str, code: int, start: int) -> tuple[str, str]:
-        """Return the line of a page over which the process ended, and how."""
+    def _explain(self, page: str, code: int, start: int) -> Failure:
+        """Return how the process ended, at the line of a page over which it did."""
         heard = ""
         for _ in range(20):  # who names the line hears of the end a moment later
             self.errors.seek(start)
             heard = self.errors.read()
             if place := _PLACE.search(heard):
-                return place["line"], f"this line ended the process, with {_name_end(code)}"
+                origin = Origin(place["file"], int(place["line"]))
+                return Failure(origin, f"this line ended the process, with {_name_end(code)}")
             threading.Event().wait(0.1)
         last = heard.strip().rpartition("\n")[2]
-        return f"{page}:1", f"the process that ran this page ended, with {_name_end(code)}: {last}"
-
-
-def _read_failure(place: str, error: str) -> Failure:
-    file, _, line = place.rpartition(":")
-    return Failure(Origin(file, int(line)), error)
+        return Failure(Origin(page, 1), f"the process that ran this page ended, with {_name_end(code)}: {last}")
 
 
 def _name_end(code: int) -> str:

@@ -21,7 +21,7 @@ from common import ROOT
 from lint import typed_numbers
 from livepage import render_one
 from livepage.read import Build, Kind, Source, project, read_sentences
-from livepage.run import agreement, run_page
+from livepage.run import run_page, sentence_checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ class Mutation:
         if self.piece is None or source is None:
             name = self.page.relative_to(ROOT).as_posix()
             typed = typed_numbers.check_text(self.code, name, ROOT)
-            return bool(typed or agreement.judge(read_sentences(name, self.code)))
+            return bool(typed or sentence_checks.judge(read_sentences(name, self.code)))
         pieces = list(source.pieces)
         pieces[self.piece] = replace(pieces[self.piece], code=self.code)
         return any(outcome.failure for outcome in run_page(replace(source, pieces=tuple(pieces))))

@@ -10,15 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from inspect import getmodule
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
-
-    from xla_inspect.captured import Capture
-
 
 type Known = Callable[..., Any]
 
@@ -31,14 +28,12 @@ class BareWork:
         compiles: For each compile the target, the ids of the devices, the module in MLIR's byte code and the options.
         functions: Module and name of each function that a page runs once and keeps the answer of.
         codes: The Python codes that it lets another process run, each with variables of the environment.
-        modules: The HLO of each program at every pass, as text.
         unknown: How many compiles and programs cannot be written to a file; the floor goes without them.
     """
 
     compiles: list[tuple[str, list[int], bytes, bytes]] = field(default_factory=list)
     functions: list[tuple[str, str]] = field(default_factory=list)
     codes: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    modules: set[str] = field(default_factory=set)
     unknown: int = 0
 
 
@@ -97,16 +92,9 @@ class _Noting:
 
         return next(name for name in sorted(self.names) if targets.find(name).devices()[0].client is client)
 
-    def capture(self, known: Known, program: Any, target: Any, *rest: Any, **told: Any) -> Callable[[], Capture]:  # noqa: ANN401
+    def capture(self, known: Known, program: Any, target: Any, *rest: Any, **options: Any) -> Any:  # noqa: ANN401 - what `known` returns
         self.names.add(target.name)
-        read: Callable[[], Capture] = known(program, target, *rest, **told)
-
-        def reading() -> Capture:
-            capture = read()
-            self.work.modules.update((capture.before, capture.after, *(step.text for step in capture.passes)))
-            return capture
-
-        return reading
+        return known(program, target, *rest, **options)
 
     def run(self, known: Known, function: Known) -> Any:  # noqa: ANN401 - what `known` returns
         self.work.functions.append((function.__module__, function.__qualname__))
@@ -158,3 +146,7 @@ def compile_one(client: Any, ids: list[int], code: bytes, options: Any) -> None:
             compiler.backend_compile_and_load(client, ir.Module.parse(code), listed, options, [])
     except RuntimeError as error:
         print(f"refused, as in the build: {str(error).partition(chr(10))[0]}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    compile_all(Path(sys.argv[1]))

@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
-from xla_inspect.compilation import pin_options
+from xla_inspect.compilation import PLATFORMS, list_program_members, pin_options
 from xla_inspect.subject import load_file, read_mesh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import jax
-
-PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 
 
 def main(words: Sequence[str]) -> int:
@@ -33,7 +31,7 @@ def main(words: Sequence[str]) -> int:
     from xla_inspect.compilation import make_mesh
 
     place, _, name = subject.rpartition(":")
-    program = load_file(Path(place)).PROGRAMS[name]
+    program = list_program_members(load_file(Path(place)), "")[name]
     mesh = make_mesh(read_mesh(axes), target) if axes else None
     settings = dict(program.arguments)
     specs = settings.pop("specs", None)

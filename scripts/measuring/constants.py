@@ -5,42 +5,28 @@ Run it on an idle machine: `uv run python scripts/measuring/constants.py [--pair
 
 from __future__ import annotations
 
-import argparse
-import datetime as dt
 import statistics
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-import stamps
-from common import ROOT
-from measuring.eager_vs_jit import describe_machine
+from measuring.run_stamp import measure_here
 from xla_inspect import targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OUT = ROOT / "docs" / "data" / "constants.json"
 MEBIBYTES = (4, 32, 128)
 WIDTH = 1024
 
 
-def main() -> None:
-    """Measure, and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=5)
-    pairs = parser.parse_args().pairs
+def measure(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the version of JAX, and what compiles of each size took."""
     targets.settle()
-    content = {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "machine": describe_machine(),
-        "pairs": pairs,
-        "sizes": [compare(size, pairs) for size in MEBIBYTES],
-    }
-    stamps.write(OUT, "uv run python scripts/measuring/constants.py", {"jax": jax.__version__}, content)
+    return {"jax": jax.__version__}, {"sizes": [compare(size, pairs) for size in MEBIBYTES]}
 
 
 def compare(mebibytes: int, pairs: int) -> dict[str, float]:
@@ -77,4 +63,4 @@ def spend(function: Callable[..., jax.Array], *example: jax.ShapeDtypeStruct) ->
 
 
 if __name__ == "__main__":
-    main()
+    measure_here("constants.json", "constants.py", ("pairs", 5), measure)

@@ -6,92 +6,53 @@ instruction. Run it on an idle machine: `uv run python scripts/measuring/cpu_pro
 
 from __future__ import annotations
 
-import argparse
-import datetime as dt
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
-from jax.profiler import ProfileData, ProfileOptions
 
-import stamps
-from common import ROOT
-from measuring.eager_vs_jit import describe_machine
-from measuring.gpu_profile import make
+from measuring.gpu_profile import make, trace_runs
+from measuring.run_stamp import measure_here
 from programs import transformer_block_grad
 from xla_inspect import targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OUT = ROOT / "docs" / "data" / "profile-cpu.json"
+    from xla_inspect.traces import Source
+
 NANOSECONDS = 1000
 """Of a microsecond, in which a Chrome trace counts."""
 
 
-def main() -> None:
-    """Profile, and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
-    runs = parser.parse_args().runs
+def measure(runs: int) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the version of JAX, and the events of a Chrome trace of some runs of the step."""
     targets.settle()
-    content = {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "machine": describe_machine(),
-        "runs": runs,
-        "traceEvents": record(runs),
-    }
-    versions = {"jax": jax.__version__}
-    stamps.write(OUT, "uv run python scripts/measuring/cpu_profile.py", versions, content)
-
-
-def record(runs: int) -> list[dict[str, Any]]:
-    """Return the events of a Chrome trace of some runs of the step, after one to warm up.
-
-    Args:
-        runs: How many.
-    """
-    arrays = make(transformer_block_grad.EXAMPLE)
     step = jax.jit(transformer_block_grad.transformer_block_grad)
-    jax.block_until_ready(step(*arrays))
-    options = ProfileOptions()
-    options.python_tracer_level = 0
-    with tempfile.TemporaryDirectory() as folder:
-        with jax.profiler.trace(folder, profiler_options=options):
-            for _ in range(runs):
-                jax.block_until_ready(step(*arrays))
-        (file,) = Path(folder).rglob("*.xplane.pb")
-        return list(as_chrome(ProfileData.from_file(str(file))))
+    with trace_runs(step, make(transformer_block_grad.EXAMPLE), runs) as profile:
+        return {"jax": jax.__version__}, {"traceEvents": list(as_chrome(profile))}
 
 
-def as_chrome(profile: ProfileData) -> Iterator[dict[str, Any]]:
+def as_chrome(profile: Source) -> Iterator[dict[str, Any]]:
     """Yield the events of a profile that name an instruction as those of a Chrome trace, the first at 0.
 
     Args:
-        profile: What the profiler wrote.
+        profile: The profile.
     """
-    named = [
-        (plane.name, at, event, stats)
-        for plane in profile.planes
-        for at, line in enumerate(plane.lines)
-        for event in line.events
-        if "hlo_op" in (stats := dict(event.stats))
-    ]
-    first = min((event.start_ns for _, _, event, _ in named), default=0)
-    for process in sorted({plane for plane, *_ in named}):
+    events = [event for event in profile.events() if event.op and event.module]
+    first = min((event.start for event in events), default=0)
+    for process in sorted({profile.processes[event.process] for event in events}):
         yield {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": process}}
-    for _, at, event, stats in named:
+    for event in events:
         yield {
             "ph": "X",
             "pid": 1,
-            "tid": at,
-            "ts": round((event.start_ns - first) / NANOSECONDS, 3),
-            "dur": round(event.duration_ns / NANOSECONDS, 3),
+            "tid": int(event.thread),
+            "ts": round((event.start - first) / NANOSECONDS, 3),
+            "dur": round(event.duration / NANOSECONDS, 3),
             "name": event.name,
-            "args": {"hlo_op": stats["hlo_op"], "hlo_module": stats["hlo_module"]},
+            "args": {"hlo_op": event.op, "hlo_module": event.module},
         }
 
 
 if __name__ == "__main__":
-    main()
+    measure_here("profile-cpu.json", "cpu_profile.py", ("runs", 20), measure)

@@ -6,17 +6,10 @@ Run it on an idle machine: `uv run python scripts/measuring/eager_vs_jit.py [--p
 
 from __future__ import annotations
 
-import argparse
-import datetime as dt
 import os
-import platform
 import statistics
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from common import ROOT
 
 # As a program of one device: JAX reads it when it is imported.
 os.environ["JAX_NUM_CPU_DEVICES"] = "1"
@@ -25,17 +18,17 @@ os.environ["XLA_INSPECT_CACHE"] = "off"
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
 
-import stamps
+from measuring.gpu_profile import make
+from measuring.run_stamp import measure_here
 from programs import mlp, product, train_step, transformer_block_grad
+from programs.persistent import fresh_cache
 from xla_inspect import targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OUT = ROOT / "docs" / "data" / "speed.json"
 SECONDS = 0.02
 """At least so long is each timed stretch, by repeating what is timed."""
 
@@ -61,42 +54,15 @@ STAGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-def main() -> None:
-    """Measure, and write the file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=40, help="paired runs of each program (default: 40)")
-    pairs = parser.parse_args().pairs
+def measure(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the versions of the compilers, and the times of calls, of compile stages and of the persistent cache."""
     targets.settle()
-    record = {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "machine": describe_machine(),
-        "pairs": pairs,
+    measured = {
         "eager": {name: compare(function, example, pairs) for name, (function, example) in PROGRAMS.items()},
         "stages": {name: time_stages(function, example, pairs // 8) for name, (function, example) in STAGES.items()},
         "persistent": time_cache(*STAGES["a transformer block's gradient"], pairs // 8),
     }
-    versions = {**targets.find("h100").versions, **targets.find("tpu-v5e").versions}
-    stamps.write(OUT, "uv run python scripts/measuring/eager_vs_jit.py", versions, record)
-    print(f"wrote {OUT.relative_to(ROOT)}")
-
-
-def describe_machine() -> dict[str, str | int]:
-    """Return cores, architecture and the processor's name, and nothing that tells one machine from its like."""
-    names = Path("/proc/cpuinfo")
-    lines = names.read_text(encoding="utf-8").splitlines() if names.exists() else []
-    processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return {
-        "cores": os.cpu_count() or 1,
-        "architecture": platform.machine(),
-        "processor": processor or platform.processor(),
-        "system": platform.system(),
-    }
-
-
-def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of arrays
-    """Return arrays of the example's shapes, of small random numbers."""
-    random = np.random.default_rng(0)
-    return jax.tree.map(lambda leaf: jax.device_put(random.normal(0, 0.05, leaf.shape).astype(leaf.dtype)), example)
+    return {**targets.find("h100").versions, **targets.find("tpu-v5e").versions}, measured
 
 
 def compare(function: Callable[..., Any], example: tuple[Any, ...], pairs: int) -> dict[str, float | list[float]]:
@@ -156,16 +122,11 @@ def _time_target(
 
 def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int) -> dict[str, float]:
     """Return the median milliseconds to compile for the CPU, and to load the same from the persistent cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, value in (
-            ("jax_compilation_cache_dir", folder),
-            ("jax_persistent_cache_min_compile_time_secs", 0),
-        ):
-            jax.config.update(name, value)
-        compile_: list[float] = []
-        load: list[float] = []
+    compile_: list[float] = []
+    load: list[float] = []
+    with fresh_cache() as folder:
         for _ in range(runs):
-            for file in Path(folder).iterdir():
+            for file in folder.iterdir():
                 file.unlink()
             for times in (compile_, load):
                 compilation_cache.reset_cache()
@@ -181,4 +142,4 @@ def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int
 
 
 if __name__ == "__main__":
-    main()
+    measure_here("speed.json", "eager_vs_jit.py", ("pairs", 40), measure)

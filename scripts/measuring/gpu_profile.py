@@ -13,39 +13,26 @@ import statistics
 import sys
 import tempfile
 from collections import defaultdict
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.profiler import ProfileData, ProfileOptions
+from jax.profiler import ProfileOptions
+
+from xla_inspect.traces import open_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from xla_inspect.traces import Event, Source
 
 NO_DEVICE = 3
 """The exit status where JAX finds no device of the platform."""
 
 PACKAGES = ("jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cublas", "nvidia-cudnn-cu13")
-
-
-@dataclass(frozen=True)
-class Event:
-    """One kernel that ran, as the profiler saw it.
-
-    Attributes:
-        name: The instruction it was launched for (`hlo_op`).
-        kernel: What the profiler calls the kernel: on a GPU its symbol.
-        start: When it started, in nanoseconds.
-        duration: How long it ran, in nanoseconds.
-    """
-
-    name: str
-    kernel: str
-    start: float
-    duration: float
 
 
 def main() -> None:
@@ -95,18 +82,29 @@ def run(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
     with jax.default_device(device):
         arrays = make(module.EXAMPLE)
         compiled = jax.jit(getattr(module, name)).lower(*arrays).compile()
-        jax.block_until_ready(compiled(*arrays))
-        options = ProfileOptions()
-        options.python_tracer_level = 0
-        options.host_tracer_level = 2
-        with tempfile.TemporaryDirectory() as folder:
-            with jax.profiler.trace(folder, profiler_options=options):
-                for _ in range(runs):
-                    jax.block_until_ready(compiled(*arrays))
-            (file,) = Path(folder).rglob("*.xplane.pb")
-            text = str(compiled.as_text())
-            events = list(read_events(ProfileData.from_file(str(file)), text.split()[1].rstrip(",")))
-    return {"module": text, "kernels": summarize(events, runs)}
+        text = str(compiled.as_text())
+        with trace_runs(compiled, arrays, runs) as profile:
+            return {"module": text, "kernels": summarize(list_kernels(profile, text.split()[1].rstrip(",")), runs)}
+
+
+@contextmanager
+def trace_runs(step: Callable[..., Any], arrays: Sequence[Any], runs: int) -> Iterator[Source]:
+    """Yield the profile that JAX's profiler made of some runs, after one to warm up.
+
+    Args:
+        step: A compiled or jitted function.
+        arrays: Its arguments.
+        runs: How often to run it.
+    """
+    jax.block_until_ready(step(*arrays))
+    options = ProfileOptions()
+    options.python_tracer_level = 0
+    options.host_tracer_level = 2
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder, profiler_options=options):
+            for _ in range(runs):
+                jax.block_until_ready(step(*arrays))
+        yield open_trace(Path(folder))
 
 
 def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of arrays
@@ -125,23 +123,18 @@ def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of 
     return jax.tree.map(fill, example)
 
 
-def read_events(profile: ProfileData, module: str) -> Iterator[Event]:
-    """Yield the kernels of a module that a profile saw: on a GPU those of its streams, else those of all threads.
+def list_kernels(profile: Source, module: str) -> list[Event]:
+    """Return the kernels of a module that a profile saw: on a GPU those of its streams, else those of all threads.
 
     Args:
-        profile: What the profiler wrote.
+        profile: The profile.
         module: The name of the HLO module.
     """
-    planes = list(profile.planes)
-    devices = [plane for plane in planes if plane.name.startswith("/device:GPU")]
-    for plane in devices or planes:
-        for line in plane.lines:
-            if devices and not (line.name or "").startswith("Stream"):
-                continue
-            for event in line.events:
-                stats = dict(event.stats)
-                if stats.get("hlo_module") == module and "hlo_op" in stats:
-                    yield Event(str(stats["hlo_op"]), event.name, event.start_ns, event.duration_ns)
+    events = [event for event in profile.events() if event.op and event.module == module]
+    on_gpu = [event for event in events if profile.processes[event.process].startswith("/device:GPU")]
+    if on_gpu:
+        return [event for event in on_gpu if profile.threads[event.process, event.thread].startswith("Stream")]
+    return events
 
 
 def summarize(events: Iterable[Event], runs: int) -> list[dict[str, Any]]:
@@ -159,7 +152,7 @@ def summarize(events: Iterable[Event], runs: int) -> list[dict[str, Any]]:
     """
     durations: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for event in sorted(events, key=lambda event: event.start):
-        durations[event.name][event.kernel].append(event.duration)
+        durations[event.op][event.name].append(event.duration)
     return [
         {"name": name, "kernels": list(kernels), **_time(list(kernels.values()), runs)}
         for name, kernels in durations.items()

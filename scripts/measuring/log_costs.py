@@ -1,17 +1,16 @@
-"""What a compiler's verbose log costs: compiles that write it, beside the same compiles that write none."""
+"""The cost of a compiler's verbose log: compiles that write it, beside the same compiles that write none."""
 
 from __future__ import annotations
 
 import os
-import statistics
-import time
 from importlib import import_module
 from inspect import getmodule
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from common import say
-from xla_inspect.compilation import LoggedProcess
+from measuring.paired_runs import print_ratios, time_work
+from xla_inspect.compilation import LEVELS, LoggedProcess, list_variables
 
 if TYPE_CHECKING:
     from xla_inspect.jax_private import CompileCall
@@ -24,42 +23,26 @@ MOST = 5_000_000
 """Bytes of log of one compile."""
 
 
-class _Process(Protocol):
-    def compile(self, call: CompileCall, target: str) -> str: ...
-
-
-def measure(runs: int) -> None:
+def time_logs(runs: int) -> None:
     """Compile each program for each target with the log and without, in pairs, and print the median ratios."""
     logged_compile: Any = getmodule(LoggedProcess)
-    bare = logged_compile.LoggedProcess({})
-    logged = logged_compile.LoggedProcess(
-        logged_compile.list_variables(logged_compile.LEVELS, logged_compile.TPU_LEVELS)
-    )
+    bare = LoggedProcess({})
+    logged = LoggedProcess(list_variables(LEVELS, logged_compile.TPU_LEVELS))
     for name in PROGRAMS:
         for target in TARGETS:
-            call = _describe(name, target)
-            for process in (bare, logged):
-                process.compile(call, target)  # what the first compile loads is no part of it
+            call = describe_compile(name, target)
+            logs: list[str] = []
             ratios = []
-            for _ in range(runs):
-                with_log, size = _time(logged, call, target)
-                without, _ = _time(bare, call, target)
-                ratios.append(with_log / without)
-            say(
-                f"{name}, {target}: {statistics.median(ratios):.2f} times the bare compile of {without:.2f} s "
-                f"(at most {LIMIT}; {', '.join(f'{ratio:.2f}' for ratio in ratios)}), "
-                f"{size:,} bytes of log (at most {MOST:,})"
-            )
+            for run in range(runs + 1):
+                with_log, _ = time_work(lambda: logs.append(logged.compile(call, target)))  # noqa: B023 - called at once
+                without, _ = time_work(lambda: bare.compile(call, target))  # noqa: B023 - likewise
+                if run:  # what the first compile loads is no part of it
+                    ratios.append(with_log / without)
+            print_ratios(f"{name}, {target}", ratios, "the bare compile", LIMIT)
+            say(f"{name}, {target}: {len(logs[-1].encode()):,} bytes of log (at most {MOST:,})")
 
 
-def _time(process: _Process, call: CompileCall, target: str) -> tuple[float, int]:
-    """Return the seconds that a compile takes, and the bytes of log that it writes."""
-    start = time.perf_counter()
-    log = process.compile(call, target)
-    return time.perf_counter() - start, len(log.encode())
-
-
-def _describe(name: str, target: str) -> CompileCall:
+def describe_compile(name: str, target: str) -> CompileCall:
     """Return what a capture with reasons asks the compiler for."""
     from xla_inspect import capture
 

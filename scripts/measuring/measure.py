@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import importlib
 import json
 import os
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import stamps
 from common import ROOT
 from measuring.gpu_profile import NO_DEVICE
+from measuring.run_stamp import today
 from xla_inspect import capture, targets
 from xla_inspect.analysis import find_role, list_launches
 from xla_inspect.compilation import find_function, list_names
@@ -133,7 +133,7 @@ def describe(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
         programs[name] = describe_program(profile, ahead)
         print(f"{name}: {describe_times(programs[name])}")
     return {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "date": today(),
         "device": measured["device"],
         "runs": measured["runs"],
         "target": target,

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import os
-import platform
 import re
 import sys
 import tempfile
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import stamps
 from common import ROOT
 from measuring import peer_runs
+from measuring.run_stamp import name_machine, today
 from peers import records
 
 if TYPE_CHECKING:
@@ -88,8 +87,8 @@ def measure(peer: str) -> dict[str, Any]:
             "disk MB": round(_size(Path(place["UV_CACHE_DIR"])) / 1e6),
             "install seconds": round(middle - start),
             "processor seconds": round(_processor_seconds() - before),
-            "date": dt.datetime.now(dt.UTC).date().isoformat(),
-            "machine": f"{platform.system()} {platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+            "date": today(),
+            "machine": name_machine(),
         }
 
 

@@ -7,12 +7,9 @@ stretch, and each stretch is divided by XLA's of the same round, so that a machi
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
 import os
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -23,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 import stamps
 from common import ROOT, say
 from measuring import peer_runs
+from measuring.run_stamp import name_processor, today
 from peers import given, records
 from peers.speeds.__main__ import MARK
+from xla_inspect.process import Child
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,17 +40,18 @@ class PeerServer:
 
     Attributes:
         name: Its module in `peers.speeds`.
-        process: What answers.
+        child: What answers.
         calls: The ways and programs that it can time.
     """
 
     name: str
-    process: subprocess.Popen[str]
+    child: Child
     calls: list[tuple[str, str]]
 
     def time(self, way: str, program: str) -> float:
         """Return the seconds that a call takes."""
-        count, seconds = ask(self.process, [way, program, SECONDS])
+        self.child.send(json.dumps([way, program, SECONDS]))
+        count, seconds = listen(self.child)
         return float(seconds / count)
 
 
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             record = measure(servers, rounds)
         finally:
             for server in servers:
-                server.process.kill()
+                server.child.end()
     if len(servers) < len(list_names()):
         print("nothing is written: the figures are of all compilers or of none", file=sys.stderr)
         return peer_runs.NOT_RUN
@@ -97,35 +97,26 @@ def start(name: str, folder: str) -> PeerServer | None:
             return None
         python = peer_runs.find_python(script)
     say(f"{name}: building and checking the four programs")
-    process = subprocess.Popen(
-        [python, "-m", "peers.speeds", name],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "snippets"), "PYTHONDONTWRITEBYTECODE": "1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+    child = Child(
+        [python],
+        "from peers.speeds.__main__ import main; main()",
+        [name],
+        variables={**os.environ, "PYTHONPATH": str(ROOT / "snippets"), "PYTHONDONTWRITEBYTECODE": "1"},
+        folder=Path(folder),
     )
-    return PeerServer(name, process, [(way, program) for way, program in listen(process)])
+    return PeerServer(name, child, [(way, program) for way, program in listen(child)])
 
 
-def ask(process: subprocess.Popen[str], question: object) -> Any:  # noqa: ANN401 - what it answers
-    """Return the answer to a question."""
-    pipe = process.stdin
-    pipe.write(json.dumps(question) + "\n")  # type: ignore[union-attr]  # it is a pipe
-    pipe.flush()  # type: ignore[union-attr]  # likewise
-    return listen(process)
-
-
-def listen(process: subprocess.Popen[str]) -> Any:  # noqa: ANN401 - what it answers
+def listen(child: Child) -> Any:  # noqa: ANN401 - what it answers
     """Return the next answer.
 
     Raises:
         RuntimeError: The process ended.
     """
-    for line in process.stdout:  # type: ignore[union-attr]  # it is a pipe
+    for line in child:
         if line.startswith(MARK):
             return json.loads(line.removeprefix(MARK))
-    message = f"{' '.join(map(str, process.args))} ended with status {process.wait()}; what it said stands above"  # type: ignore[arg-type]  # a list of strings
+    message = f"a compiler ended with status {child.end()}; its last words are above"
     raise RuntimeError(message)
 
 
@@ -145,8 +136,8 @@ def measure(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
         say(f"round {turn + 1} of {rounds}")
     ways = {way: server.name for server in servers for way, _ in server.calls}
     return {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "machine": describe_machine(),
+        "date": today(),
+        "machine": f"one core of {name_processor()}",
         "rounds": rounds,
         "packages": {way: name_package(name)[0] for way, name in ways.items()},
         "microseconds": {program: round(statistics.median(times) * 1e6, 1) for program, times in own.items()},
@@ -164,15 +155,6 @@ def name_package(name: str) -> tuple[str, str]:
 def quartiles(values: Sequence[float]) -> list[float]:
     """Return the lower quartile, the median and the upper quartile, to three digits."""
     return [float(f"{value:.3g}") for value in statistics.quantiles(values, n=4, method="inclusive")]
-
-
-def describe_machine() -> str:
-    """Return the processor, as Linux names it, and that one core of it was used."""
-    cpu = next(
-        (line.partition(": ")[2] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
-        platform.machine(),
-    )
-    return f"one core of {cpu}"
 
 
 if __name__ == "__main__":

@@ -13,14 +13,13 @@ import io
 import lzma
 import re
 import zipfile
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import stamps
 from common import ROOT
 from xla_inspect.traces import name_op
-from xla_inspect.wire import read_fields
+from xla_inspect.wire import Field, lay_out, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,10 +42,26 @@ TPU = {
 MODULE = "pjit__wrapped_step_fn"
 TABLE = "nvtx_gpu_proj_trace/trace.parquet"
 LONGEST = 12
-# Numbers of fields in hlo.proto and xla_data.proto of the OpenXLA sources.
-_HLO_MODULE, _COMPUTATIONS, _INSTRUCTIONS = 1, 3, 2
-_NAME, _OPCODE, _METADATA = 1, 2, 7
-_OP_NAME, _FILE, _LINE, _SHARED = 2, 3, 4, 12
+# Fields of messages in hlo.proto and xla_data.proto of the OpenXLA sources.
+_PROTO = lay_out([Field(1, "module", "message", repeated=False)])
+_MODULE = lay_out([Field(3, "computations", "message", repeated=True)])
+_COMPUTATION = lay_out([Field(2, "instructions", "message", repeated=True)])
+_INSTRUCTION = lay_out(
+    [
+        Field(1, "name", "string", repeated=False),
+        Field(2, "opcode", "string", repeated=False),
+        Field(7, "metadata", "message", repeated=False),
+    ]
+)
+_METADATA = lay_out(
+    [
+        Field(2, "op_name", "string", repeated=False),
+        Field(3, "file", "string", repeated=False),
+        Field(4, "line", "int32", repeated=False),
+        Field(12, "shares", "string", repeated=False),
+    ]
+)
+_UNNAMED: dict[str, str | int] = {"op_name": "", "file": "", "line": 0, "shares": ""}
 _EVENT = re.compile(r"%([\w.-]+) = [^\"]+")
 
 
@@ -113,21 +128,11 @@ def read_instructions(proto: bytes) -> Iterator[tuple[str, dict[str, str | int]]
     Args:
         proto: A serialized HloProto.
     """
-    (module,) = (value for number, value in read_fields(memoryview(proto)) if number == _HLO_MODULE)
-    for fields in _messages(module, _COMPUTATIONS):
-        for instruction in _messages(fields, _INSTRUCTIONS):
-            named = _fields(instruction)
-            metadata = _fields(named[_METADATA][0]) if _METADATA in named else {}
-            yield (
-                _text(named[_NAME]),
-                {
-                    "opcode": _text(named[_OPCODE]),
-                    "op_name": _text(metadata.get(_OP_NAME, ())),
-                    "file": _text(metadata.get(_FILE, ())),
-                    "line": int(metadata.get(_LINE, (0,))[0]),
-                    "shares": _text(metadata.get(_SHARED, ())),
-                },
-            )
+    for computation in read_message(read_message(proto, _PROTO)["module"], _MODULE)["computations"]:
+        for part in read_message(computation, _COMPUTATION)["instructions"]:
+            instruction = read_message(part, _INSTRUCTION)
+            metadata = read_message(instruction.get("metadata", b""), _METADATA)
+            yield instruction["name"], {"opcode": instruction["opcode"], **_UNNAMED, **metadata}
 
 
 def read_names(profile: bytes) -> Iterator[str]:
@@ -140,21 +145,6 @@ def read_names(profile: bytes) -> Iterator[str]:
     """
     text = profile.decode("utf-8", "replace")
     yield from sorted({match[0] for match in _EVENT.finditer(text)})
-
-
-def _messages(message: Any, number: int) -> Iterator[Any]:  # noqa: ANN401 - bytes or a number
-    yield from (value for at, value in read_fields(message) if at == number)
-
-
-def _fields(message: Any) -> dict[int, list[Any]]:  # noqa: ANN401 - bytes or a number
-    found: dict[int, list[Any]] = defaultdict(list)
-    for number, value in read_fields(message):
-        found[number].append(value)
-    return found
-
-
-def _text(values: Any) -> str:  # noqa: ANN401 - none or several
-    return str(values[0], "utf-8") if values else ""
 
 
 def _hash(path: Path) -> str:

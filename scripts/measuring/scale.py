@@ -7,10 +7,8 @@ and the two alternate: JAX alone, then each command. Figures are kept in docs/da
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import stamps
 from common import ROOT, say
+from measuring.run_stamp import name_machine, today
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
@@ -161,8 +160,8 @@ def measure(row: Row, runs: int, wanted: Sequence[str]) -> dict[str, Any]:
         "program": row.program,
         "target": row.target,
         "mesh": row.mesh,
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "machine": f"{platform.system()} {platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+        "date": today(),
+        "machine": name_machine(),
         "load": round(load, 1),
         "runs": runs,
         "counted": counted,

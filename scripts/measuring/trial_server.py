@@ -126,19 +126,6 @@ class Playground:
                     found[int(folder.name)] = command
         return found
 
-    def memory(self) -> float:
-        """Return the memory of the server's own process in megabytes."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
-
-    def memory_of_all(self) -> float:
-        """Return the memory of the server and of all that it started, in megabytes; what is shared is divided."""
-        total = 0
-        for process in self.processes():
-            with contextlib.suppress(OSError, IndexError):
-                total += int(re.findall(r"Pss:\s+(\d+)", Path(f"/proc/{process}/smaps_rollup").read_text())[0])
-        return total / 1024
-
     def end(self) -> None:
         """End the server as its user would, and then whatever is left of it."""
         with contextlib.suppress(OSError):

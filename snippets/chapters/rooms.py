@@ -48,15 +48,16 @@ def list_modules() -> dict[str, Path]:
 
 @cache
 def list_rooms() -> dict[str, frozenset[str]]:
-    """The names that each room exports: packages, by what their `__all__` lists."""
+    """The names that each room exports: packages, by what their `__all__` lists, or else by what they import lazily."""
     found = {}
     for name, path in list_modules().items():
         if path.name == "__init__.py":
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == [
-                    "__all__"
-                ]:
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                     found[name] = frozenset(ast.literal_eval(node.value))
+                elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and node.orelse:
+                    imports = [each for each in node.body if isinstance(each, ast.ImportFrom)]
+                    found[name] = frozenset(alias.asname or alias.name for each in imports for alias in each.names)
     return found
 
 

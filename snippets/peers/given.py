@@ -23,6 +23,9 @@ EPSILON = 1e-5
 BOUND = 1e-5
 """The largest difference to the results in float64 that passes; all results are of the order of 1."""
 
+ROWS = (1, 7, 64)
+"""With how many rows a layer for any number of them is run."""
+
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "layer": {"x": (64, 128), "w": (128, 256), "b": (256,)},
     "gelu": {"x": (4, 8)},
@@ -131,3 +134,19 @@ def check(program: str, found: object) -> float:
         message = f"{program}: the result is off by up to {worst:.1e}, which is more than {BOUND:.0e}"
         raise WrongResultError(message)
     return BOUND
+
+
+def check_rows(run: Callable[..., Any]) -> tuple[int, ...]:
+    """Run the layer that was compiled once for any number of rows, and return with how many it ran.
+
+    Raises:
+        WrongResultError: A result is not that of the reference.
+    """
+    x, *weights = inputs("layer").values()
+    wanted = results("layer")
+    for rows in ROWS:
+        off = float(abs(run(x[:rows], *weights) - wanted[:rows]).max())
+        if off >= BOUND:
+            message = f"layer_any_rows: off by {off:.1e} with {rows} rows"
+            raise WrongResultError(message)
+    return ROWS

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import platform
 import re
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -98,6 +100,22 @@ class Recording:
             Path(sys.argv[1]).write_text(text, encoding="utf-8")
         else:
             sys.stdout.write(text)
+
+
+def run_child(*command: str | Path, folder: str | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, or stop with the last that it wrote.
+
+    Args:
+        command: The program and its arguments.
+        folder: Where to run it.
+        variables: What stands in its environment besides this process's.
+    """
+    ended = subprocess.run(
+        [*map(str, command)], cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+    )
+    if ended.returncode:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{ended.stderr[-3000:]}")
+    return ended
 
 
 def versions() -> dict[str, str]:

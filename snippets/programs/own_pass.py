@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from typing import Any
 
 PLATFORMS = {"cpu": "cpu", "h100": "cuda", "tpu-v5e": "tpu"}
@@ -100,11 +99,10 @@ def _try_traps() -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
     import numpy as np
-    from jax.experimental.compilation_cache import compilation_cache
     from jax.extend import xla
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
-    from programs import layer
+    from programs import layer, persistent
     from xla_inspect import targets
 
     targets.settle()
@@ -121,18 +119,13 @@ def _try_traps() -> dict[str, Any]:
     jax.clear_caches()
     found["the same after jax.clear_caches()"] = largest(jax.jit(layer.layer))
     xla.clear_hlo_module_transformation("cap-relu", platforms="cpu")
-    with tempfile.TemporaryDirectory() as folder:
-        jax.config.update("jax_compilation_cache_dir", folder)
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        compilation_cache.reset_cache()
+    with persistent.fresh_cache():
         jax.clear_caches()
         largest(jax.jit(layer.layer))
         xla.register_hlo_module_transformation(cap_relu, name="cap-relu", platforms="cpu")
         jax.clear_caches()
         found["an executable from the persistent cache"] = largest(jax.jit(layer.layer))
         xla.clear_hlo_module_transformation("cap-relu", platforms="cpu")
-        jax.config.update("jax_compilation_cache_dir", None)
-        compilation_cache.reset_cache()
     table = np.cos(np.arange(4096, dtype=np.float32))
     texts: list[str] = []
 

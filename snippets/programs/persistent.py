@@ -1,6 +1,8 @@
 """What the persistent cache holds, and that a compile of the same program finds it."""
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import jax
@@ -12,6 +14,29 @@ HIT = "/jax/compilation_cache/cache_hits"
 MISS = "/jax/compilation_cache/cache_misses"
 
 
+@contextmanager
+def fresh_cache() -> Iterator[Path]:
+    """Keep all executables in an empty folder meanwhile, and yield it."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {
+            "jax_compilation_cache_dir": folder,
+            "jax_enable_compilation_cache": True,
+            # By default only what takes a second or more to compile is kept.
+            "jax_persistent_cache_min_compile_time_secs": 0,
+            "jax_persistent_cache_min_entry_size_bytes": -1,
+        }
+        before = {name: getattr(jax.config, name) for name in settings}
+        try:
+            for name, value in settings.items():
+                jax.config.update(name, value)
+            compilation_cache.reset_cache()
+            yield Path(folder)
+        finally:
+            for name, value in before.items():
+                jax.config.update(name, value)
+            compilation_cache.reset_cache()
+
+
 def persistent() -> tuple[list[tuple[str, int, int]], list[str]]:
     """Return two compiles, with the hits and misses of each, and the names of the files left behind."""
     events: list[str] = []
@@ -19,27 +44,18 @@ def persistent() -> tuple[list[tuple[str, int, int]], list[str]]:
     def listen(event: str, **_: str | int) -> None:
         events.append(event)
 
-    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs", "jax_enable_compilation_cache")
-    before = {name: getattr(jax.config, name) for name in names}
     rows = []
     jax.monitoring.register_event_listener(listen)
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            # By default only what takes a second or more to compile is kept.
-            for name, value in zip(names, (folder, 0, True), strict=True):
-                jax.config.update(name, value)
-            compilation_cache.reset_cache()
+    try:
+        with fresh_cache() as folder:
             for call in ("the first compile", "the second, as of a new process"):
                 events.clear()
                 # A new `jit` of a new function, so that nothing in memory is found.
                 jax.jit(lambda *arrays: mlp.mlp(*arrays)).lower(*mlp.EXAMPLE).compile()  # noqa: PLW0108 - a new one
                 rows.append((call, events.count(HIT), events.count(MISS)))
-        finally:
-            jax.monitoring.unregister_event_listener(listen)
-            for name, value in before.items():
-                jax.config.update(name, value)
-            compilation_cache.reset_cache()
-        return rows, sorted(path.name for path in Path(folder).iterdir())
+            return rows, sorted(path.name for path in folder.iterdir())
+    finally:
+        jax.monitoring.unregister_event_listener(listen)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-import tempfile
-from pathlib import Path
 
 import jax
 from jax import export
 from jax.experimental import serialize_executable
-from jax.experimental.compilation_cache import compilation_cache
 
-from programs import gelu
+from programs import gelu, persistent
 
 OBJECT = {"darwin": b"\xcf\xfa\xed\xfe"}.get(sys.platform, b"\x7fELF")  # how a file of machine code begins
 MARKS = {"StableHLO": b"StableHLO_v", "machine code": OBJECT, "the name `erf`": b"erf"}
@@ -33,29 +30,15 @@ def executable() -> bytes:
 
 def cached() -> bytes:
     """Return the compiled program as the persistent cache keeps it, unpacked."""
-    settings = {
-        "jax_enable_compilation_cache": True,
-        "jax_persistent_cache_min_compile_time_secs": 0,
-        "jax_persistent_cache_min_entry_size_bytes": -1,
-    }
-    before = {name: getattr(jax.config, name) for name in (*settings, "jax_compilation_cache_dir")}
 
     def fresh(x: jax.Array) -> jax.Array:
         return gelu.gelu(x)  # a new function: what was compiled in this process is not compiled again
 
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            for name, value in {**settings, "jax_compilation_cache_dir": folder}.items():
-                jax.config.update(name, value)
-            compilation_cache.reset_cache()
-            jax.jit(fresh).lower(*gelu.EXAMPLE).compile()
-            [entry] = Path(folder).glob("*-cache")
-            unpacked: bytes = importlib.import_module(PACKING).decompress(entry.read_bytes())
-            return unpacked
-        finally:
-            for name, value in before.items():
-                jax.config.update(name, value)
-            compilation_cache.reset_cache()
+    with persistent.fresh_cache() as folder:
+        jax.jit(fresh).lower(*gelu.EXAMPLE).compile()
+        [entry] = folder.glob("*-cache")
+        unpacked: bytes = importlib.import_module(PACKING).decompress(entry.read_bytes())
+        return unpacked
 
 
 def three_files() -> dict[str, set[str]]:

@@ -3,7 +3,6 @@
 Weights and AdamW's moments are f32 and donated, products bf16; a batch is 8 texts of 1,024 tokens, for one device.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -98,24 +97,10 @@ def shapes() -> Params:
     }
 
 
-@dataclass(frozen=True)
-class Step:
-    """The program of this file: `xla-inspect gpt2.py:step --target h100`."""
-
-    def function(self, state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
-        """Return the state after one step, and the loss."""
-        return train_step(state, tokens)
-
-    @property
-    def example(self) -> tuple[Any, ...]:
-        """What it is called with."""
-        state = {**dict.fromkeys(("params", "m", "v"), shapes()), "step": jax.ShapeDtypeStruct((), jnp.int32)}
-        return state, jax.ShapeDtypeStruct((BATCH, LENGTH + 1), jnp.int32)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What of that is donated."""
-        return {"donate_argnums": 0}
-
-
-PROGRAMS = {"step": Step()}
+EXAMPLE = (
+    {**dict.fromkeys(("params", "m", "v"), shapes()), "step": jax.ShapeDtypeStruct((), jnp.int32)},
+    jax.ShapeDtypeStruct((BATCH, LENGTH + 1), jnp.int32),
+)
+ARGUMENTS = {"donate_argnums": 0}
+PROGRAMS = {"step": (train_step, EXAMPLE)}
+"""The program of this file: `xla-inspect gpt2.py:step --target h100`."""

@@ -4,7 +4,6 @@ Each token goes to two of eight experts, which lie on the mesh's axis `expert`; 
 passed by. Weights and batch are sharded over `fsdp` too. A scan over the layers, each computed again for its gradient.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -138,25 +137,8 @@ def shapes() -> tuple[Params, Params]:
     return params, specs
 
 
-@dataclass(frozen=True)
-class Step:
-    """The program of this file: `xla-inspect moe.py:step --mesh fsdp=8,expert=8 --target tpu-v5p:4x4x4`."""
-
-    def function(self, state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
-        """Return the state after one step, and the loss."""
-        return train_step(state, tokens)
-
-    @property
-    def example(self) -> tuple[Any, ...]:
-        """What it is called with."""
-        params, _ = shapes()
-        return dict.fromkeys(("params", "m", "v"), params), jax.ShapeDtypeStruct((BATCH, LENGTH + 1), jnp.int32)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """How that is sharded, and what of it is donated."""
-        _, specs = shapes()
-        return {"specs": (dict.fromkeys(("params", "m", "v"), specs), EXAMPLES), "donate_argnums": 0}
-
-
-PROGRAMS = {"step": Step()}
+PARAMS, SPECS = shapes()
+EXAMPLE = (dict.fromkeys(("params", "m", "v"), PARAMS), jax.ShapeDtypeStruct((BATCH, LENGTH + 1), jnp.int32))
+ARGUMENTS = {"specs": (dict.fromkeys(("params", "m", "v"), SPECS), EXAMPLES), "donate_argnums": 0}
+PROGRAMS = {"step": (train_step, EXAMPLE)}
+"""The program of this file: `xla-inspect moe.py:step --mesh fsdp=8,expert=8 --target tpu-v5p:4x4x4`."""

@@ -4,7 +4,6 @@ Weights, momenta and running statistics are f32 and donated, convolutions bf16; 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -97,25 +96,12 @@ def shapes() -> tuple[Params, Params]:
     return params, running
 
 
-@dataclass(frozen=True)
-class Step:
-    """The program of this file: `xla-inspect resnet.py:step --target tpu-v5e`."""
-
-    def function(self, state: Params, pictures: jax.Array, labels: jax.Array) -> tuple[Params, jax.Array]:
-        """Return the state after one step, and the loss."""
-        return train_step(state, pictures, labels)
-
-    @property
-    def example(self) -> tuple[Any, ...]:
-        """What it is called with."""
-        params, running = shapes()
-        pictures = jax.ShapeDtypeStruct((BATCH, SIZE, SIZE, 3), jnp.float32)
-        return {"params": params, "m": params, "running": running}, pictures, jax.ShapeDtypeStruct((BATCH,), jnp.int32)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What of that is donated."""
-        return {"donate_argnums": 0}
-
-
-PROGRAMS = {"step": Step()}
+PARAMS, RUNNING = shapes()
+EXAMPLE = (
+    {"params": PARAMS, "m": PARAMS, "running": RUNNING},
+    jax.ShapeDtypeStruct((BATCH, SIZE, SIZE, 3), jnp.float32),
+    jax.ShapeDtypeStruct((BATCH,), jnp.int32),
+)
+ARGUMENTS = {"donate_argnums": 0}
+PROGRAMS = {"step": (train_step, EXAMPLE)}
+"""The program of this file: `xla-inspect resnet.py:step --target tpu-v5e`."""

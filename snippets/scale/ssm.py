@@ -5,7 +5,6 @@ AdamW's moments are f32 and donated, a batch is 8 texts of 1,024 tokens. A scan 
 for its gradient, since a scan's states take a token's width 16 times.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -105,24 +104,10 @@ def shapes() -> Params:
     return params
 
 
-@dataclass(frozen=True)
-class Step:
-    """The program of this file: `xla-inspect ssm.py:step --target tpu-v5e`."""
-
-    def function(self, state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
-        """Return the state after one step, and the loss."""
-        return train_step(state, tokens)
-
-    @property
-    def example(self) -> tuple[Any, ...]:
-        """What it is called with."""
-        state = dict.fromkeys(("params", "m", "v"), shapes())
-        return state, jax.ShapeDtypeStruct((BATCH, LENGTH + 1), jnp.int32)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What of that is donated."""
-        return {"donate_argnums": 0}
-
-
-PROGRAMS = {"step": Step()}
+EXAMPLE = (
+    dict.fromkeys(("params", "m", "v"), shapes()),
+    jax.ShapeDtypeStruct((BATCH, LENGTH + 1), jnp.int32),
+)
+ARGUMENTS = {"donate_argnums": 0}
+PROGRAMS = {"step": (train_step, EXAMPLE)}
+"""The program of this file: `xla-inspect ssm.py:step --target tpu-v5e`."""

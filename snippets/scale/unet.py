@@ -110,24 +110,7 @@ def shapes() -> Params:
     return params
 
 
-@dataclass(frozen=True)
-class Step:
-    """The program of this file: `xla-inspect unet.py:step --target tpu-v5e`."""
-
-    def function(self, params: Params, pictures: jax.Array, noise: jax.Array, time: jax.Array) -> tuple[Any, Params]:
-        """Return the loss and its gradient."""
-        return jax.value_and_grad(loss)(params, pictures, noise, time)
-
-    @property
-    def example(self) -> tuple[Any, ...]:
-        """What it is called with."""
-        pictures = jax.ShapeDtypeStruct((BATCH, SIZE, SIZE, 3), jnp.float32)
-        return shapes(), pictures, pictures, jax.ShapeDtypeStruct((BATCH,), jnp.int32)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Nothing else is said of them."""
-        return {}
-
-
-PROGRAMS = {"step": Step()}
+PICTURES = jax.ShapeDtypeStruct((BATCH, SIZE, SIZE, 3), jnp.float32)
+EXAMPLE = (shapes(), PICTURES, PICTURES, jax.ShapeDtypeStruct((BATCH,), jnp.int32))
+PROGRAMS = {"step": (jax.value_and_grad(loss), EXAMPLE)}
+"""The program of this file, which returns the loss and its gradient: `xla-inspect unet.py:step --target tpu-v5e`."""

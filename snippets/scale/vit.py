@@ -4,7 +4,6 @@ Weights and AdamW's moments are f32 and donated, products bf16; a batch is 64 pi
 12 layers, which look at 196 patches and a token for the class.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -98,25 +97,11 @@ def shapes() -> Params:
     return params
 
 
-@dataclass(frozen=True)
-class Step:
-    """The program of this file: `xla-inspect vit.py:step --target tpu-v5e`."""
-
-    def function(self, state: Params, pictures: jax.Array, labels: jax.Array) -> tuple[Params, jax.Array]:
-        """Return the state after one step, and the loss."""
-        return train_step(state, pictures, labels)
-
-    @property
-    def example(self) -> tuple[Any, ...]:
-        """What it is called with."""
-        pictures = jax.ShapeDtypeStruct((BATCH, SIZE, SIZE, 3), jnp.float32)
-        state = dict.fromkeys(("params", "m", "v"), shapes())
-        return state, pictures, jax.ShapeDtypeStruct((BATCH,), jnp.int32)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What of that is donated."""
-        return {"donate_argnums": 0}
-
-
-PROGRAMS = {"step": Step()}
+EXAMPLE = (
+    dict.fromkeys(("params", "m", "v"), shapes()),
+    jax.ShapeDtypeStruct((BATCH, SIZE, SIZE, 3), jnp.float32),
+    jax.ShapeDtypeStruct((BATCH,), jnp.int32),
+)
+ARGUMENTS = {"donate_argnums": 0}
+PROGRAMS = {"step": (train_step, EXAMPLE)}
+"""The program of this file: `xla-inspect vit.py:step --target tpu-v5e`."""

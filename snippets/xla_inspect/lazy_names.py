@@ -35,6 +35,8 @@ def lazy_names(package: str) -> Callable[[str], object]:
         }
 
     def __getattr__(name: str) -> object:  # noqa: N807 - that is what it is
+        if name == "__all__":
+            return sorted(read_places())
         if name.startswith("__") or name not in read_places():
             message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message)

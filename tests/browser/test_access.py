@@ -98,6 +98,7 @@ PAPER = """<!DOCTYPE html>
 ROWS = "<tr><td><code>add</code></td></tr>" * 9
 
 
+@pytest.mark.long("it tests the tests' own tools")
 @pytest.mark.parametrize(
     ("row", "after", "rules"),
     [
@@ -122,11 +123,15 @@ def test_one_text_that_is_faint_is_found_among_many_that_are_alike(
     assert [each.partition(" ")[0] for each in found] == rules
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_the_keyboard_reaches_every_listing_fold_and_tab_and_uses_them(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.classList.contains('md-skip')"), "the first stop skips to the text"
     assert page.evaluate("!!document.querySelector('article').querySelector(document.activeElement.hash)")
+    wanted = page.evaluate(MARK)
+    reached = walk(page, steps=2 * len(wanted) + 200)
+    assert [wanted[index] for index in range(len(wanted)) if index not in reached] == []
     wide = (
         "[...document.querySelectorAll('article pre')].find(e => e.checkVisibility() && e.scrollWidth > e.clientWidth)"
     )
@@ -141,10 +146,6 @@ def test_the_keyboard_reaches_every_listing_fold_and_tab_and_uses_them(open_anew
         panes = tabs.first.locator("> .tabbed-content > .tabbed-block")
         expect(panes.nth(0)).to_be_hidden()
         expect(panes.nth(1)).to_be_visible()
-    wanted = page.evaluate(MARK)
-    page.evaluate("document.activeElement.blur()")
-    reached = walk(page, steps=2 * len(wanted) + 200)
-    assert [wanted[index] for index in range(len(wanted)) if index not in reached] == []
 
 
 def walk(page: Page, *, steps: int) -> set[int]:

@@ -35,6 +35,7 @@ def printed(instruction: Instruction) -> str:
     return print_instruction(instruction, HIDDEN)
 
 
+@pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_line_of_python_lights_the_instructions_of_the_captures_own_map(
     show: Show, block: Captures, target: str
@@ -58,6 +59,7 @@ def test_a_line_of_python_lights_the_instructions_of_the_captures_own_map(
             assert sorted(opened.texts(".line.lit")) == sorted(expected)
 
 
+@pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_comparison(
     show: Show, layer: Captures, target: str
@@ -93,6 +95,7 @@ def test_what_a_pass_removed_stands_where_it_stood(show: Show, layer: Captures) 
     ]
 
 
+@pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_boxes_at_the_dashed_line_add_up_to_the_peak(show: Show, block: Captures, target: str) -> None:
     """The peak is that of live values, in the sizes of their allocations; the executable counts allocations."""

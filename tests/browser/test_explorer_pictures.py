@@ -85,6 +85,7 @@ def open_graph(show: Show, name: str, target: str, **options: object) -> Opened:
     return opened
 
 
+@pytest.mark.long("otherwise a small program and a long one stand for all", but=["attention-long", "layer"])
 @pytest.mark.parametrize("name", gallery.PROGRAMS)
 def test_no_label_lies_on_another_or_leaves_its_window(show: Show, name: str) -> None:
     captures = compile_piece(name)

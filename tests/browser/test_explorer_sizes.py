@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from measuring.large_module import make_data, write_page
+from .large_module import make_data, write_page
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -122,6 +122,7 @@ def test_html_in_names_is_shown_as_text(show: Show) -> None:
     assert opened.page.locator("h1").inner_text().startswith(hostile[:20])
 
 
+@pytest.mark.long("otherwise the captures of the H100 stand for all")
 def test_a_step_is_quick_and_so_is_the_start(show: Show) -> None:
     captures = capture_all(trained.transformer_block_grad, *trained.EXAMPLE)
     start = time.perf_counter()
@@ -157,6 +158,7 @@ def reasoned(all_targets: None) -> Captures:  # noqa: ARG001 - it asks for them
     return capture_all(large.transformer_block, *large.EXAMPLE, targets=("h100",), machine=True, reasons=True)
 
 
+@pytest.mark.long("otherwise a page of each kind has one look", but=["1280-light"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_no_violation_in_any_view(show: Show, reasoned: Captures, scheme: str, width: int) -> None:

@@ -44,6 +44,7 @@ def test_the_search_index_is_small_and_holds_no_number_of_an_instruction(site: S
     assert len(re.findall(r"\w+_fusion\.\d+", text)) < 20  # those that a sentence speaks of
 
 
+@pytest.mark.long("otherwise one search and one notebook stand for all", but=["while-operations/#op-while"])
 @pytest.mark.parametrize(
     ("words", "first"),
     [
@@ -59,6 +60,7 @@ def test_the_search_finds_an_opcode_or_a_term_first(open_page: Opener, words: st
     assert found[:2] == [first.partition("#")[0], first]
 
 
+@pytest.mark.long("otherwise one search and one notebook stand for all", but=["algsimp-simplification/"])
 @pytest.mark.parametrize(
     ("words", "chapter"), [("priority-fusion", "fusion/"), ("algsimp", "simplification/"), ("dot_canonicalizer", "")]
 )

@@ -63,6 +63,7 @@ def validate(run_node: RunNode, tmp_path_factory: pytest.TempPathFactory) -> Val
     return validate
 
 
+@pytest.mark.long("tools of others judge every page")
 def test_every_page_is_valid(validate: Validate, site: Site) -> None:
     assert validate(site.folder / path for path in site.html) == []
 
@@ -126,6 +127,7 @@ def test_a_report_is_valid(validate: Validate, layer: Captures, tmp_path: Path) 
     assert validate([path]) == []
 
 
+@pytest.mark.long("tools of others judge every page")
 @pytest.mark.parametrize(
     ("planted", "rule"),
     [

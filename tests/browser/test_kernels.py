@@ -42,6 +42,7 @@ def evaluate(page: Page, body: str) -> object:
     return page.evaluate(f"() => {{ const root = document.querySelector('#explorer').shadowRoot; {body} }}")
 
 
+@pytest.mark.long("otherwise one search and one notebook stand for all", but=["h100"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captures, target: str) -> None:
     opened = show(block, f"x=report&target={target}&view=kernels")
@@ -54,6 +55,7 @@ def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captur
     assert shown == expected
 
 
+@pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
 @pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
 def test_a_dot_is_reached_and_pressed_with_the_keyboard_and_says_what_it_is(
     show: Show, block: Captures, target: str
@@ -134,6 +136,7 @@ def test_what_was_measured_stands_beside_the_model(show: Show, block: Captures, 
     assert "Measured" not in opened.page.locator(".launches thead th").all_inner_texts()
 
 
+@pytest.mark.long("otherwise a page of each kind has one look", but=["1280-light"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_fits_and_is_accessible(show: Show, block: Captures, width: int, scheme: str) -> None:

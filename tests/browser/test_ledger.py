@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from .conftest import Opener
 
+pytestmark = pytest.mark.long("otherwise one search and one notebook stand for all")
+
 PATH = "ledger/index.html"
 CLAIMS = [claim for claim in read() if claim.heard]
 

@@ -7,6 +7,8 @@ import os
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from .host import serve
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
     from .host import Site
     from .node import RunNode
+
+pytestmark = pytest.mark.long("tools of others judge every page")
 
 CHAPTER = "pipeline/"
 FLAGS = "--headless=new --no-sandbox --disable-background-networking --disable-component-update --disable-quic"
@@ -70,7 +74,7 @@ def audit(run_node: RunNode, address: str, chromium: str) -> dict[str, Any]:
 
 
 def test_the_chapter_passes_lighthouse_on_a_phone(site: Site, chromium: str, run_node: RunNode) -> None:
-    """Speed is printed and not asserted, since it depends on what else the machine does: `scripts/bench page`."""
+    """Speed is printed and not asserted, since it depends on what else the machine does; LIGHTHOUSE_RUNS repeats it."""
     speeds = []
     for _ in range(RUNS):
         report = audit(run_node, f"{site.address}/{CHAPTER}", chromium)

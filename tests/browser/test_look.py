@@ -63,6 +63,16 @@ REVEAL = """() => {
 }"""
 
 
+@pytest.mark.long(
+    "otherwise a page of each kind has one look",
+    but=[
+        "404.html-light-1280",
+        "glossary/index.html-light-1280",
+        "index.html-dark-390",
+        "pipeline/index.html-dark-390",
+        "practice/hlo/index.html-light-1280",
+    ],
+)
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: f"{look.scheme}-{look.width}")
 def test_a_page_is_whole_in_each_look_and_so_is_all_that_it_folds(open_anew: Anew, page_path: str, look: Look) -> None:
     page = open_anew(page_path, look)
@@ -93,6 +103,7 @@ def test_the_toggle_chooses_a_scheme_and_a_reload_keeps_it(open_page: Opener) ->
     expect_value(page, lambda: brightness(page) > DARK_BELOW, wanted=True)
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_a_tab_chosen_once_is_chosen_in_every_set_and_after_a_reload(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     labels = page.locator("article .tabbed-set:not(details .tabbed-set) > .tabbed-labels > label")
@@ -118,6 +129,7 @@ def test_the_fonts_come_from_the_site(open_page: Opener) -> None:
     assert {name.strip('"') for name in loaded} == {"Notebook Serif", "Notebook Mono"}
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_the_copy_button_copies_the_listing(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -131,6 +143,7 @@ def test_the_copy_button_copies_the_listing(open_anew: Anew, page_path: str) -> 
     assert page.evaluate("navigator.clipboard.readText()") == listing.locator("pre code").text_content()
 
 
+@pytest.mark.long("otherwise a page of each kind has one look", but=["pipeline/index.html-390"])
 @pytest.mark.parametrize("width", [WIDE, PHONE])
 def test_a_link_within_the_page_lands_at_its_section(open_anew: Anew, page_path: str, width: int) -> None:
     page = open_anew(page_path, Look(width))

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nbformat
+import pytest
 
 if TYPE_CHECKING:
-    import pytest
-
     from .conftest import Opener
     from .host import Site
 
@@ -29,6 +28,7 @@ def test_a_notebook_is_a_small_page(site: Site, notebook: str) -> None:
     assert (site.folder / notebook / "index.html").stat().st_size <= MOST_BYTES
 
 
+@pytest.mark.long("otherwise one search and one notebook stand for all", but=["practice/hlo"])
 def test_a_notebook_can_be_taken_away(site: Site, open_page: Opener, notebook: str) -> None:
     """It is valid and has no output; each of its cells has a name of its own."""
     page = open_page(f"{notebook}/")

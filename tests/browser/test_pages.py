@@ -50,6 +50,7 @@ def test_every_built_page_is_tested(site: Site, page_paths: list[str]) -> None:
     assert site.html == sorted(page_paths)
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_a_first_visit_is_light_asks_no_other_host_and_logs_no_error(
     site: Site, browser: Browser, page_path: str, record_property: pytest.RecordProperty
 ) -> None:
@@ -142,6 +143,7 @@ def test_its_html_has_each_id_once_and_headings_that_go_down_one_level_at_a_time
     assert [pair for pair in pairwise(written.levels) if pair[1] > pair[0] + 1] == []
 
 
+@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
 def test_without_javascript_a_page_shows_its_text_and_its_tabs(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path, Look(javascript=False))
     article = page.locator("article")

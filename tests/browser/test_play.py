@@ -24,12 +24,11 @@ SHOWN = "() => xlaExplorer.playground.explorer.state"
 def test_what_is_typed_is_compiled_after_a_pause_and_shown(page: Page) -> None:
     assert " tanh" in opcodes(page)
     waiting: list[Route] = []
-    page.route("**/describe", lambda route: waiting.append(route))  # noqa: PLW0108 - marked by Playwright
+    page.route("**/describe", lambda route: waiting.append(route), times=1)  # noqa: PLW0108 - marked by Playwright
     write(page, "jnp.tanh", "jnp.cos")
     expect(page.locator("#result.old"), "what is shown is of older code, and says so").to_have_count(1)
     expect(page.get_by_text("the result is of older code")).to_be_visible()
     wait_for(page, lambda: waiting != [])
-    page.unroute("**/describe")
     waiting[0].continue_()
     settle(page)
     assert " cos" in opcodes(page)

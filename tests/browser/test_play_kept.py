@@ -24,6 +24,7 @@ __all__ = ["context"]  # a fixture
 KEPT = "text => xlaExplorer.playground.drafts.read().now?.code === text"
 
 
+@pytest.mark.long("otherwise one link, one end and one look stand for all", but=["close"])
 @pytest.mark.parametrize("how", ["close", "reload", "leave", "crash"])
 def test_closing_and_opening_again_loses_nothing(server: Playground, context: BrowserContext, how: str) -> None:
     page = open_play(server, context)

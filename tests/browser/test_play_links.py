@@ -73,6 +73,7 @@ OVER = """() => xlaExplorer.playground.run?.isDone || document.querySelector("#p
   || xlaExplorer.playground.line.state.textContent.includes("choose a target")"""
 
 
+@pytest.mark.long("otherwise one link, one end and one look stand for all")
 @pytest.mark.parametrize(
     "program",
     [

@@ -98,6 +98,7 @@ def widths(page: Page) -> tuple[int, int]:
     return found[0], found[1]
 
 
+@pytest.mark.long("otherwise one link, one end and one look stand for all", but=["light-1280", "dark-390"])
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
 def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
     server: Playground, browser: Browser, scheme: str, width: int

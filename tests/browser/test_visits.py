@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.long("it tests the tests' own tools")
+
 PAGE = '<!DOCTYPE html><title>A</title><article><input id="line"></article>'
 POLICY = '<meta http-equiv="Content-Security-Policy" content="img-src \'none\'"><img src="b.png">'
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from claims.declared import Claim
 
+pytestmark = pytest.mark.long("each falsehood runs a page or a check")
+
 MODULES = [
     importlib.import_module(f"claims.{name}")
     for name in dict.fromkeys(claim.check.partition(".")[0] for claim in read() if claim.check)

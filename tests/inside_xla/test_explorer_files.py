@@ -18,6 +18,15 @@ NAME = "0123456789abcdef.json"
 PAGE = f"<div data-captures='[{{&quot;src&quot;: &quot;{NAME}&quot;}}]'></div>"
 
 
+@pytest.fixture
+def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the data of a project."""
+    monkeypatch.setattr(project, "root", tmp_path)
+    folder = tmp_path / explorer_files.STAGED
+    folder.mkdir(parents=True)
+    return folder
+
+
 def refuse(self: Path, target: Path) -> None:
     del self, target
     message = "links do not cross devices"
@@ -26,38 +35,32 @@ def refuse(self: Path, target: Path) -> None:
 
 @pytest.mark.parametrize("links", [True, False])
 def test_the_data_that_a_page_names_is_published_and_published_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+    staged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
 ) -> None:
-    staged = tmp_path / explorer_files.STAGED / NAME
-    staged.parent.mkdir(parents=True)
-    staged.write_text("{}", encoding="utf-8")
-    monkeypatch.setattr(project, "root", tmp_path)
+    (staged / NAME).write_text("{}", encoding="utf-8")
     if not links:
         monkeypatch.setattr(Path, "hardlink_to", refuse)
     for _ in range(2):
         explorer_files.publish([PAGE], tmp_path / "site")
         published = tmp_path / "site" / "assets" / "explorer" / NAME
         assert published.read_text(encoding="utf-8") == "{}"
-        assert published.samefile(staged) == links
+        assert published.samefile(staged / NAME) == links
 
 
 def test_what_was_not_used_for_longest_goes_and_what_the_site_needs_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    staged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / explorer_files.STAGED
-    folder.mkdir(parents=True)
     now = time.time()
     for name, days in ((NAME, 9), ("aa.json", 3), ("bb.json", 2), ("cc.json", 1), ("dd.tmp", 1)):
-        (folder / name).write_text("{}", encoding="utf-8")
-        os.utime(folder / name, (now - days * 86400,) * 2)
-    monkeypatch.setattr(project, "root", tmp_path)
+        (staged / name).write_text("{}", encoding="utf-8")
+        os.utime(staged / name, (now - days * 86400,) * 2)
     monkeypatch.setattr(explorer_files, "LIMIT", 4)
     explorer_files.publish([PAGE], tmp_path / "site")
-    assert sorted(path.name for path in folder.iterdir()) == [NAME, "bb.json", "cc.json"]
+    assert sorted(path.name for path in staged.iterdir()) == [NAME, "bb.json", "cc.json"]
 
 
-def test_data_that_was_removed_is_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(project, "root", tmp_path)
+@pytest.mark.usefixtures("staged")
+def test_data_that_was_removed_is_named_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match=rf"lacks {NAME}, which kept pages name; remove .cache/pages too"):
         explorer_files.publish([PAGE], tmp_path / "site")
 
@@ -67,14 +70,11 @@ def test_a_site_without_explorers_gets_nothing_of_them(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_no_page_names_any_longer_goes_from_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_no_page_names_any_longer_goes_from_the_site(staged: Path, tmp_path: Path) -> None:
     """As after an edit, when the folder of the site is not made anew."""
-    staged = tmp_path / explorer_files.STAGED
-    staged.mkdir(parents=True)
     other = NAME.replace("0", "a")
     for name in (NAME, other):
         (staged / name).write_text("{}", encoding="utf-8")
-    monkeypatch.setattr(project, "root", tmp_path)
     folder = tmp_path / "site" / "assets" / "explorer"
     explorer_files.publish([PAGE, PAGE.replace(NAME, other)], tmp_path / "site")
     explorer_files.publish([PAGE], tmp_path / "site")
@@ -83,16 +83,13 @@ def test_what_no_page_names_any_longer_goes_from_the_site(tmp_path: Path, monkey
     assert not folder.exists()
 
 
-def test_the_data_that_an_index_names_is_published_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    staged = tmp_path / explorer_files.STAGED
-    staged.mkdir(parents=True)
+def test_the_data_that_an_index_names_is_published_with_it(staged: Path, tmp_path: Path) -> None:
     index, details, codes = "00aa.json", "00bb.json", "00cc.json"
     captures = [{"src": NAME, "details": details}, {"src": NAME, "details": ""}]
     described = {"programs": [], "codes": codes, "captures": captures}
     (staged / index).write_text(json.dumps(described), encoding="utf-8")
     for name in (NAME, details, codes):
         (staged / name).write_text("{}", encoding="utf-8")
-    monkeypatch.setattr(project, "root", tmp_path)
     explorer_files.publish([f'<div data-index="{index}"></div>'], tmp_path / "site")
     folder = tmp_path / "site" / "assets" / "explorer"
     assert {path.name for path in folder.glob("*.json")} == {index, details, codes, NAME}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from inside_xla import publication
 from livepage.keep import Watch
+from livepage.read import project
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,8 @@ def test_bundles_are_not_published_unless_a_maintainer_says_so(monkeypatch: pyte
     assert publication.may_show_bundles() is True
 
 
-def test_a_page_that_asks_runs_again_when_the_setting_is_another() -> None:
+def test_a_page_that_asks_runs_again_when_the_setting_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project, "root", publication.SETTINGS.parents[2])
     with Watch() as watch:
         publication.may_show_bundles()
     assert str(publication.SETTINGS) in watch.files

@@ -68,6 +68,7 @@ def run(python: Path, cell: str, folder: Path) -> subprocess.CompletedProcess[st
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long("the package is installed into environments of its own")
 def test_without_the_project_the_first_cell_fetches_it_and_an_exercise_is_marked(bare: Path, tmp_path: Path) -> None:
     done = run(bare, first_cell(ROOT.as_uri()) + MARKED, tmp_path)
     assert done.stdout.splitlines()[:1] == ["right"], done.stdout + done.stderr
@@ -79,6 +80,7 @@ def test_without_an_address_to_fetch_from_the_first_cell_says_what_to_do(bare: P
     assert "open this notebook in the project's environment: `uv run --with jupyterlab" in done.stdout + done.stderr
 
 
+@pytest.mark.long("the package is installed into environments of its own")
 def test_in_the_projects_environment_the_first_cell_fetches_nothing(tmp_path: Path) -> None:
     done = run(Path(sys.executable), first_cell("https://example.org/nothing") + MARKED, tmp_path)
     assert done.stdout.splitlines()[:1] == ["right"], done.stdout + done.stderr

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long("maintainers and continuous integration alone run this")
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 CONFIG = f"""
 site_name: Plain

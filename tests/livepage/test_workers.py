@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -99,7 +100,7 @@ def pool(tooled: Callable[..., Site]) -> Iterator[Callable[..., workers.Workers]
 def texts(answer: workers.Answer | None) -> list[str]:
     assert answer is not None
     assert answer.failure is None
-    return [outcome["text"] for outcome in answer.data["outcomes"]]
+    return [outcome.text for outcome in answer.outcomes]
 
 
 def test_the_page_that_is_asked_for_comes_and_those_after_it_are_kept_by_then(
@@ -130,13 +131,6 @@ def test_a_build_fails_for_the_line_that_ended_a_process(tooled: Callable[..., S
     assert "2 pages" in site.html("b")
 
 
-def test_who_waits_for_a_page_that_takes_longer_goes_on_without(
-    pool: Callable[..., workers.Workers], tmp_path: Path
-) -> None:
-    pages = pool(a=ENDLESS.format(path=str(tmp_path / "begun")))
-    assert pages.obtain("docs/a.md", timeout=0.1) is None
-
-
 def test_a_second_process_begins_when_the_pool_is_widened(
     pool: Callable[..., workers.Workers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +142,8 @@ def test_a_second_process_begins_when_the_pool_is_widened(
         pages.ask_in_order(page)
     while not begun.exists():
         time.sleep(0.02)
-    assert pages.obtain("docs/b.md", timeout=0.5) is None
+    pages.await_answer("docs/b.md", 0.5)
+    assert pages.answers == {}
     pages.widen()
     assert texts(pages.obtain("docs/b.md")) == ["2 pages\n"]
 
@@ -167,15 +162,31 @@ def test_pages_run_in_the_order_of_reading_and_from_the_end_and_the_one_that_is_
     assert [pages.choose(number) for number in (0, 1)] == ["home", "glossary"]
 
 
-def test_the_processes_end_with_a_build_that_is_killed(tooled: Callable[..., Site], tmp_path: Path) -> None:
-    site = tooled(a=ENDLESS.format(path=str(tmp_path / "begun")))
+@pytest.mark.parametrize("tool", ["import tool\n", ""], ids=["slow work", "none"])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 1), (signal.SIGKILL, -signal.SIGKILL)]
+)
+def test_the_processes_end_with_a_build_that_is_stopped(
+    tooled: Callable[..., Site], tmp_path: Path, number: signal.Signals, code: int, tool: str
+) -> None:
+    site = tooled(a=ENDLESS.format(path=str(tmp_path / "begun")).replace("import tool\n", tool))
     command = [sys.executable, "-m", "mkdocs", "build"]
-    build = subprocess.Popen(command, cwd=site.root, stderr=subprocess.DEVNULL, start_new_session=True)
+    build = subprocess.Popen(command, cwd=site.root, stderr=subprocess.PIPE, text=True, start_new_session=True)
     await_true((tmp_path / "begun").exists)
     assert len(list_processes(site.root)) > 0
-    build.kill()
-    build.wait()
+    build.send_signal(number)
+    assert "Traceback" not in build.communicate(timeout=60)[1]
+    assert build.returncode == code
     await_true(lambda: not list_processes(site.root))
+    assert not (site.root / "site/built.json").exists()
+
+
+def test_a_strict_build_that_is_to_be_quiet_still_fails_for_a_page(tooled: Callable[..., Site]) -> None:
+    site = tooled(a='```python check="Four"\nfour = 3\nassert four == 4\n```\n')
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    done = subprocess.run(command, cwd=site.root, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "docs/a.md:5: AssertionError: left was 3, right was 4" in done.stderr
 
 
 def list_processes(folder: Path) -> list[str]:
@@ -215,17 +226,6 @@ import tool
 print(tool.count({number}), "by", os.getpid())
 ```
 """
-WAITING = """
-```python exec="on"
-from pathlib import Path
-import time
-import tool
-
-while not Path({path!r}).exists():
-    time.sleep(0.02)
-print(tool.count(9))
-```
-"""
 
 
 def edit(name: str, old: str, new: str) -> None:
@@ -233,23 +233,9 @@ def edit(name: str, old: str, new: str) -> None:
     page.write_text(page.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
 
-def test_an_edited_page_goes_to_the_process_that_ran_it_unless_that_is_busy(
-    pool: Callable[..., workers.Workers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workers, "count_cores", lambda: 2)
-    pages = pool(a=TELLING.format(number=1), b=WAITING.format(path=str(tmp_path / "go")))
-    pages.pages = []
+def test_an_edited_page_goes_to_the_process_that_ran_it(pool: Callable[..., workers.Workers]) -> None:
+    pages = pool(a=TELLING.format(number=1))
     [first] = texts(pages.obtain("docs/a.md"))
     for number in (2, 3, 4):
         edit("a", f"count({number - 1})", f"count({number})")
         assert texts(pages.obtain("docs/a.md")) == [first.replace("1 pages", f"{number} pages")]
-    number = pages._ran_by["docs/a.md"]  # noqa: SLF001 - which of two is chance
-    pages._ran_by["docs/b.md"] = number  # noqa: SLF001 - so that it is busy
-    pages.ask("docs/b.md")
-    await_true(lambda: number in pages._busy)  # noqa: SLF001 - as above
-    edit("a", "count(4)", "count(6)")
-    [other] = texts(pages.obtain("docs/a.md", timeout=30))
-    assert other.startswith("6 pages")
-    assert other != first.replace("1 pages", "6 pages")
-    (tmp_path / "go").touch()
-    assert texts(pages.obtain("docs/b.md")) == ["9 pages\n"]

@@ -19,18 +19,12 @@ I0000 00:00:1.5 99 mark_for_compilation_pass.cc:664] No compilable candidates
 """
 
 
-def test_nodes_stand_under_the_cluster_they_were_assigned_to_in_the_order_of_the_log() -> None:
-    assert list_clusters(LOG)["cut"]["clusters"] == {"cluster_0": ["early/y", "early"], "cluster_1": ["late"]}
-
-
-def test_a_node_that_was_left_out_has_its_operation_and_the_reason_without_its_own_name() -> None:
+def test_each_function_has_its_clusters_in_the_order_of_the_log_and_what_was_left_out_with_the_reason() -> None:
     reason = "No registered 'PyFunc' OpKernel for XLA_CPU_JIT devices"
-    assert list_clusters(LOG)["cut"]["kept"] == {"call": {"operation": "PyFunc", "why": reason}}
-
-
-def test_a_function_without_clusters_is_listed_with_none() -> None:
-    assert list_clusters(LOG)["whole"] == {"clusters": {}, "kept": {}}
-
-
-def test_what_was_logged_before_the_first_function_belongs_to_none() -> None:
-    assert list(list_clusters(LOG)) == ["cut", "whole"]
+    assert list_clusters(LOG) == {
+        "cut": {
+            "clusters": {"cluster_0": ["early/y", "early"], "cluster_1": ["late"]},
+            "kept": {"call": {"operation": "PyFunc", "why": reason}},
+        },
+        "whole": {"clusters": {}, "kept": {}},
+    }

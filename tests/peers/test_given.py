@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 
 from peers import given, records, stablehlo
 from peers.stablehlo import export
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PROGRAMS = list(given.SHAPES)
 
@@ -27,21 +31,22 @@ def test_jax_gives_the_results_that_all_are_compared_with(name: str) -> None:
     assert given.check(name, result) == given.BOUND
 
 
-def test_a_result_that_is_a_little_off_is_refused() -> None:
-    with pytest.raises(
-        given.WrongResultError, match=r"layer: the result is off by up to 2\.\de-05, which is more than 1e-05"
-    ):
-        given.check("layer", given.results("layer") + 2e-5)
-
-
-def test_a_result_that_is_no_number_is_refused() -> None:
-    with pytest.raises(given.WrongResultError, match="gelu: the result is off"):
-        given.check("gelu", np.full((4, 8), np.nan))
-
-
-def test_a_result_of_another_shape_is_refused() -> None:
-    with pytest.raises(given.WrongResultError, match=r"gelu: the result has shape \(8, 4\), where \(4, 8\) is right"):
-        given.check("gelu", given.results("gelu").T)
+@pytest.mark.parametrize(
+    ("name", "result", "message"),
+    [
+        (
+            "layer",
+            given.results("layer") + 2e-5,
+            r"layer: the result is off by up to 2\.\de-05, which is more than 1e-05",
+        ),
+        ("gelu", np.full((4, 8), np.nan), "gelu: the result is off"),
+        ("gelu", given.results("gelu").T, r"gelu: the result has shape \(8, 4\), where \(4, 8\) is right"),
+    ],
+    ids=["a little off", "no number", "another shape"],
+)
+def test_a_wrong_result_is_refused(name: str, result: NDArray[np.float64], message: str) -> None:
+    with pytest.raises(given.WrongResultError, match=message):
+        given.check(name, result)
 
 
 @pytest.mark.parametrize("name", export.PROGRAMS)

@@ -15,6 +15,7 @@ from peers import records
 CHEAP = [name for name in records.names() if name in {"iree", "onnxruntime", "tvm"}]
 
 
+@pytest.mark.long("other compilers are installed and run")
 @pytest.mark.parametrize("peer", CHEAP)
 def test_a_compiler_does_what_its_record_says(peer: str) -> None:
     outcome = peer_runs.run(peer)

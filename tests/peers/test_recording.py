@@ -18,8 +18,16 @@ def test_paths_of_this_machine_get_a_name() -> None:
     assert normalise(text, "here") == "<packages>/onnx/a.py and <project>/snippets and <temporary>/x1"
 
 
-def test_blanks_at_the_end_of_a_line_are_dropped() -> None:
-    assert normalise("\nfirst  \n\nthird\t\n", "here") == "first\n\nthird"
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\nfirst  \n\nthird\t\n", "first\n\nthird"),
+        ("dense<0xFF800000> and i64 0x10", "dense<0xFF800000> and i64 0x10"),
+    ],
+    ids=["blanks at ends", "hexadecimal numbers, which are no addresses"],
+)
+def test_a_text_is_recorded_without_blanks_at_its_ends_and_with_its_numbers(text: str, expected: str) -> None:
+    assert normalise(text, "here") == expected
 
 
 @pytest.mark.parametrize(
@@ -33,10 +41,6 @@ def test_blanks_at_the_end_of_a_line_are_dropped() -> None:
 def test_what_is_left_of_the_machine_is_refused_with_its_line(line: str, what: str) -> None:
     with pytest.raises(UnfitTextError, match=f"iree: layer/flow, line 2: holds {what}"):
         Recording("iree").text("layer/flow", f"first\n{line}")
-
-
-def test_a_hexadecimal_number_of_a_program_is_no_address() -> None:
-    assert normalise("dense<0xFF800000> and i64 0x10", "here") == "dense<0xFF800000> and i64 0x10"
 
 
 def test_what_differs_from_run_to_run_is_replaced_on_demand() -> None:

@@ -53,6 +53,7 @@ def _uses(name: str) -> list[Path]:
     return [path for path in readers if path != Path(__file__) and word.search(path.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.long("each program runs in a process of its own")
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_a_program_runs_alone_and_prints_what_it_shows(
     path: Path, runs: dict[str, Future[subprocess.CompletedProcess[str]]]

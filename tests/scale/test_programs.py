@@ -10,6 +10,7 @@ import jax
 import pytest
 
 from common import ROOT
+from xla_inspect.compilation import list_program_members
 
 # What the models' authors or their published weights say.
 PUBLISHED = {
@@ -26,7 +27,7 @@ AXES = {"llama": ("fsdp", "tensor"), "moe": ("fsdp", "expert")}
 PROGRAMS = {
     f"{path.stem} {name}": (path.stem, program)
     for path in sorted((ROOT / "snippets" / "scale").glob("*.py"))
-    for name, program in importlib.import_module(f"scale.{path.stem}").PROGRAMS.items()
+    for name, program in list_program_members(importlib.import_module(f"scale.{path.stem}"), "").items()
 }
 
 

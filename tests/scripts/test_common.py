@@ -87,6 +87,7 @@ def test_a_uv_older_than_the_project_asks_for_is_passed_over(clone: Path, uv: st
     assert (done.returncode, done.stdout) == (1, "")
 
 
+@pytest.mark.long("the package is installed into environments of its own")
 @pytest.mark.skipif(not without_uv(SYSTEM), reason="the system's own folders hold a uv")
 def test_without_uv_one_is_fetched_into_a_private_folder_and_found_again(clone: Path) -> None:
     make_program(clone / "shims" / "uv", BROKEN)
@@ -110,6 +111,7 @@ def test_a_python_without_venv_fetches_uv_through_pip(clone: Path) -> None:
     assert asked[-5:] == ["--require-hashes", "--requirement", "scripts/uv.txt", "--target", ".uv"]
 
 
+@pytest.mark.long("the package is installed into environments of its own")
 @pytest.mark.skipif(not without_uv(SYSTEM), reason="the system's own folders hold a uv")
 def test_a_uv_of_another_content_is_refused(clone: Path) -> None:
     pinned = clone / "scripts" / "uv.txt"

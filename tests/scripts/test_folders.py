@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import pkgutil
 import re
-from collections import Counter
 from pathlib import Path
 
 from common import ROOT
@@ -19,11 +18,6 @@ PACKAGES = FOLDERS | {"common", "inside_xla", "livepage", "releases"}
 def list_commands() -> list[Path]:
     """Return the commands of the shell, in whatever folder."""
     return sorted(path for path in SCRIPTS.rglob("*") if path.is_file() and not path.suffix)
-
-
-def list_modules() -> list[Path]:
-    """Return the modules of the folders."""
-    return [path for folder in sorted(FOLDERS) for path in (SCRIPTS / folder).glob("[a-z]*.py")]
 
 
 def test_what_people_type_stands_in_front_and_all_else_in_a_folder() -> None:
@@ -70,11 +64,3 @@ def test_a_command_that_runs_one_module_has_its_name() -> None:
         "portable",
         "browser_bundles",
     } == named.keys()
-
-
-def test_no_two_modules_have_one_name() -> None:
-    """A name that stands twice has to be looked up; names of the tool count too."""
-    others = [path.stem for path in (ROOT / "snippets" / "xla_inspect").rglob("[a-z]*.py")]
-    others += [path.stem for name in PACKAGES - FOLDERS for path in (SCRIPTS / name).rglob("[a-z]*.py")]
-    own = [path.stem for path in list_modules()]
-    assert [name for name, count in Counter(own).items() if count > 1 or name in others] == []

@@ -37,6 +37,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(kind, pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
 
 
+@pytest.mark.long("the strict build has run every page")
 def test_a_page_holds_what_it_claims(page: Path) -> None:
     """Run a page; a failure is named by page and line, as in the build."""
     build = Build()
@@ -53,6 +54,7 @@ def test_a_page_holds_what_it_claims(page: Path) -> None:
     assert len(re.findall('<(?:details|section) class="check', html)) == source.count(CHECK)
 
 
+@pytest.mark.long("the strict build has run every page")
 def test_a_page_that_runs_again_comes_to_the_same(page: Path) -> None:
     """As under `mkdocs serve` after an edit, in a process in which JAX remembers what it compiled."""
     build = Build()
@@ -71,6 +73,7 @@ def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
         yield found
 
 
+@pytest.mark.long("the strict build has run every page")
 def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere: other_machine.Twin) -> None:
     """Time, dates, randomness, the order of sets and the number of cores are told by the line that shows them."""
     build = Build()
@@ -80,6 +83,7 @@ def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere
         pytest.fail("\n".join(differences), pytrace=False)
 
 
+@pytest.mark.long("the strict build has run every page")
 def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:
     """Run a notebook, unless it is kept; every check, prediction and exercise of it is on its page."""
     html, failures = render_one.render(notebook, ROOT)

@@ -265,6 +265,7 @@ def try_questions(codes: list[str], monkeypatch: pytest.MonkeyPatch) -> Trial:
     return Trial(len(true.questions), same, deaf)
 
 
+@pytest.mark.long("each page that asks runs three times")
 @pytest.mark.usefixtures("all_targets")
 def test_what_the_compilers_did_decides_each_answer_of_a_page(asking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = read_code(asking)

@@ -16,6 +16,8 @@ import pytest
 
 from maintaining.pyodide_bundle import PYODIDE
 
+pytestmark = pytest.mark.long("the whole site is built a second time")
+
 AWKWARD = "ein Ordner - \u00fc & 'q' \"z\""
 ON_ONE_CORE = """
 import os, runpy, sys

@@ -25,6 +25,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *command], cwd=FOLDER, check=False, text=True, capture_output=True)
 
 
+@pytest.mark.long("a second opinion: the build runs the pages' own checks")
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_statements_hold_with_bare_jax(subject: str) -> None:

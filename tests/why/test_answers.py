@@ -15,6 +15,20 @@ from xla_inspect.commands import run_here
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+pytestmark = pytest.mark.long(
+    "otherwise two questions of each kind are asked",
+    but=[
+        "A dense layer and its ReLU",
+        "Two element-wise steps with a barrier between",
+        "A vector that a while loop fills",
+        "Weights that are updated and compared",
+        "A matmul by Triton",
+        "Heads that are split and moved to the front",
+        "A vector rolled by one",
+        "Weights that are sharded like the batch",
+    ],
+)
+
 ASKED = {question.name: question for question in read_questions()}
 # Of those that were kept out it was not looked up what the command tries.
 REMOVED = [question for question in ASKED.values() if question.removed_by and not question.is_held]

@@ -3,14 +3,12 @@
 from livepage.keep import outcomes, page_store, rendered
 from livepage.keep.inputs import Inputs, Stamp, stamp
 from livepage.keep.kernel_watch import REPORT as KERNEL_REPORT
-from livepage.keep.theme_templates import Templates
 from livepage.keep.watch import Watch
 
 __all__ = [
     "KERNEL_REPORT",
     "Inputs",
     "Stamp",
-    "Templates",
     "Watch",
     "outcomes",
     "page_store",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,5 +36,4 @@ def _write(watch: Watch, report: Path, told: list[int]) -> None:
     if told == (counts := [*map(len, noted)]):
         return
     told[:] = counts
-    inputs = watch.make_inputs(file for file in modules if file)
-    report.write_text(json.dumps(asdict(inputs)), encoding="utf-8")
+    report.write_bytes(pickle.dumps(watch.make_inputs(file for file in modules if file)))

@@ -10,19 +10,19 @@ import sysconfig
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from livepage.keep import page_store
 from livepage.keep.fresh_modules import fresh_modules
 from livepage.keep.inputs import Inputs, hash_file
 from livepage.keep.watch import Watch, unwatched
-from livepage.read import SHELLS, Failure, Origin, Outcome, SearchEntry, log, project
+from livepage.read import SHELLS, Answer, Outcome, log, project
 from livepage.run import run_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from livepage.read import Build, Piece, Source
+    from livepage.read import Build, Failure, Piece, Source
 
 KIND = "outcomes"
 
@@ -39,7 +39,7 @@ def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
         tool = list_tool_files(piece.code for piece in source.pieces) if outcomes is None else set()
     if outcomes is not None:
         return outcomes, False
-    if build.elsewhere and tool:
+    if build.elsewhere and (tool or build.is_apart):
         outcomes = _ask(source, build)
         return outcomes, not any(outcome.waits for outcome in outcomes)
     return run(source, tool, build), True
@@ -54,9 +54,9 @@ def _ask(source: Source, build: Build) -> list[Outcome]:
             return [Outcome(waits=True)] * len(source.pieces)
         if answer.failure:
             return _blame(source, answer.failure)
-        if answer.data["key"] == key:
-            build.inputs[source.name] = Inputs(**answer.data["inputs"])
-            return decode(answer.data["outcomes"])
+        if answer.key == key:
+            build.inputs[source.name] = answer.inputs
+            return answer.outcomes
     return [Outcome(waits=True)] * len(source.pieces)
 
 
@@ -66,18 +66,17 @@ def _blame(source: Source, failure: Failure) -> list[Outcome]:
     return [Outcome(failure=failure, follows=number != at) for number in range(len(source.pieces))]
 
 
-def answer(source: Source, build: Build) -> dict[str, Any]:
-    """Return what the process that runs a page for another says, as JSON holds it."""
+def answer(source: Source, build: Build) -> Answer:
+    """Return what the process that runs a page for another says."""
     _, outcomes = build.sources[source.name]
-    inputs = asdict(list_inputs(source.name, build))
-    return {"key": _tell_text(source), "outcomes": encode(outcomes), "inputs": inputs}
+    return Answer(_tell_text(source), outcomes, inputs=list_inputs(source.name, build))
 
 
 def recall(source: Source, build: Build) -> list[Outcome] | None:
     """Return what is kept of what the pieces of a page come to."""
     if not source.pieces:
         return []
-    found = (page_store.find(KIND, source.name, key, decode) for key in make_keys(source))
+    found = (page_store.find(KIND, source.name, key) for key in make_keys(source))
     outcomes = next((outcomes for outcomes in found if outcomes is not None), None)
     if outcomes is not None:
         build.inputs[source.name] = page_store.list_inputs(KIND, source.name)
@@ -111,7 +110,7 @@ def run(source: Source, tool: set[str], build: Build) -> list[Outcome]:
     if not any(outcome.failure for outcome in outcomes):
         plain, placed = make_keys(source)
         is_placed = any(source.name in outcome.text for outcome in outcomes)
-        page_store.keep(KIND, source.name, placed if is_placed else plain, inputs, outcomes, encode=encode)
+        page_store.keep(KIND, source.name, placed if is_placed else plain, inputs, outcomes)
     return outcomes
 
 
@@ -180,27 +179,4 @@ def imported_files(codes: Iterable[str]) -> set[str]:
 
 def make_digest(outcomes: list[Outcome]) -> str:
     """Return a hash of what the pieces of a page come to."""
-    return make_key(encode(outcomes))
-
-
-def encode(outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """Return outcomes as JSON holds them."""
-    return [asdict(outcome) for outcome in outcomes]
-
-
-def decode(rows: list[dict[str, Any]]) -> list[Outcome]:
-    """Return outcomes from what JSON holds."""
-    return [
-        Outcome(
-            **{**row, "failure": _decode(row["failure"]), "entries": _decode_entries(row), "made": tuple(row["made"])}
-        )
-        for row in rows
-    ]
-
-
-def _decode(failure: dict[str, Any] | None) -> Failure | None:
-    return Failure(Origin(**failure["origin"]), failure["error"]) if failure else None
-
-
-def _decode_entries(row: dict[str, Any]) -> tuple[SearchEntry, ...]:
-    return tuple(SearchEntry(**entry) for entry in row["entries"])
+    return make_key([asdict(outcome) for outcome in outcomes])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from livepage.keep.inputs import Inputs, hash_file
 from livepage.read import project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 FOLDER = ".cache/pages"
@@ -36,6 +36,7 @@ class _Entry:
     key: str
     inputs: Inputs
     build: str
+    page: str
     data: Any
 
 
@@ -47,14 +48,13 @@ def begin() -> None:
     os.environ[BUILD] = f"{os.getpid()}-{int.from_bytes(os.urandom(6))}"
 
 
-def find(kind: str, name: str, key: str, decode: Callable[[Any], Any] = lambda data: data) -> Any:  # noqa: ANN401 - whatever was kept
+def find(kind: str, name: str, key: str) -> Any:  # noqa: ANN401 - whatever was kept
     """Return what is kept of a page under a key, where its inputs are as they were, or None.
 
     Args:
         kind: What it is.
         name: The page's file, relative to the project.
-        key: A hash of what it depends on and is known before.
-        decode: What makes it of what JSON holds.
+        key: A hash of what it depends on and is known before, the engine's own code among it.
     """
     if STORE_OFF in os.environ:
         return None
@@ -65,32 +65,23 @@ def find(kind: str, name: str, key: str, decode: Callable[[Any], Any] = lambda d
         entry = _read(path)
         if entry and _is_current(entry, key):
             os.utime(path)
-            entry.data = decode(entry.data)
+            entry.data = pickle.loads(entry.data)  # noqa: S301 - sealed, and written by this code
             _memory[kind, name] = entry
             return entry.data
     return None
 
 
-def keep(  # noqa: PLR0913 - what an entry consists of
-    kind: str,
-    name: str,
-    key: str,
-    inputs: Inputs,
-    data: Any,  # noqa: ANN401 - whatever is kept
-    *,
-    encode: Callable[[Any], Any] = lambda data: data,
-) -> None:
+def keep(kind: str, name: str, key: str, inputs: Inputs, data: object) -> None:
     """Keep what was made of a page, and drop what was not used for longest; nothing where it read what nobody keeps."""
     _memory.pop((kind, name), None)
     if inputs.fleeting or STORE_OFF in os.environ:
         return
-    _memory[kind, name] = entry = _Entry(key, inputs, _name_build(), data)
     page = hash_file(str(project.root / name))
+    _memory[kind, name] = entry = _Entry(key, inputs, _name_build(), page, data)
     facts = {"key": key, "inputs": asdict(inputs), "build": entry.build, "page": page}
-    head = json.dumps(facts, sort_keys=True)
     identity = hashlib.sha256(f"{key} {json.dumps(asdict(inputs), sort_keys=True)}".encode()).hexdigest()[:16]
-    body = json.dumps(encode(data), ensure_ascii=False)
-    file_seal.write(_folder(kind) / f"{_stem(name)}-{identity}.json", f"{head}\n{body}".encode())
+    content = json.dumps(facts, sort_keys=True).encode() + b"\n" + pickle.dumps(data)
+    file_seal.write(_folder(kind) / f"{_stem(name)}-{identity}.kept", content)
     for old in _list(kind, name)[:-LIMIT]:
         old.unlink(missing_ok=True)
 
@@ -106,16 +97,9 @@ def seems_kept(name: str) -> bool:
     page = hash_file(str(project.root / name))
     for kind in ("outcomes", "notebooks"):
         for path in reversed(_list(kind, name)):
-            head = _read_head(path)
-            if head and head["page"] == page:
-                entry = _Entry(head["key"], Inputs(**head["inputs"]), head["build"], None)
+            if (entry := _read(path)) and entry.page == page:
                 return _is_current(entry, entry.key)
     return False
-
-
-def _read_head(path: Path) -> dict[str, Any] | None:
-    data = file_seal.read(path)
-    return json.loads(data.partition(b"\n")[0]) if data else None
 
 
 def forget() -> None:
@@ -133,18 +117,19 @@ def _name_build() -> str:
 
 
 def _read(path: Path) -> _Entry | None:
-    data = file_seal.read(path)
-    if data is None:
+    """Return an entry whose data is still as it is written, since another version of the engine may have written it."""
+    content = file_seal.read(path)
+    if content is None:
         return None
-    head, _, body = data.decode().partition("\n")
+    head, _, body = content.partition(b"\n")
     facts = json.loads(head)
-    return _Entry(facts["key"], Inputs(**facts["inputs"]), facts["build"], json.loads(body))
+    return _Entry(facts["key"], Inputs(**facts["inputs"]), facts["build"], facts["page"], body)
 
 
 def _list(kind: str, name: str) -> list[Path]:
     """Return the files of a page's entries, the one that was used last at the end."""
     found = []
-    for path in _folder(kind).glob(f"{_stem(name)}-????????????????.json"):
+    for path in _folder(kind).glob(f"{_stem(name)}-????????????????.kept"):
         try:
             found.append((path.stat().st_mtime_ns, path))
         except OSError:  # another process dropped it

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mkdocs.structure.toc import AnchorLink, TableOfContents
 from mkdocs.utils import CountHandler
 
 from livepage.keep import outcomes, page_store
 from livepage.keep.inputs import hash_file
 from livepage.keep.watch import Watch
-from livepage.read import Kind, Origin, Piece, Source, project
+from livepage.read import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
     from livepage.keep.inputs import Inputs
-    from livepage.read import Build, Outcome
+    from livepage.read import Build, Outcome, Source
 
 KIND = "renderings"
 
@@ -97,60 +96,29 @@ def _note(page: Page, build: Build, inputs: Inputs, *, is_clean: bool) -> None:
 
 
 def _tell(page: Page, source: Source | None, ran: list[Outcome]) -> dict[str, Any]:
-    """Return what rendering set on a page, and what was read on it, as JSON holds it."""
+    """Return what rendering set on a page, and what was read on it."""
     return {
         "content": page.content,
-        "toc": [_tell_anchor(item) for item in page.toc],
+        "toc": page.toc,
         "title": page._title_from_render,  # noqa: SLF001 - MkDocs has no other place for it
-        "anchors": sorted(page.present_anchor_ids or ()),
+        "anchors": page.present_anchor_ids,
         "links": {file.src_uri: links for file, links in (page.links_to_anchors or {}).items()},
-        "source": asdict(source) if source else None,
+        "source": source,
         "outcomes": outcomes.make_digest(ran),
     }
 
 
 def _restore(page: Page, build: Build, files: Files, kept: dict[str, Any]) -> bool:
     """Set on a page what rendering it would set; return whether its pieces still come to what they came to then."""
-    if kept["source"]:
-        source = _read_source(kept["source"])
+    if source := kept["source"]:
         ran = outcomes.recall(source, build)
         if ran is None or outcomes.make_digest(ran) != kept["outcomes"]:
             return False
         build.record(source, ran, ran=False)
     page.content = kept["content"]
-    anchors = [_read_anchor(item) for item in kept["toc"]]
-    for first in anchors[:1]:
-        first.active = True  # type: ignore[attr-defined]  # as MkDocs marks it
-    page.toc = TableOfContents(anchors)
+    page.toc = kept["toc"]
     page._title_from_render = kept["title"]  # noqa: SLF001 - as above
-    page.present_anchor_ids = set(kept["anchors"])
+    page.present_anchor_ids = kept["anchors"]
     links_by_file = {files.get_file_from_path(uri): links for uri, links in kept["links"].items()}
     page.links_to_anchors = {file: links for file, links in links_by_file.items() if file}
     return True
-
-
-def _tell_anchor(item: AnchorLink) -> dict[str, Any]:
-    children = [_tell_anchor(child) for child in item.children]
-    return {"title": item.title, "id": item.id, "level": item.level, "children": children}
-
-
-def _read_anchor(row: dict[str, Any]) -> AnchorLink:
-    anchor = AnchorLink(row["title"], row["id"], row["level"])
-    anchor.children = [_read_anchor(child) for child in row["children"]]
-    return anchor
-
-
-def _read_source(row: dict[str, Any]) -> Source:
-    pieces = tuple(
-        Piece(
-            Kind(piece["kind"]),
-            piece["code"],
-            Origin(**piece["origin"]),
-            tuple(Origin(**line) for line in piece["lines"]),
-            piece["options"],
-            piece["language"],
-            piece["listing"],
-        )
-        for piece in row["pieces"]
-    )
-    return Source(row["name"], tuple(row["lines"]), pieces, ())

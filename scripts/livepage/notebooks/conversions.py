@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 import tempfile
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,8 @@ def convert(path: Path, run: Callable[[Path], str]) -> str:
     with _reported() as report:
         text = run(path)
     name = relative(path, project.root)
-    met = json.loads(report.read_text(encoding="utf-8")) if report.stat().st_size else {}
-    inputs = Inputs(**{**met, "files": {**met.get("files", {}), **before.files}})
+    met: Inputs = pickle.loads(report.read_bytes()) if report.stat().st_size else Inputs()  # noqa: S301 - our own
+    inputs = replace(met, files={**met.files, **before.files})
     report.unlink()
     if inputs.fleeting:
         log.info("%s is not kept: it read %s", name, inputs.fleeting)
@@ -53,7 +54,7 @@ def reaches_tool(path: Path) -> bool:
 @contextmanager
 def _reported() -> Iterator[Path]:
     """Let the process of a notebook write what it read into a file."""
-    with tempfile.NamedTemporaryFile(suffix=".json", delete=False) as file:
+    with tempfile.NamedTemporaryFile(delete=False) as file:
         os.environ[KERNEL_REPORT] = file.name
     try:
         yield Path(file.name)

@@ -23,7 +23,7 @@ from mkdocs.structure.files import File, Files
 from livepage.notebooks import conversions, downloads
 from livepage.notebooks.cells import read_notebook, read_prose
 from livepage.read import WAITS, Adapter, Build, Failure, Origin, project, relative
-from livepage.run import agreement, is_whole
+from livepage.run import is_whole, sentence_checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -223,7 +223,7 @@ def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
         return _show_unrun(path), []
     if answer.failure:
         return f"# {path.stem}\n\n{_FAILED}\n", [answer.failure]
-    return answer.data, _review(path, answer.data, build)
+    return answer.text, _review(path, answer.text, build)
 
 
 def run(path: Path, build: Build) -> tuple[str, list[Failure]]:
@@ -257,7 +257,7 @@ def _review(path: Path, markdown: str, build: Build) -> list[Failure]:
         for cell in checks
         if not any(isinstance(part, ast.Assert) for part in ast.walk(ast.parse(cell.source)))
     ]
-    failures += agreement.judge(read_prose(path))
+    failures += sentence_checks.judge(read_prose(path))
     if os.environ.get("REQUIRE_TARGETS") == "all":
         failures += [Failure(Origin(name, 1), f"target {target} is missing: {gap}") for target, gap in gaps.items()]
     return failures
@@ -274,5 +274,5 @@ def _locate(path: Path, error: Exception) -> Failure:
         if number <= len(cells):
             cell = cells[number - 1]
             failure = Failure(Origin(name, cell.line + int(line) - 1), message)
-            return agreement.explain(failure, str(cell.metadata.get("check", "")), read_prose(path))
+            return sentence_checks.explain(failure, str(cell.metadata.get("check", "")), read_prose(path))
     return Failure(Origin(name, 1), message)

@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markdown import Markdown
+from mkdocs.utils import meta
 
 from livepage.read import Includes, Origin, project, read_pieces
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TITLE = re.compile(r"^# (.+?)(?:\s*\{.*\})?$", re.MULTILINE)
 _NAMED = re.compile(r"([\w/-]+\.(?:md|py))$", re.MULTILINE)
 _PIN = re.compile(r"([\w.-]+)==([^;\s]+)")
@@ -114,7 +114,7 @@ def count(path: Path, text: str) -> Counter[str]:
 
 
 def _read(path: Path, text: str) -> tuple[list[str], Counter[str]]:
-    lines = _FRONT_MATTER.sub("", text, count=1).split("\n")
+    lines = meta.get_data(text)[0].split("\n")
     expanded, _, _ = _make_reader(project.root).expand(lines, path.name, 1)
     return expanded, _count_pieces(path.name, "\n".join(expanded))
 

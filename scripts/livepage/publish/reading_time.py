@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html.parser import HTMLParser
-
-from livepage.publish.answers import remember
 
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 30
@@ -25,7 +24,7 @@ def add_time(html: str) -> str:
     return html.replace("</h1>", f"</h1>\n{paragraph}", 1)
 
 
-@remember  # a rebuild asks again for each page
+@lru_cache(maxsize=100)  # a rebuild asks again for each page
 def estimate(html: str) -> int:
     """Return the minutes that a page takes: its words, and the lines of its listings, as far as they stand open.
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import html
 import re
 import tomllib
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from livepage.publish.answers import remember
 from livepage.read import SAYS, project
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _BREAK = "\N{PARAGRAPH SEPARATOR}"
 _TERM = re.compile(r'<dt><strong id="(?P<id>[^"]+)">(?P<name>.*?)</strong></dt>\s*<dd>(?P<says>.*?)</dd>', re.DOTALL)
 
 
-@remember  # a rebuild asks again for each page
+@lru_cache(maxsize=100)  # a rebuild asks again for each page
 def to_index(content: str, entries: tuple[SearchEntry, ...] = (), *, whole: bool = True) -> str:
     """Return what the indexer gets of a page.
 

@@ -18,8 +18,8 @@ from livepage.read.sentences import (
     mask,
     read_sentences,
 )
-from livepage.read.shared import GARBAGE, WAITS, log, project
 from livepage.read.source_lines import Failure, Includes, Origin, relative
+from livepage.read.this_project import GARBAGE, WAITS, log, project
 
 __all__ = [
     "EXTENSION",

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 
@@ -101,11 +101,6 @@ class Adapter:
         """Return the files of a folder that code imports, directly or not: all of them, unless the project knows."""
         del codes
         return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-
-    def imports_any(self, code: str, packages: Collection[str]) -> bool:
-        """Return whether code may import one of some packages."""
-        del code, packages
-        return True
 
     def describe_machine(self) -> object:
         """Return what else the outcome of a page depends on here, as JSON holds it."""

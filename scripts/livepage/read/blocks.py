@@ -87,6 +87,10 @@ class SearchEntry:
     text: str
     boost: float = 1.0
 
+    def to_plain(self) -> SearchEntry:
+        """Return the same without classes of the page, which another process does not know."""
+        return SearchEntry(str(self.id), str(self.title), str(self.text), float(self.boost))
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from livepage.read.shared import project
 from livepage.read.source_lines import relative
+from livepage.read.this_project import project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,11 +28,17 @@ class Answer:
     """The outcome of a page in another process.
 
     Attributes:
-        data: Its outcomes or its text, as JSON holds them.
+        key: A hash of the page's code.
+        outcomes: What its pieces came to.
+        text: What a notebook was converted to.
+        inputs: What went into its outcomes.
         failure: Why there are none.
     """
 
-    data: Any = None
+    key: str = ""
+    outcomes: list[Outcome] = field(default_factory=list)
+    text: str = ""
+    inputs: Any = None
     failure: Failure | None = None
 
 
@@ -54,6 +60,7 @@ class Build:
         started: When the build began, in seconds of the performance counter.
         elsewhere: Runs a page in another process and returns its answer, or None while it runs; None where each page
             runs in this one.
+        is_apart: Whether no page runs in this process, also where it needs no slow work.
         only_run: Whether a page ends once its pieces ran.
         terms: The terms that its pages link.
         totals: How many pages, blocks, values and checks there were.
@@ -70,6 +77,7 @@ class Build:
     current: Path | None = None
     started: float = 0.0
     elsewhere: Callable[[str], Answer | None] | None = None
+    is_apart: bool = False
     only_run: bool = False
     terms: tuple[Term, ...] = ()
     totals: Counter[str] = field(default_factory=Counter)

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 
     from livepage.read import Outcome, Piece
 
-_MOST_HIGHLIGHTED = 4000
 # Whitespace, punctuation and plain names look like text that has no mark; they may be two of three elements.
 _PLAIN = re.compile(r'<span class="(?:w|p|n|x)">([^<]*)</span>')
-
-_highlighted: dict[tuple[object, ...], str] = {}
-
 
 _FORMATTERS = dict(formatters)
 """Those of markdown-exec."""
@@ -138,23 +134,14 @@ class _OwnIds(IdPrependingTreeprocessor):
                 element.set("href", href)
 
 
-class _Remembering(Highlight):  # type: ignore[misc]  # pymdownx ships no types
-    """The highlighter of pymdownx, which highlights the same code with the same options only once."""
+class _Lean(Highlight):  # type: ignore[misc]  # pymdownx ships no types
+    """The highlighter of pymdownx, without marks around what looks like text that has none."""
 
     def highlight(self, src: str, language: str, *arguments: object, **options: object) -> object:
-        if options.get("inline") or self.title_mode != "text":
-            return super().highlight(src, language, *arguments, **options)
-        if not (self.line_spans or self.line_anchors):
-            options["code_block_count"] = 0
-        settings = {name: value for name, value in vars(self).items() if name != "md"}
-        key = (src, language, repr(arguments), repr(options), repr(settings))
-        if key not in _highlighted:
-            if len(_highlighted) >= _MOST_HIGHLIGHTED:
-                _highlighted.clear()
-            _highlighted[key] = _PLAIN.sub(r"\1", super().highlight(src, language, *arguments, **options))
-        return _highlighted[key]
+        shown = super().highlight(src, language, *arguments, **options)
+        return shown if options.get("inline") or self.title_mode != "text" else _PLAIN.sub(r"\1", shown)
 
 
 def highlighter() -> type[Highlight]:
     """Return the highlighter class for `pymdownx.superfences`."""
-    return _Remembering
+    return _Lean

@@ -1,6 +1,6 @@
 """Run what stands on a page, watch over what it does, and hold what the page says to the checks that back it."""
 
-from livepage.run import agreement, backing, supervisor
+from livepage.run import backing, sentence_checks
 from livepage.run.audit_events import listen
 from livepage.run.backing import KINDS, SOURCE, Backings, Record
 from livepage.run.page_session import is_whole, remember, run_page
@@ -10,11 +10,10 @@ __all__ = [
     "SOURCE",
     "Backings",
     "Record",
-    "agreement",
     "backing",
     "is_whole",
     "listen",
     "remember",
     "run_page",
-    "supervisor",
+    "sentence_checks",
 ]

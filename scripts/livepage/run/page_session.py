@@ -102,7 +102,7 @@ class _Session:
             place = working_directory(options.get("workdir"))
             with place, console_width(int(options.get("width", "0"))), contextlib.redirect_stdout(printed):
                 text, exact = self._evaluate(piece)
-            entries = tuple(SearchEntry(*entry) for entry in self.namespace.pop(ENTRIES, ()))
+            entries = tuple(SearchEntry(*entry).to_plain() for entry in self.namespace.pop(ENTRIES, ()))
             shown = text if piece.kind is Kind.VALUE else printed.getvalue()
             outcome = Outcome(shown, entries=entries, exact=exact)
         except KeyboardInterrupt as error:
@@ -130,7 +130,7 @@ class _Session:
             text, exact = show(result), getattr(result, "exact", "")
             if trace := find_trace(f"{text} {exact}"):
                 self.guard.refuse(trace)
-            return text, exact if isinstance(exact, str) else ""
+            return text, str(exact) if isinstance(exact, str) else ""
         if piece.language not in {"python", "pycon"}:
             crash_reporter.note(piece.origin)
             sys.stdout.write(run_shell(piece) if piece.language in SHELLS else piece.code)

@@ -76,9 +76,9 @@ class LastBuild:
         """Note the state of the files of a build, before anything is read."""
         self.built, self.stamps, self.date = None, stamp(config), get_build_date()
 
-    def note(self, built: Built) -> None:
-        """Note what a build gathered."""
-        self.built = built
+    def is_changed(self) -> bool:
+        """Return whether a file is another than when the build began."""
+        return self.built is not None and stamp(self.built.config) != self.stamps
 
     def take_edited(self) -> list[str] | None:
         """Return the pages whose file changed since this was asked last, or None where anything else did."""
@@ -97,35 +97,14 @@ def stamp(config: MkDocsConfig) -> dict[str, Stamp]:
     folders = [config.docs_dir, *config.watch]
     if custom := config.theme.custom_dir:
         folders.append(custom)
-    files = list_states(folders)
-    if config.config_file_path:
-        files.update(stamp_files([config.config_file_path]))
-    return files
+    return stamp_files([*list_files(folders), *filter(None, [config.config_file_path])])
 
 
-def list_states(folders: Iterable[str]) -> dict[str, Stamp]:
-    """Return the state of each file in some folders."""
-    return dict(_walk(map(os.path.abspath, folders)))
-
-
-def _walk(places: Iterable[str]) -> Iterator[tuple[str, Stamp]]:
-    """Yield each file in some folders with its state; hidden ones, which editors make beside a page, are no pages."""
-    for place in places:
-        try:
-            entries = list(os.scandir(place))
-        except NotADirectoryError:
-            yield from stamp_files([place]).items()
-            continue
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.name in _SKIPPED or entry.name.startswith("."):
-                continue
-            try:
-                if entry.is_dir():
-                    yield from _walk([entry.path])
-                else:
-                    status = entry.stat()
-                    yield entry.path, (status.st_mtime_ns, status.st_size)
-            except OSError:  # it is gone by now
-                continue
+def list_files(folders: Iterable[str]) -> Iterator[str]:
+    """Yield each file in some folders, and those named themselves; hidden ones, which editors make, are no pages."""
+    for folder in map(os.path.abspath, folders):
+        if os.path.isfile(folder):  # noqa: PTH113 - a watched file
+            yield folder
+        for place, inner, files in os.walk(folder):
+            inner[:] = [name for name in inner if name not in _SKIPPED and not name.startswith(".")]
+            yield from (f"{place}{os.sep}{name}" for name in files if not name.startswith("."))

@@ -23,7 +23,6 @@ from livepage.keep import rendered
 from livepage.publish import term_links
 from livepage.read import Build, find_build, log
 from livepage.serve.browsers import Browsers
-from livepage.serve.page_watch import PageWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,11 +31,14 @@ if TYPE_CHECKING:
     from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.pages import Page
 
-    from livepage.serve.arrivals import Arrivals
     from livepage.serve.last_build import Built, LastBuild
+    from livepage.serve.pages_pending import PagesPending
 
 DELAY = 0.03
 """Seconds of rest that end a change: an editor may write a file twice."""
+
+EVERY = 0.05
+"""Seconds between two looks at the pages."""
 
 SHARE = 0.05
 """How much of a core's time rebuilds take for pages that arrive while nobody looks at them."""
@@ -53,41 +55,36 @@ class Rebuild:
     """What a server calls in the place of MkDocs' own builder."""
 
     def __init__(
-        self, server: LiveReloadServer, build_all: Callable[[], object], arrivals: Arrivals, last: LastBuild
+        self, server: LiveReloadServer, build_all: Callable[[], object], pending: PagesPending, last: LastBuild
     ) -> None:
         """Take the place of a server's builder.
 
         Args:
             server: MkDocs' server, which has not begun to serve.
             build_all: What builds the whole site.
-            arrivals: The pages of which something is still to come.
+            pending: The pages of which something is still to come.
             last: The last whole build.
         """
         self._server, self._build_all = server, build_all
-        self._arrivals, self._last = arrivals, last
-        self._browsers = Browsers(server, arrivals.describe, self._visit)
+        self._pending, self._last = pending, last
+        self._browsers = Browsers(server, pending.describe, self._visit)
         self._wanted: set[str] = set()
         self._wanted_later: set[str] = set()
         self._rested = 0.0
         self._waiting: dict[str, None] = {}
         self._is_finished = True
-        self._is_edited = threading.Event()
-        self._watch: PageWatch | None = None
         server.build_delay = DELAY
         server.builder = self
 
     def begin(self, folder: str) -> None:
-        """Look for edits in the folder of the pages, which MkDocs need not do any longer."""
+        """Let MkDocs look for edits in the folder of the pages often, and take those that were made meanwhile."""
         _set_aside()
-        self._server.unwatch(folder)
-        self._watch = PageWatch(folder, self._hear_of_edit, self._last.stamps)
-        self._watch.start()
-        self._arrivals.tell(self.want, self.want_later)
-
-    def end(self) -> None:
-        """Look for edits no longer."""
-        if self._watch:
-            self._watch.end()
+        for emitter in self._server.observer.emitters:
+            if emitter.watch.path == folder:
+                emitter._timeout = EVERY  # noqa: SLF001 - MkDocs' own is half a second
+        if self._last.is_changed():
+            self._wake()
+        self._pending.tell(self.want, self.want_later)
 
     def want(self, pages: Iterable[str]) -> None:
         """Ask, from any thread, for pages to be rendered again whose text need not have changed.
@@ -128,11 +125,7 @@ class Rebuild:
             return
         for name, page in self._last.built.pages.items():
             if unquote(page.file.url) == address:
-                self._arrivals.prefer(name)
-
-    def _hear_of_edit(self) -> None:
-        self._is_edited.set()
-        self._wake()
+                self._pending.prefer(name)
 
     def _wake(self) -> None:
         with self._server._rebuild_cond:  # noqa: SLF001 - what MkDocs' own watch sets
@@ -149,7 +142,6 @@ class Rebuild:
             self._rested = end + (end - start) / SHARE
 
     def _build_changed(self) -> None:
-        self._is_edited.clear()
         with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
             wanted = sorted(self._wanted | self._wanted_later)
             self._wanted.clear()
@@ -212,7 +204,7 @@ class Rebuild:
                 del self._waiting[page.file.src_uri]
                 self._browsers.show(page.file.url)
                 log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)
-                if self._is_edited.is_set():
+                if self._server._want_rebuild:  # noqa: SLF001 - what MkDocs' own watch sets
                     return
             _finish(built)
         self._is_finished = True

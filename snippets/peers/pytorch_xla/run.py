@@ -50,7 +50,7 @@ import jax
 
 from peers import given
 from peers.pytorch_xla import shim
-from peers.recording import Recording
+from peers.recording import Recording, run_child
 from peers.torch import layers
 
 TORCH_XLA = "torch-xla==2.9.0"
@@ -80,17 +80,10 @@ def main() -> None:
 def beside() -> dict[str, Any]:
     """Return what PyTorch/XLA does beside this PyTorch, from a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        uv = [os.environ.get("UV", "uv"), "pip", "install", "--quiet", "--no-deps", "--python", sys.executable]
-        install = [*uv, "--target", folder, TORCH_XLA]
+        install = ("pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", folder, TORCH_XLA)
+        run_child(os.environ.get("UV", "uv"), *install)
         script = Path(__file__).resolve().with_name("beside.py")
-        output = ""
-        for command in (install, [sys.executable, str(script)]):
-            environment = os.environ | {"PYTHONPATH": folder}
-            run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-            if run.returncode:
-                sys.exit(f"{' '.join(command)} failed:\n{run.stderr[-3000:]}")
-            output = run.stdout
-    return dict(json.loads(output))
+        return dict(json.loads(run_child(sys.executable, script, PYTHONPATH=folder).stdout))
 
 
 def with_shim(recording: Recording) -> None:

@@ -42,7 +42,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -57,7 +56,7 @@ os.environ["XLA_FLAGS"] = f"--xla_dump_hlo_as_text --xla_dump_to={tempfile.mkdte
 import tensorflow as tf
 
 from peers import given
-from peers.recording import Recording
+from peers.recording import Recording, run_child
 from peers.tensorflow import clustered, executed, layers
 
 DUMPS = Path(os.environ["XLA_FLAGS"].partition("--xla_dump_to=")[2])
@@ -156,12 +155,10 @@ def child(script: str, variables: dict[str, str], *names: str) -> tuple[dict[str
     """Run a script beside this one with other environment variables; return what it wrote, and its log."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
-        environment = {**os.environ, "XLA_FLAGS": "", **variables}
-        command = [sys.executable, str(HERE / script), str(answer), *names]
-        run = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
-        if run.returncode:
-            sys.exit(f"{script} failed:\n{run.stderr[-3000:]}")
-        return dict(json.loads(answer.read_text(encoding="utf-8"))), run.stderr
+        ended = run_child(
+            sys.executable, HERE / script, answer, *names, folder=folder, **{"XLA_FLAGS": "", **variables}
+        )
+        return dict(json.loads(answer.read_text(encoding="utf-8"))), ended.stderr
 
 
 def count_compiles() -> dict[str, list[int]]:
@@ -237,16 +234,7 @@ def ahead_of_time(recording: Recording) -> None:
         client = Path(sys.executable).with_name("saved_model_cli")
         options = ["--dir", "model", "--tag_set", "serve", "--signature_def_key", "serving_default"]
         written = ["--output_prefix", "compiled/layer", "--cpp_class", "Layer", "--target_triple", TRIPLE]
-        run = subprocess.run(
-            [str(client), "aot_compile_cpu", *options, *written],
-            cwd=folder,
-            env={**os.environ, "XLA_FLAGS": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if run.returncode:
-            sys.exit(f"saved_model_cli failed:\n{run.stderr[-3000:]}")
+        run_child(client, "aot_compile_cpu", *options, *written, folder=folder, XLA_FLAGS="")
         compiled = Path(folder) / "compiled"
         header = (compiled / "layer.h").read_text(encoding="utf-8")
         recording.facts["ahead_of_time"] = {

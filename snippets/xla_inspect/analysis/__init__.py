@@ -28,22 +28,35 @@ if TYPE_CHECKING:
         is_fusion,
         list_fusions,
         list_opcodes,
+        list_work,
     )
-    from xla_inspect.analysis.histories import Histories, Step
+    from xla_inspect.analysis.instruction_history import Histories, Step
+    from xla_inspect.analysis.instruction_identity import PassState, follow_passes
+    from xla_inspect.analysis.instruction_lines import (
+        SourceLine,
+        close_brackets,
+        find_computation_lines,
+        find_frame,
+        find_lines,
+        read_line,
+        show_place,
+    )
     from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
     from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
     from xla_inspect.analysis.launch_costs import MEMORY, STATEMENT, Launched, model_launches
-    from xla_inspect.analysis.launch_sources import list_origins
+    from xla_inspect.analysis.launch_lines import list_origins
     from xla_inspect.analysis.launches import (
         HOST_CALL,
         Launch,
         Role,
         calls_host,
         find_role,
+        fit_symbol,
         list_kernels,
         list_launches,
     )
     from xla_inspect.analysis.listing import print_computation, print_instruction
+    from xla_inspect.analysis.matching import Meanings
     from xla_inspect.analysis.memory_plan import (
         find_peak,
         live_bytes,
@@ -52,7 +65,7 @@ if TYPE_CHECKING:
         place_buffers,
     )
     from xla_inspect.analysis.module_stage import FINAL, Stage, StageName, find_stage, read_stage
-    from xla_inspect.analysis.op_sources import (
+    from xla_inspect.analysis.op_lines import (
         Operation,
         Place,
         find_expression,
@@ -68,147 +81,19 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.pass_difference import UNREADABLE, PassDifference, find_difference
     from xla_inspect.analysis.peak import Held, list_held
     from xla_inspect.analysis.peak_causes import SCHEDULER, PeakCause, find_peak_causes
-    from xla_inspect.analysis.places import close_brackets, fit_symbol, read_line, show_place
     from xla_inspect.analysis.refusals import HBM, Refusal, find_refusal, name_failure, read_refusal, tell_failure
     from xla_inspect.analysis.rewrites import Fate, count_executed, count_operations, find_fate
     from xla_inspect.analysis.scopes import join_alike, name_alike, name_part, read_op_scope, read_scope
     from xla_inspect.analysis.signatures import Difference, Leaf, Signature, Value, find_nearest
-    from xla_inspect.analysis.tracking import (
-        PassState,
-        SourceLine,
-        find_computation_lines,
-        find_frame,
-        find_lines,
-        follow_passes,
-    )
     from xla_inspect.analysis.traffic import MAIN, list_traffic, main_memory_bytes, measure_traffic
-    from xla_inspect.analysis.value_flow import COPYING, REWRITING, ValueFlow, is_passed_on, search, skip_renaming
+    from xla_inspect.analysis.value_flow import (
+        COPYING,
+        REWRITING,
+        ValueFlow,
+        is_passed_on,
+        search,
+        skip_renaming,
+        walk_inside,
+    )
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "ALLOCATION_KINDS",
-    "COLLECTIVE_KINDS",
-    "COPYING",
-    "FINAL",
-    "HBM",
-    "HEAVY",
-    "HOST_CALL",
-    "INPUT",
-    "MAIN",
-    "MEMORY",
-    "REDUCE_SCATTER",
-    "REWRITING",
-    "SCHEDULER",
-    "STATEMENT",
-    "UNREADABLE",
-    "Allocation",
-    "CodeSummary",
-    "Collective",
-    "Compilation",
-    "Count",
-    "Difference",
-    "Fate",
-    "Flow",
-    "FlowGraph",
-    "Fusion",
-    "FusionLog",
-    "Held",
-    "Histories",
-    "JaxprStep",
-    "KernelParts",
-    "Launch",
-    "Launched",
-    "Leaf",
-    "Mesh",
-    "ModuleChange",
-    "Operation",
-    "PassDifference",
-    "PassState",
-    "PeakCause",
-    "Place",
-    "Placement",
-    "Refusal",
-    "Role",
-    "ScriptRun",
-    "Signature",
-    "SourceLine",
-    "Stage",
-    "StageName",
-    "Step",
-    "Value",
-    "ValueFlow",
-    "calls_host",
-    "close_brackets",
-    "compare_modules",
-    "count_executed",
-    "count_operations",
-    "custom_fusion_kind",
-    "find_computation_lines",
-    "find_difference",
-    "find_expression",
-    "find_fate",
-    "find_frame",
-    "find_instructions",
-    "find_launch",
-    "find_line",
-    "find_lines",
-    "find_mesh",
-    "find_nearest",
-    "find_peak",
-    "find_peak_causes",
-    "find_refusal",
-    "find_residuals",
-    "find_role",
-    "find_stage",
-    "fit_symbol",
-    "follow_passes",
-    "fused_computations",
-    "is_cut_anew",
-    "is_fusion",
-    "is_passed_on",
-    "is_residual",
-    "join_alike",
-    "list_collectives",
-    "list_edges",
-    "list_fusions",
-    "list_held",
-    "list_kernels",
-    "list_launches",
-    "list_opcodes",
-    "list_origins",
-    "list_traffic",
-    "live_bytes",
-    "main_memory_bytes",
-    "measure_distance",
-    "measure_traffic",
-    "model_launches",
-    "name_alike",
-    "name_failure",
-    "name_kind",
-    "name_part",
-    "parse_buffers",
-    "parse_live_ranges",
-    "parse_log",
-    "place_buffers",
-    "print_computation",
-    "print_instruction",
-    "read_groups",
-    "read_jaxpr_lines",
-    "read_line",
-    "read_names",
-    "read_op_scope",
-    "read_operations",
-    "read_pairs",
-    "read_refusal",
-    "read_scope",
-    "read_stablehlo_lines",
-    "read_stage",
-    "search",
-    "show_place",
-    "skip_renaming",
-    "summarize_code",
-    "tell_failure",
-    "trace_flow",
-    "use_lines_of",
-]

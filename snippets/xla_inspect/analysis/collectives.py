@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.device_groups import count_group
-from xla_inspect.analysis.loops import Loops
-from xla_inspect.analysis.value_flow import ValueFlow
+from xla_inspect.analysis.loops import STRUCTURE, Loops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xla_inspect.analysis.value_flow import ValueFlow
     from xla_inspect.hlo import Instruction, Module
 
 COLLECTIVE_KINDS = (
@@ -30,8 +31,6 @@ REDUCE_SCATTER = "all-reduce-scatter"
 
 STEP = "async_collective_fusion_config"
 """What the TPU's compiler writes into the configuration of each step of a collective that it split."""
-
-_STRUCTURE = frozenset({"while", "conditional", "call"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +84,17 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
     A collective that the compiler splits into steps, as the TPU's does to overlap one with other fusions, is printed in
     each of them with one `channel_id`; it counts once.
     """
-    flow = ValueFlow(module)
-    runs = _Runs(flow)
+    loops = Loops(module)
     collectives: dict[object, Collective] = {}
     last: dict[object, Instruction] = {}
     for instruction in module.walk():
         kind = name_kind(instruction)
         if kind is None:
             continue
-        above = list(_climb(instruction, flow))
-        fused = any(REDUCE_SCATTER in step.computation for step in (instruction, *above))
-        scheduled = instruction
-        inside = [step for step in (instruction, *above) if step.opcode in _STRUCTURE]
+        around = list(_climb(instruction, module))
         # What stands for it is the outermost step below the innermost loop.
-        for step in (instruction, *above):
-            if step.opcode in _STRUCTURE:
-                break
-            scheduled = step
+        *_, scheduled = takewhile(lambda step: step.opcode not in STRUCTURE, around)
+        is_cut = any(REDUCE_SCATTER in each.computation for each in around)
         identity = (
             instruction.attributes.get("channel_id") if STEP in (instruction.backend_config or "") else instruction
         )
@@ -110,52 +103,20 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
             identity,
             Collective(
                 name=instruction.name,
-                kind=REDUCE_SCATTER if fused and kind == "all-reduce" else kind,
+                kind=REDUCE_SCATTER if is_cut and kind == "all-reduce" else kind,
                 operand_bytes=sum(operand.shape.bytes for operand in module.operands(instruction)),
                 group=count_group(instruction.attributes.get("replica_groups", ""), module.num_partitions),
-                is_async=is_async(instruction) or any(step.opcode == "async-start" for step in above),
+                is_async=is_async(instruction) or any(step.opcode == "async-start" for step in around),
                 instruction=instruction,
                 scheduled=scheduled,
                 done=scheduled,
-                within=tuple(step for step in inside if step.opcode != "call"),
-                runs=runs.count(instruction.computation),
+                within=tuple(step for step in around if step.opcode in {"while", "conditional"}),
+                runs=loops.count_runs(instruction.computation),
             ),
         )
     return tuple(
         replace(found, done=_find_done(module, found, last[identity])) for identity, found in collectives.items()
     )
-
-
-class _Runs:
-    """How often each computation of a module runs."""
-
-    def __init__(self, flow: ValueFlow) -> None:
-        self.loops = Loops(flow.module)
-        self.known: dict[str, int | None] = {flow.module.entry.name: 1}
-        self.callers: dict[str, list[tuple[Instruction, str]]] = {}
-        for caller in flow.module.walk():
-            for part, names in caller.calls.items():
-                for name in names:
-                    self.callers.setdefault(name, []).append((caller, part))
-
-    def count(self, computation: str) -> int | None:
-        """Return how often a computation runs, or None where nobody knows."""
-        if computation not in self.known:
-            counts = [self._count(caller, part) for caller, part in self.callers.get(computation, ())]
-            known = [number for number in counts if number is not None]
-            self.known[computation] = sum(known) if known and len(known) == len(counts) else None
-        return self.known[computation]
-
-    def _count(self, caller: Instruction, part: str) -> int | None:
-        around = self.count(caller.computation)
-        times: int | None = 1
-        if caller.opcode == "while":
-            times = self.loops.count_trips(caller)
-            # The condition is asked once more, to end the loop.
-            times = None if times is None else times + (part == "condition")
-        elif caller.opcode == "conditional":
-            times = None
-        return None if around is None or times is None else around * times
 
 
 def _find_done(module: Module, found: Collective, last: Instruction) -> Instruction:
@@ -197,10 +158,9 @@ def is_async(instruction: Instruction) -> bool:
     return instruction.opcode.endswith("-start") or STEP in (instruction.backend_config or "")
 
 
-def _climb(instruction: Instruction, flow: ValueFlow) -> Iterator[Instruction]:
-    """Yield the instructions that call an instruction's computation, the nearest first, up to ENTRY's."""
-    computation = instruction.computation
-    while computation != flow.module.entry.name and computation in flow.callers:
-        caller = flow.callers[computation]
-        yield caller
-        computation = caller.computation
+def _climb(instruction: Instruction, module: Module) -> Iterator[Instruction]:
+    """Yield an instruction, and those that call its computation, the nearest first, up to ENTRY's."""
+    yield instruction
+    while calling := module.callers.get(instruction.computation):
+        instruction = calling[-1]
+        yield instruction

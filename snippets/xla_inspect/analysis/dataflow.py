@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.hlo import IDLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from xla_inspect.hlo import Computation, Instruction, Shape
 
@@ -47,75 +47,52 @@ class FlowGraph:
     results: tuple[Flow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _FlowValue:
-    """A value by its maker, or a tuple of values."""
-
-    source: Instruction | None
-    index: tuple[int, ...]
-    shape: Shape
-    elements: tuple[_FlowValue, ...] = ()
-
-    def element(self, number: int) -> _FlowValue:
-        """An element of a tuple, whether it was put together here or made whole by an instruction."""
-        if self.source is None:
-            return self.elements[number]
-        shape = self.shape.elements[number] if number < len(self.shape.elements) else self.shape
-        return _FlowValue(self.source, (*self.index, number), shape)
-
-    def leaves(self) -> Iterator[_Leaf]:
-        """The values in it that an instruction made."""
-        waiting = [self]
-        while waiting:
-            value = waiting.pop()
-            if value.source is not None:
-                yield _Leaf(value.source, value.index, value.shape)
-            waiting.extend(reversed(value.elements))
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A value that one instruction made."""
-
-    source: Instruction
-    index: tuple[int, ...]
-    shape: Shape
-
-    @property
-    def is_input(self) -> bool:
-        return self.source.opcode in IDLE
-
-    def flow(self, user: str | None) -> Flow:
-        return Flow(self.source.name, self.index, self.shape, user)
+type _Value = Flow | tuple[_Value, ...]
+"""A value by its maker, or a tuple of values."""
 
 
 def trace_flow(computation: Computation) -> FlowGraph:
     """Follow each value of a computation through tuples and renaming to the instructions that use it."""
-    values: dict[str, _FlowValue] = {}
+    values: dict[str, _Value] = {}
     nodes: list[Instruction] = []
     edges: dict[Flow, None] = {}
     inputs: dict[Flow, None] = {}
     for instruction in computation:
         taken = [values[name] for name in instruction.operands]
-        values[instruction.name] = value = _value(instruction, taken)
-        if value.source is not instruction or instruction.opcode in IDLE:
+        values[instruction.name] = value = _make_value(instruction, taken)
+        if isinstance(value, tuple) or value.source != instruction.name or instruction.opcode in IDLE:
             continue
         nodes.append(instruction)
-        for leaf in (leaf for operand in taken for leaf in operand.leaves()):
-            (inputs if leaf.is_input else edges)[leaf.flow(instruction.name)] = None
-    results = dict.fromkeys(leaf.flow(None) for leaf in values[computation.root.name].leaves() if not leaf.is_input)
+        for operand in _list_made(taken):
+            flows = inputs if computation.by_name[operand.source].opcode in IDLE else edges
+            flows[replace(operand, user=instruction.name)] = None
+    made = _list_made([values[computation.root.name]])
+    results = dict.fromkeys(flow for flow in made if computation.by_name[flow.source].opcode not in IDLE)
     return FlowGraph(tuple(nodes), tuple(edges), tuple(inputs), tuple(results))
 
 
-def _value(instruction: Instruction, taken: list[_FlowValue]) -> _FlowValue:
-    """What an instruction yields: something new, or an operand under another name."""
+def _make_value(instruction: Instruction, taken: Sequence[_Value]) -> _Value:
+    """Return what an instruction yields: something new, or an operand under another name."""
+    first = taken[0] if taken else None
     if instruction.opcode == "tuple":
-        return _FlowValue(None, (), instruction.shape, tuple(taken))
+        return tuple(taken)
+    if instruction.opcode == "bitcast" and first is not None:
+        return first
     if instruction.opcode == "get-tuple-element":
-        value = taken[0].element(int(instruction.attributes["index"]))
-        return _FlowValue(value.source, value.index, instruction.shape, value.elements)
-    if instruction.opcode == "bitcast":
-        return taken[0]
-    if instruction.opcode.endswith(("-done", "-update")) and taken and taken[0].source is not None:
-        return _FlowValue(taken[0].source, (), instruction.shape)
-    return _FlowValue(instruction, (), instruction.shape)
+        number = int(instruction.attributes["index"])
+        if isinstance(first, Flow):
+            return replace(first, index=(*first.index, number), shape=instruction.shape)
+        element = first[number] if first else ()
+        return replace(element, shape=instruction.shape) if isinstance(element, Flow) else element
+    if instruction.opcode.endswith(("-done", "-update")) and isinstance(first, Flow):
+        return Flow(first.source, (), instruction.shape, None)
+    return Flow(instruction.name, (), instruction.shape, None)
+
+
+def _list_made(values: Sequence[_Value]) -> Iterator[Flow]:
+    """Yield the values that instructions made, those in tuples too."""
+    for value in values:
+        if isinstance(value, Flow):
+            yield value
+        else:
+            yield from _list_made(value)

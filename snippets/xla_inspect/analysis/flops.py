@@ -16,14 +16,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.convolution import count_multiplications, read_window
+from xla_inspect.analysis.convolution import count_multiplications
 from xla_inspect.analysis.loops import Loops, read_config
-from xla_inspect.hlo import CATEGORY
+from xla_inspect.hlo import CATEGORY, read_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from xla_inspect.hlo import Computation, Instruction, Module, Shape
+    from xla_inspect.hlo import Computation, Instruction, Module, Shape, Window
 
 _NAMES = """
     acos acosh asin asinh atan2 atanh cbrt cosine cosh erf exp2 exponential exponential-minus-one log log-plus-one log2
@@ -65,15 +65,6 @@ class Work:
     def flops(self) -> int:
         """All operations but the transcendental ones."""
         return self.products.total() + self.others.total()
-
-    def __add__(self, other: Work) -> Work:
-        """The work of both."""
-        return Work(
-            self.products + other.products,
-            self.others + other.others,
-            self.transcendentals + other.transcendentals,
-            tuple(dict.fromkeys(self.unknown + other.unknown)),
-        )
 
     def __mul__(self, times: int) -> Work:
         """The work done several times."""
@@ -199,9 +190,7 @@ def _count_reduce(count: Count, instruction: Instruction) -> Work:
 def _count_windows(count: Count, instruction: Instruction) -> Work:
     given, results = count.shape(instruction, 0).dimensions, instruction.shape.leaves()[0].dimensions
     size = outputs = 1
-    for axis, elements, places in zip(
-        read_window(instruction.attributes.get("window", ""), len(given)), given, results, strict=True
-    ):
+    for axis, elements, places in zip(_read_windows(instruction), given, results, strict=True):
         # Where each window holds all there is, as where a TPU spreads the largest of a row over it, all come to the
         # same, which is computed once.
         last = (places - 1) * axis.stride
@@ -227,7 +216,8 @@ def _count_applied(count: Count, instruction: Instruction) -> Work:
 def _count_select_and_scatter(count: Count, instruction: Instruction) -> Work:
     select, scatter = map(count.computation, count.module.called(instruction))
     sources = count.shape(instruction, 1).size
-    return select * (sources * (_window_size(instruction) - 1)) + scatter * sources
+    window = math.prod(axis.size for axis in _read_windows(instruction))
+    return _add_up((select * (sources * (window - 1)), scatter * sources))
 
 
 def _count_sort(count: Count, instruction: Instruction) -> Work:
@@ -294,9 +284,8 @@ def _multiply(dtype: str, pairs: int) -> Work:
     return Work(products=Counter({dtype: MULTIPLY_ADD * pairs}))
 
 
-def _window_size(instruction: Instruction) -> int:
-    sizes = re.search(r"size=([\dx]+)", instruction.attributes.get("window", ""))
-    return math.prod(map(int, sizes[1].split("x"))) if sizes else 1
+def _read_windows(instruction: Instruction) -> list[Window]:
+    return read_windows(instruction.attributes.get("window", ""))
 
 
 def _name_type(dtype: str, attributes: Mapping[str, str]) -> str:

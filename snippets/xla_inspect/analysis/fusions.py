@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
+
+from xla_inspect.analysis.loops import read_config
+from xla_inspect.analysis.value_flow import search
+from xla_inspect.hlo import IDLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,21 +80,10 @@ def fused_computations(module: Module) -> frozenset[str]:
 
 
 def _find_fused(module: Module) -> frozenset[str]:
-    names: set[str] = set()
     holders = [computation for computation in module.computations if _FUSIONS.intersection(computation.opcode_counts)]
-    waiting = [
-        name
-        for computation in holders
-        for instruction in computation
-        if is_fusion(instruction)
-        for name in instruction.called
-    ]
-    while waiting:
-        name = waiting.pop()
-        if name not in names:
-            names.add(name)
-            waiting.extend(module.computation(name).called)
-    return frozenset(names)
+    fusions = (instruction for computation in holders for instruction in computation if is_fusion(instruction))
+    called = (name for fusion in fusions for name in fusion.called)
+    return frozenset(search(called, lambda name: module.computation(name).called))
 
 
 def custom_fusion_kind(instruction: Instruction) -> str | None:
@@ -99,15 +91,8 @@ def custom_fusion_kind(instruction: Instruction) -> str | None:
 
     The CPU keeps it under `fusion_config`, the GPU under `fusion_backend_config`.
     """
-    text = instruction.backend_config
-    if text is None or "kind" not in text:
-        return None
-    try:
-        config = json.loads(text)
-    except ValueError:
-        return None
     for key in ("fusion_config", "fusion_backend_config"):
-        fusion_config = config.get(key) if isinstance(config, dict) else None
+        fusion_config = read_config(instruction).get(key)
         if isinstance(fusion_config, dict) and isinstance(fusion_config.get("kind"), str):
             return str(fusion_config["kind"]) or None
     return None
@@ -115,6 +100,17 @@ def custom_fusion_kind(instruction: Instruction) -> str | None:
 
 def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
     """The opcodes that a fusion fuses in order, those of nested fusions in their place, parameters left out."""
+    return (part.opcode for part in list_fused(module, fusion) if part.opcode != "parameter")
+
+
+def list_work(module: Module, launch: Instruction) -> Iterator[Instruction]:
+    """Yield what does work in a launch, in order: itself, or what it fuses."""
+    parts = list_fused(module, launch) if is_fusion(launch) else (launch,)
+    return (part for part in parts if part.opcode not in IDLE)
+
+
+def list_fused(module: Module, fusion: Instruction) -> Iterator[Instruction]:
+    """Yield what a fusion fuses in order, that of nested fusions in their place."""
     # Each level keeps its place in its computation; a computation that fuses itself would not end, so it is left out.
     levels = [(fusion.called[0], iter(module.called(fusion)[0]))]
     while levels:
@@ -125,8 +121,8 @@ def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
             name = instruction.called[0]
             if all(name != level for level, _ in levels):
                 levels.append((name, iter(module.computation(name))))
-        elif instruction.opcode != "parameter":
-            yield instruction.opcode
+        else:
+            yield instruction
 
 
 def _describe(module: Module, instruction: Instruction) -> Fusion:
@@ -140,10 +136,13 @@ def _describe(module: Module, instruction: Instruction) -> Fusion:
         called=called.name,
         opcodes=tuple(list_opcodes(module, instruction)),
         operand_bytes=sum(operand.shape.bytes for operand in operands.values()),
-        result_bytes=_result(instruction).bytes,
+        result_bytes=find_result(instruction).bytes,
     )
 
 
-def _result(instruction: Instruction) -> Shape:
-    """The shape of what is computed: the second element where an asynchronous start also carries its operands."""
-    return instruction.shape.elements[1] if instruction.opcode == "async-start" else instruction.shape
+def find_result(instruction: Instruction) -> Shape:
+    """Return the shape of what is computed, which an asynchronous start carries beside its operands and a context."""
+    if instruction.opcode == "copy-start":
+        return instruction.shape.elements[0]
+    is_start = instruction.opcode in {"async-start", "all-gather-start", "all-reduce-start"}
+    return instruction.shape.elements[1] if is_start and len(instruction.shape.elements) > 1 else instruction.shape

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.flops import Count, Work
+from xla_inspect.analysis.instruction_lines import find_lines
 from xla_inspect.analysis.launches import list_launches
-from xla_inspect.analysis.tracking import find_lines
 from xla_inspect.analysis.traffic import MAIN, measure_traffic
+from xla_inspect.analysis.value_flow import walk_inside
 from xla_inspect.targets import find_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from xla_inspect.analysis.instruction_lines import SourceLine
     from xla_inspect.analysis.launches import Launch
-    from xla_inspect.analysis.tracking import SourceLine
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.targets import Hardware, Roof
@@ -137,14 +138,7 @@ def _find_lines(
 ) -> tuple[SourceLine, ...]:
     """Return the lines of an instruction and of all that it calls, each place once."""
     by_place: dict[tuple[str, int], SourceLine] = {}
-    waiting, seen = [instruction], {instruction.name}
-    while waiting:
-        line = lines.get(waiting[0])
-        if line is not None:
+    for part in walk_inside(module, instruction):
+        if line := lines.get(part):
             by_place.setdefault((line.file, line.number), line)
-        inner = waiting.pop(0)
-        for called in module.called(inner):
-            if called.name not in seen:
-                seen.add(called.name)
-                waiting += called.instructions
     return tuple(by_place.values())

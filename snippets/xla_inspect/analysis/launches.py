@@ -8,12 +8,13 @@ A loop's body counts once, with its trips beside it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.analysis.flops import LABELS
 from xla_inspect.analysis.fusions import custom_fusion_kind
-from xla_inspect.analysis.loops import Loops
+from xla_inspect.analysis.loops import STRUCTURE, Loops
 from xla_inspect.analysis.module_stage import find_stage
 from xla_inspect.hlo import CATEGORY, IDLE, Module
 
@@ -30,7 +31,6 @@ type Role = Literal["kernel", "collective", "copy"]
 HOST_CALL = "host callback"
 """What listings call a launch that runs Python on the host."""
 
-_STRUCTURE = frozenset({"while", "conditional", "call"})
 _NOTHING = IDLE | {"add-dependency", "after-all", "async-update", "domain", "opt-barrier"}
 _MARKS = frozenset(("custom-call", target) for target in LABELS)
 _COPIES = frozenset({"copy", "infeed", "outfeed", "recv", "send"})
@@ -115,11 +115,16 @@ def find_role(sort: str) -> Role | None:
     """
     is_async = sort.endswith(_ASYNC)
     opcode, _, emitter = sort.removesuffix(_ASYNC).partition(" ")
-    if opcode in _NOTHING or (opcode in _STRUCTURE and not is_async) or (opcode, emitter) in _MARKS:
+    if opcode in _NOTHING or (opcode in STRUCTURE and not is_async) or (opcode, emitter) in _MARKS:
         return None
     if opcode in _COLLECTIVES or emitter == "__triton_collective":
         return "collective"
     return "copy" if opcode in _COPIES or (opcode in _SLICES and is_async) else "kernel"
+
+
+def fit_symbol(name: str) -> str:
+    """Return the name of an instruction as compilers make a symbol of it."""
+    return re.sub(r"\W", "_", name)
 
 
 def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
@@ -167,13 +172,12 @@ def _walk(
     for instruction in computation:
         if instruction.opcode.endswith("-done"):
             continue
-        if instruction.opcode in _STRUCTURE:
+        if instruction.opcode in STRUCTURE:
             inside = within if instruction.opcode == "call" else (*within, instruction.name)
-            for part, names in instruction.calls.items():
-                times = _count_runs(loops, instruction, part)
+            for name in instruction.called:
+                times = loops.count_calls(instruction, name)
                 total = None if runs is None or times is None else runs * times
-                for name in names:
-                    yield from _walk(loops, module.computation(name), inside, total, thunks)
+                yield from _walk(loops, module.computation(name), inside, total, thunks)
         else:
             work = _find_started(module, instruction)
             yield Launch(work, instruction, within, runs, thunks.get(work.name) or thunks.get(instruction.name))
@@ -185,12 +189,3 @@ def _find_started(module: Module, instruction: Instruction) -> Instruction:
         return instruction
     held = [operation for called in module.called(instruction) for operation in called if operation.opcode not in IDLE]
     return held[-1] if held else instruction
-
-
-def _count_runs(loops: Loops, caller: Instruction, part: str) -> int | None:
-    """Return how often an instruction runs a computation that is some part of it, or None where nobody knows."""
-    if caller.opcode == "while":
-        trips = loops.count_trips(caller)
-        # The condition is asked once more, to end the loop.
-        return None if trips is None else trips + (part == "condition")
-    return 1 if caller.opcode == "call" else None

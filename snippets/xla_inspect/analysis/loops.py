@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis.value_flow import COPYING
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from xla_inspect.hlo import Instruction, Module
+
+STRUCTURE = frozenset({"while", "conditional", "call"})
+"""Opcodes that run other computations as parts of the schedule."""
 
 _SAME_NUMBER = COPYING | {"convert"}
 _CALLING = frozenset({"call", "fusion"})
@@ -59,6 +61,7 @@ class Loops:
         """Count nothing yet."""
         self.module = module
         self._known: dict[Instruction, int | None] = {}
+        self._runs: dict[str, int | None] = {module.entry.name: 1}
         self._left = 0
 
     def count_trips(self, loop: Instruction) -> int | None:
@@ -70,12 +73,24 @@ class Loops:
             self._known[loop] = int(told) if told.isdecimal() else self._derive(loop)
         return self._known[loop]
 
-    @cached_property
-    def _loops(self) -> Mapping[str, Instruction]:
-        """The loops by the names of their bodies."""
-        return {
-            name: each for each in self.module.walk() if each.opcode == "while" for name in each.calls.get("body", ())
-        }
+    def count_calls(self, caller: Instruction, computation: str) -> int | None:
+        """Return how often an instruction runs a computation that it calls, or None where that is not known."""
+        if caller.opcode == "conditional":
+            return None
+        trips = self.count_trips(caller) if caller.opcode == "while" else 1
+        # The condition is asked once more, to end the loop.
+        return None if trips is None else trips + (computation in caller.calls.get("condition", ()))
+
+    def count_runs(self, computation: str) -> int | None:
+        """Return how often a computation runs, called from wherever it is, or None where that is not known."""
+        if computation not in self._runs:
+            calls = [
+                (self.count_runs(caller.computation), self.count_calls(caller, computation))
+                for caller in self.module.callers.get(computation, ())
+            ]
+            known = [around * times for around, times in calls if around is not None and times is not None]
+            self._runs[computation] = sum(known) if known and len(known) == len(calls) else None
+        return self._runs[computation]
 
     def _derive(self, loop: Instruction) -> int | None:
         """Return the trips of a loop whose counter starts at a number and moves by another up to a third."""
@@ -117,11 +132,11 @@ class Loops:
         found = self._read(before, None if number.element == _WHOLE else number.element, None)
         if found is None or found.element is None:
             return None if found is None else number.added + found.added
-        around = self._loops.get(before.computation)
+        around = self.module.callers.get(before.computation, ())
         # What a loop around keeps as it is, is what that began with.
-        if around is None or not self._is_kept(around, found.element):
+        if not around or around[-1].opcode != "while" or not self._is_kept(around[-1], found.element):
             return None
-        outer = self._start(around, found)
+        outer = self._start(around[-1], found)
         return None if outer is None else number.added + outer
 
     def _is_kept(self, loop: Instruction, element: int) -> bool:

@@ -7,6 +7,7 @@ from bisect import insort
 from typing import TYPE_CHECKING, NoReturn
 
 from xla_inspect.analysis.allocation import Allocation, BufferAssignment, LiveRange, LiveRanges, Placement, Value
+from xla_inspect.analysis.traffic import MAIN
 from xla_inspect.errors import HloSyntaxError
 from xla_inspect.hlo import NAME, ShapeProblemError, read_shape
 
@@ -14,20 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from xla_inspect.hlo import Shape
-
-__all__ = [
-    "Allocation",
-    "BufferAssignment",
-    "LiveRange",
-    "LiveRanges",
-    "Placement",
-    "Value",
-    "find_peak",
-    "live_bytes",
-    "parse_buffers",
-    "parse_live_ranges",
-    "place_buffers",
-]
 
 
 def place_buffers(assignment: BufferAssignment, live_ranges: LiveRanges) -> tuple[Placement, ...]:
@@ -55,6 +42,12 @@ def place_buffers(assignment: BufferAssignment, live_ranges: LiveRanges) -> tupl
     return tuple(rows)
 
 
+def place_temporaries(assignment: BufferAssignment, live_ranges: LiveRanges) -> list[Placement]:
+    """Return the temporaries in main memory that have a live range."""
+    rows = place_buffers(assignment, live_ranges)
+    return [row for row in rows if row.color == MAIN and row.kind == "temporary" and row.start is not None]
+
+
 def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
     """Bytes that hold a live value, at each position from 0 to `end`.
 
@@ -78,13 +71,13 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
                 if row.allocation == allocation and row.start == position:
                     insort(left, (row.offset, row.offset + row.size, row.end or 0))
             living[allocation] = left
-            held[allocation] = _cover(left)
+            held[allocation] = cover(left)
         sums.append(sum(held.values()))
     return sums
 
 
-def _cover(places: Iterable[tuple[int, int, int]]) -> int:
-    """Bytes of one allocation that lie in at least one of some places, which come in their order."""
+def cover(places: Iterable[tuple[int, int, int]]) -> int:
+    """Return the bytes that lie in at least one of some places, which come in their order."""
     covered = end = 0
     for start, stop, _ in places:
         if stop > end:

@@ -6,10 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
+from xla_inspect.analysis.instruction_lines import SourceLine, find_lines
+from xla_inspect.analysis.memory_plan import cover, find_peak, parse_buffers, parse_live_ranges, place_temporaries
 from xla_inspect.analysis.module_stage import find_stage
 from xla_inspect.analysis.shard_shapes import list_parameter_shards, list_result_shards
-from xla_inspect.analysis.tracking import SourceLine, find_lines
 from xla_inspect.analysis.traffic import MAIN
 from xla_inspect.analysis.value_flow import Maker, ValueFlow
 
@@ -152,11 +152,7 @@ class _Peak:
         if total and not self.capture.live_ranges:
             yield Held("temporary", total, 0, None, "", None, None)
             return
-        rows = [
-            row
-            for row in place_buffers(self.assignment, parse_live_ranges(self.capture.live_ranges))
-            if row.color == MAIN and row.kind == "temporary" and row.start is not None
-        ]
+        rows = place_temporaries(self.assignment, parse_live_ranges(self.capture.live_ranges))
         gap = total
         if rows:
             position, _ = find_peak(rows)
@@ -198,21 +194,12 @@ def _share_out(rows: Iterable[Placement]) -> Iterator[tuple[int, Sequence[Placem
             by_place[row.offset, row.size].append(row)
         taken: list[tuple[int, int]] = []
         for (offset, size), sharing in sorted(by_place.items(), key=lambda item: -item[0][1]):
-            free = size - _overlap(offset, offset + size, taken)
+            end = offset + size
+            others = [(max(start, offset), min(stop, end), 0) for start, stop in taken if start < end and stop > offset]
+            free = size - cover(sorted(others))
             if free > 0:
-                taken.append((offset, offset + size))
+                taken.append((offset, end))
                 yield free, sharing
-
-
-def _overlap(start: int, end: int, taken: Iterable[tuple[int, int]]) -> int:
-    """Return how many bytes of a stretch lie in others."""
-    covered, reached = 0, start
-    for first, last in sorted(taken):
-        low, high = max(first, reached), min(last, end)
-        if high > low:
-            covered += high - low
-            reached = high
-    return covered
 
 
 def is_backward(op_name: str) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_buffers
-from xla_inspect.analysis.traffic import MAIN
+from xla_inspect.analysis.memory_plan import find_peak, parse_buffers, parse_live_ranges, place_temporaries
 from xla_inspect.analysis.value_flow import RENAMING
 from xla_inspect.plural import plural
 from xla_inspect.units import format_bytes
@@ -95,8 +94,7 @@ def find_peak_causes(capture: Capture, held: Sequence[Held]) -> tuple[PeakCause,
 def _find_early(capture: Capture) -> Sequence[Placement]:
     """Return the temporaries at the peak that could be computed after it, where there are several."""
     ranges = parse_live_ranges(capture.live_ranges)
-    placed = [row for row in place_buffers(parse_buffers(capture.buffers), ranges) if row.color == MAIN]
-    rows = [row for row in placed if row.kind == "temporary" and row.start is not None]
+    rows = place_temporaries(parse_buffers(capture.buffers), ranges)
     if not rows:
         return ()
     peak, _ = find_peak(rows)

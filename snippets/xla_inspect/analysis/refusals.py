@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis.tracking import find_lines
+from xla_inspect.analysis.instruction_lines import find_lines, read_line, show_place
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
@@ -183,12 +183,11 @@ def find_refusal(capture: Capture) -> Refusal | None:
     if instruction is None:
         return refusal
     line = find_lines(capture, capture.module).get(instruction)
-    texts = capture.sources.get(line.file, "").splitlines() if line else []
     refusal = replace(
         refusal,
         instruction=instruction.name,
-        place=f"{line.file.rpartition('/')[2]}:{line.number}" if line else "",
-        text=" ".join(texts[line.number - 1].split()) if line and line.number <= len(texts) else "",
+        place=show_place(line) if line else "",
+        text=read_line(capture, line) if line else "",
     )
     for option, kib in refusal.vmem_options.items():
         form = _RAISE if instruction.custom_call_target == _PALLAS else _RAISE_OWN

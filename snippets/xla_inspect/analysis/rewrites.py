@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis.value_flow import search
 from xla_inspect.hlo import parse_module
 
 if TYPE_CHECKING:
@@ -115,15 +116,7 @@ def count_equations(jaxpr: str, opcodes: Collection[str]) -> int:
 
 def _run(module: Module, computation: Computation) -> Iterator[str]:
     """Give the opcodes that a computation's result needs, with those of what it calls or fuses in their place."""
-    needed: dict[str, None] = {}
-    waiting = [computation.root.name]
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed[name] = None
-            waiting.extend(computation.by_name[name].operands)
-    for name in needed:
-        instruction = computation.by_name[name]
+    for instruction in search([computation.root], computation.operands):
         yield instruction.opcode
         if instruction.opcode in {"call", "fusion"}:
             for called in module.called(instruction):

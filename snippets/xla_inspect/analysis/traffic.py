@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis.fusions import find_result
 from xla_inspect.analysis.launches import list_launches
 from xla_inspect.analysis.needs import count_operands, count_written
 
@@ -67,7 +68,7 @@ def measure_traffic(module: Module, kernel: Instruction) -> Traffic:
         kernel: An instruction of it that is launched.
     """
     operands = module.computation(kernel.computation).operands(kernel)
-    result = _result(kernel)
+    result = find_result(kernel)
     read, written = Counter[int](), Counter[int]()
     least = 0
     needs = defaultdict(list)
@@ -90,15 +91,6 @@ def measure_traffic(module: Module, kernel: Instruction) -> Traffic:
 def _bytes(shape: Shape, elements: int) -> int:
     """Return the bytes of some elements of an array, rounded up where several share a byte."""
     return -(-shape.bytes * elements // shape.size) if shape.size else 0
-
-
-def _result(kernel: Instruction) -> Shape:
-    """What is written: of an asynchronous start, which also carries its operands and a context, only the result."""
-    if kernel.opcode == "copy-start":
-        return kernel.shape.elements[0]
-    if kernel.opcode in {"async-start", "all-gather-start", "all-reduce-start"} and len(kernel.shape.elements) > 1:
-        return kernel.shape.elements[1]
-    return kernel.shape
 
 
 def _space(shape: Shape) -> int:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.parser import parse_module
     from xla_inspect.hlo.shape import BITS, Layout, Shape, ShapeProblemError, parse_shape, read_shape
     from xla_inspect.hlo.tuple_elements import spell_out
+    from xla_inspect.hlo.windows import Window, read_windows
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -34,6 +35,7 @@ __all__ = [
     "Module",
     "Shape",
     "ShapeProblemError",
+    "Window",
     "categorise",
     "escape",
     "parse_module",
@@ -42,6 +44,7 @@ __all__ = [
     "read_frames",
     "read_instruction",
     "read_shape",
+    "read_windows",
     "spell",
     "spell_out",
     "split",

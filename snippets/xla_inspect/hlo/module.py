@@ -259,6 +259,15 @@ class Module:
         return {computation.name: computation for computation in self.computations}
 
     @cached_property
+    def callers(self) -> Mapping[str, tuple[Instruction, ...]]:
+        """The instructions that call each computation, by its name, in the order of the text."""
+        callers: dict[str, list[Instruction]] = {}
+        for instruction in self.walk():
+            for name in instruction.called:
+                callers.setdefault(name, []).append(instruction)
+        return {name: tuple(calling) for name, calling in callers.items()}
+
+    @cached_property
     def _instructions(self) -> Mapping[str, list[Instruction]]:
         by_name: dict[str, list[Instruction]] = {}
         for instruction in self.walk():

@@ -1,20 +1,17 @@
 """The playground: a page on this machine on which code is edited, and what XLA makes of it seen."""
 
-from xla_inspect.play.argument_text import write_arguments
 from xla_inspect.play.copied_test_support import recapture
 from xla_inspect.play.example_list import list_examples
 from xla_inspect.play.play_page import read_static, write_page
 from xla_inspect.play.playground import serve
-from xla_inspect.play.process_pool import Limits, ProcessPool, choose_memory
+from xla_inspect.play.process_pool import Limits, choose_memory
 
 __all__ = [
     "Limits",
-    "ProcessPool",
     "choose_memory",
     "list_examples",
     "read_static",
     "recapture",
     "serve",
-    "write_arguments",
     "write_page",
 ]

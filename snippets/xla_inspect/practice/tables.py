@@ -115,9 +115,8 @@ def list_layouts(capture: Capture) -> list[tuple[str, str, str]]:
 def list_constants(module: Module) -> list[tuple[str, str, str]]:
     """Return a row per constant: its value, its shape, and where it stands: ENTRY, or the fusion that it is part of."""
     inside = fused_computations(module)
-    callers = {called: caller for caller in module.walk() for called in caller.called}
     return [
-        (shorten(constant.literal or ""), constant.shape.plain, _place(constant, inside, callers, module))
+        (shorten(constant.literal or ""), constant.shape.plain, _place(constant, inside, module))
         for constant in module.walk()
         if constant.opcode == "constant"
     ]
@@ -129,13 +128,13 @@ def shorten(literal: str) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
-def _place(constant: Instruction, inside: frozenset[str], callers: dict[str, Instruction], module: Module) -> str:
+def _place(constant: Instruction, inside: frozenset[str], module: Module) -> str:
     name = constant.computation
     if name == module.entry.name:
         return "ENTRY"
-    while name in inside and name in callers and callers[name].computation in inside:
-        name = callers[name].computation
-    return f"inside {callers[name].name}" if name in inside and name in callers else name
+    while name in inside and (caller := module.callers[name][-1]).computation in inside:
+        name = caller.computation
+    return f"inside {module.callers[name][-1].name}" if name in inside else name
 
 
 def list_passes(capture: Capture) -> list[tuple[str, str, int]]:

@@ -168,20 +168,15 @@ def _ask_topology(target: Target, spec: str) -> Sequence[jax.Device]:
     return devices
 
 
-def drop_unknown(spec: str, library: Path | None = None) -> str:
+def drop_unknown(spec: str) -> str:
     """Return the figures of a GPU without those that an older plugin's compiler has no name for, and so no use.
 
     Args:
         spec: The figures, as `read_spec` returns them.
-        library: The plugin, by default the one that is installed.
     """
-    path = library or _find_plugin()
-    if path is None:
+    if _find_plugin() is None:
         return spec
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as code:
-        fields = {match["name"] for match in _FIELD.finditer(spec)}
-        unknown = {name for name in fields if code.find(name.encode()) < 0}
-    return _FIELD.sub(lambda match: "" if match["name"] in unknown else match[0], spec)
+    return _FIELD.sub(lambda match: match[0] if knows_gpu_option(match["name"]) else "", spec)
 
 
 _FIELD = re.compile(r"^ *(?P<name>\w+): .*\n", re.MULTILINE)

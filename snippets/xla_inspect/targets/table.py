@@ -137,20 +137,19 @@ def find_entry(target: str, among: Collection[str] = ENTRIES) -> Entry:
 
 def _describe_other(base: str) -> Entry | None:
     """Return what a name says of hardware that nothing is compiled for here, or None where it says nothing."""
-    if match := _OTHERS.fullmatch(base):
-        kind = {"sm": "gpu", "gfx": "gpu"}.get(match.lastgroup or "", match.lastgroup or "")
-        maker = {"sm": "NVIDIA", "gfx": "AMD", "tpu": "Google"}.get(match.lastgroup or "", "")
-        title = {
-            "sm": f"NVIDIA GPU ({base})",
-            "gfx": f"AMD GPU ({base})",
-            "tpu": base.replace("tpu", "TPU").replace("-", " "),
-        }
-        called = title.get(match.lastgroup or "", "unknown hardware")
-        return Entry(base, called, kind, maker, called, is_local=True)
+    for form, kind, maker, title in _OTHERS:
+        if re.fullmatch(form, base):
+            called = title.format(base=base, tpu=base.replace("tpu", "TPU").replace("-", " "))
+            return Entry(base, called, kind, maker, called, is_local=True)
     return None
 
 
-_OTHERS = re.compile(r"(?P<sm>sm_\d+[a-z]*)|(?P<gfx>gfx\w+)|(?P<tpu>tpu(?:-v2|-v3|-v4i)?)|(?P<unknown>unknown)")
+_OTHERS = (
+    (r"sm_\d+[a-z]*", "gpu", "NVIDIA", "NVIDIA GPU ({base})"),
+    (r"gfx\w+", "gpu", "AMD", "AMD GPU ({base})"),
+    (r"tpu(?:-v2|-v3|-v4i)?", "tpu", "Google", "{tpu}"),
+    ("unknown", "unknown", "", "unknown hardware"),
+)
 
 
 def place(target: str, devices: int) -> str:

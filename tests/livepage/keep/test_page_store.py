@@ -135,10 +135,14 @@ def copy(built: Builds, tmp_path: Path, make_site: Callable[[Path], Site]) -> Bu
     return Builds(site)
 
 
-def test_a_build_with_nothing_changed_runs_no_page(copy: Builds) -> None:
-    assert "(0 run)" in copy.run()
-
-
+@pytest.mark.long(
+    "otherwise a text, a module and a file stand for all inputs",
+    but=[
+        "docs/a.md-`= plain.NAME`-`= plain.SPEC`",
+        "docs/data/numbers.json-[1]-[2]",
+        'snippets/plain.py-"plain"-"plane"',
+    ],
+)
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
@@ -177,6 +181,7 @@ def test_a_file_that_joins_a_folder_which_a_page_lists_lets_it_run(copy: Builds)
     assert "(1 run)" in copy.run()
 
 
+@pytest.mark.long("otherwise a text, a module and a file stand for all inputs", but=["XLA_FLAGS"])
 @pytest.mark.parametrize("variable", ["CHOICE", "ASKED", "XLA_FLAGS", "JAX_ENABLE_X64"])
 def test_a_variable_that_a_page_or_a_compiler_reads_lets_it_run(copy: Builds, variable: str) -> None:
     value = {"XLA_FLAGS": "--xla_cpu_enable_fast_math=false"}.get(variable, "1")

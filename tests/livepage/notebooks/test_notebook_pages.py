@@ -66,6 +66,7 @@ def list_kept(site: Site) -> list[str]:
     return sorted(f"{path.name} {path.stat().st_ino}" for path in (site.root / KEPT).glob("docs-lab*"))
 
 
+@pytest.mark.long("notebooks run again in processes of their own")
 def test_a_notebook_is_a_page_and_runs_again_only_when_it_must(lab: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is coloured and linked as a page is; what is kept of it is the same; a save elsewhere does not run it."""
     startup = lab.root / "profile_default/startup/first.py"
@@ -148,6 +149,7 @@ STILLBORN = """
     """
 
 
+@pytest.mark.long("notebooks run again in processes of their own")
 @pytest.mark.parametrize(("lives", "warned"), [(3, []), (4, ["docs/lab.py:1: RuntimeError: Kernel died"])])
 def test_a_process_that_ends_before_the_first_cell_is_started_again(lab: Site, lives: int, warned: list[str]) -> None:
     lab.write({"snippets/sitecustomize.py": STILLBORN.format(lives=lives)})
@@ -197,6 +199,7 @@ def test_a_check_of_a_notebook_fails_as_that_of_a_page(site: Site) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.long("notebooks run again in processes of their own")
 def test_what_is_kept_is_taken_only_when_it_is_whole_and_its_own(lab: Site) -> None:
     """Empty, cut, garbage, another notebook's: each is made again, with one line that says so."""
     assert lab.build() == []

@@ -6,6 +6,8 @@ import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from conftest import Site
 
@@ -46,65 +48,43 @@ class _Hosts(HTMLParser):
             each[1] += data
 
 
-def find_hosts(site: Site, text: str) -> list[tuple[str, str]]:
-    """Build a page and return the element that holds each mark, with what it says before the mark."""
+SILENT = '```python exec="on"\nx = 1\n```'
+INSIDE = CHECK.format("a").replace("\n", "\n    ")
+PLACES = {
+    "a paragraph": ("Nothing.\n\nOne is `= 1`, so they say.\n\n{a}", [("p", "One is 1, so they say.")]),
+    "a list": ("* One.\n* Two.\n    * Three.\n\n{a}", [("li", "Three.")]),
+    "a definition": ("Term\n:   Means.\n\n{a}", [("dd", "Means.")]),
+    "an item": (f"* One is so.\n\n    {INSIDE}\n\n* Two.", [("p", "One is so.")]),
+    "a picture": (f"Before:\n\n{PICTURE}\n\n{{a}}", [("figcaption", "The caption.")]),
+    "a table": (f"So it is.\n\n{TABLE}\n\n{{a}}", [("p", "So it is.")]),
+    "what printed nothing": (f"Then.\n\n{SILENT}\n\n{{a}}", [("p", "Then.")]),
+    "a pane": (f"Before.\n\n{TABBED}", [("p", "In a pane.")]),
+    "another section": ("Said.\n\n## B\n\n{a}", [("p", "")]),
+}
+
+
+def build(site: Site, text: str) -> str:
+    """Build a page and return its HTML."""
     site.write({"docs/a.md": f"# A\n\n{text}\n"})
     assert site.build() == []
+    return site.html("a")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_mark_stands_at_the_end_of_what_its_check_stands_behind(site: Site, place: str) -> None:
+    text, hosts = PLACES[place]
     reader = _Hosts()
-    reader.feed(site.html("a"))
-    return reader.found
+    html = build(site, text.replace("{a}", CHECK.format("a")))
+    reader.feed(html)
+    assert reader.found == hosts
+    assert ('<p class="checks"><button' in html) is (place == "another section")
 
 
-def test_a_mark_stands_behind_the_last_word_of_the_paragraph(site: Site) -> None:
-    hosts = find_hosts(site, f"Nothing.\n\nOne is `= 1`, so they say.\n\n{CHECK.format('a')}")
-    assert hosts == [("p", "One is 1, so they say.")]
-    assert '<span class="end">say.<button' in site.html("a")
-
-
-def test_of_several_checks_each_has_its_mark(site: Site) -> None:
-    hosts = find_hosts(site, f"They say.\n\n{CHECK.format('a')}\n\n{CHECK.format('b')}")
-    assert [name for name, _ in hosts] == ["p", "p"]
-    assert re.findall('aria-label="Checked in this build: (.)"', site.html("a")) == ["a", "b"]
-
-
-def test_behind_a_list_the_mark_stands_in_its_last_item(site: Site) -> None:
-    text = f"* One.\n* Two.\n    * Three.\n\n{CHECK.format('a')}\n\nTerm\n:   Means.\n\n{CHECK.format('b')}"
-    assert find_hosts(site, text) == [("li", "Three."), ("dd", "Means.")]
-
-
-def test_in_an_item_the_mark_stands_behind_its_text(site: Site) -> None:
-    inside = CHECK.format("a").replace("\n", "\n    ")
-    assert find_hosts(site, f"* One is so.\n\n    {inside}\n\n* Two.") == [("p", "One is so.")]
-
-
-def test_behind_a_picture_the_mark_stands_in_its_caption(site: Site) -> None:
-    assert find_hosts(site, f"Before:\n\n{PICTURE}\n\n{CHECK.format('a')}") == [("figcaption", "The caption.")]
-
-
-def test_behind_a_table_or_what_printed_nothing_it_stands_in_the_paragraph_before(site: Site) -> None:
-    silent = '```python exec="on"\nx = 1\n```'
-    text = f"So it is.\n\n{TABLE}\n\n{CHECK.format('a')}\n\nThen.\n\n{silent}\n\n{CHECK.format('b')}"
-    assert find_hosts(site, text) == [("p", "So it is."), ("p", "Then.")]
-
-
-def test_where_its_section_says_nothing_it_has_a_line_of_its_own(site: Site) -> None:
-    find_hosts(site, f"Said.\n\n## B\n\n{CHECK.format('a')}")
-    assert '<p class="checks"><button' in site.html("a")
-
-
-def test_a_mark_stays_in_its_pane(site: Site) -> None:
-    assert find_hosts(site, f"Before.\n\n{TABBED}") == [("p", "In a pane.")]
-
-
-def test_a_claim_is_text_to_who_reads_and_to_who_listens(site: Site) -> None:
-    find_hosts(site, f"So.\n\n{CHECK.format('1 < 2 & so on')}")
-    assert 'aria-label="Checked in this build: 1 &lt; 2 &amp; so on"' in site.html("a")
-    assert '<p class="claim">Checked in this build: 1 &lt; 2 &amp; so on</p>' in site.html("a")
-
-
-def test_a_mark_opens_its_own_check(site: Site) -> None:
-    find_hosts(site, f"So.\n\n{CHECK.format('a')}\n\nSo.\n\n{CHECK.format('b')}")
-    html = site.html("a")
+def test_each_check_has_a_mark_of_its_own_that_names_the_claim_as_text(site: Site) -> None:
+    html = build(site, f"They say.\n\n{CHECK.format('1 < 2 & so on')}\n\n{CHECK.format('b')}")
+    assert '<span class="end">say.<button' in html
+    said = ["Checked in this build: 1 &lt; 2 &amp; so on", "Checked in this build: b"]
+    assert re.findall('aria-label="(Checked[^"]*)"', html) == re.findall('<p class="claim">(.*?)</p>', html) == said
     opens = re.findall('class="checked" popovertarget="([^"]+)"', html)
     assert opens == re.findall('<section class="check" id="([^"]+)" popover', html)
     assert len(set(opens)) == 2

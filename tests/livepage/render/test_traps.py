@@ -194,7 +194,7 @@ def test_the_tests_see_what_the_build_sees(shared_site: Site, warnings: list[str
 
 
 def test_an_unknown_compiler_flag_leaves_page_and_line(site: Site) -> None:
-    """XLA leaves the process without a word to Python; a witness still tells where."""
+    """XLA ends the process of the page without a word to Python; the build still tells where."""
     text = f"""
         # A
 
@@ -215,4 +215,4 @@ def test_an_unknown_compiler_flag_leaves_page_and_line(site: Site) -> None:
         check=False,
     )
     assert done.returncode != 0
-    assert "docs/aborts.md:7: the process ended while this line ran" in done.stderr.splitlines()
+    assert "docs/aborts.md:7: this line ended the process, with " in done.stderr

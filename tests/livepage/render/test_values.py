@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from livepage.read import Kind
-
 if TYPE_CHECKING:
     from conftest import Site
 
@@ -77,15 +75,6 @@ def test_a_value_shows_the_state_of_the_page_where_it_stands(site: Site) -> None
     for code in ("a = b", "==", "=", "x == y", "=x"):
         assert f"<code>{code}</code>" in site.html("values")
     assert "`= x` in a listing" in site.html("values")
-
-
-def test_as_many_values_are_shown_as_stand_in_the_source(site: Site) -> None:
-    """The count that guards against a value that silently stays code."""
-    site.write({"docs/values.md": PAGE.replace("`` = f`x` `` untouched", "ticks")})
-    html, failures = site.render("values")
-    source, _ = site.last.sources["docs/values.md"]
-    assert failures == []
-    assert source.count(Kind.VALUE) == html.count('<span class="value">') == len(SHOWN)
 
 
 def test_a_value_may_hold_backticks(site: Site) -> None:

@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from conftest import Site
 
 
-def test_a_check_hides_its_claim_and_its_source_behind_a_mark(site: Site) -> None:
-    """One tick for the reader, the asserts for who opens it."""
-    site.write({"docs/a.md": '# A\n\n```python check="One < two & so on"\none = 1\nassert one < 2\n```\n\n`= one`\n'})
-    assert site.build() == []
-    html = site.html("a")
-    assert '<section class="check" id="checked-1" popover>' in html
-    assert '<p class="claim">Checked in this build: One &lt; two &amp; so on</p>' in html
-    assert "assert" in html
-    assert '<span class="value">1</span>' in html
-
-
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -60,17 +49,6 @@ def test_a_failing_assert_says_what_it_compared(site: Site, code: str, said: str
     assert len(failures[0].error) < 600
     line = max(at for at, text in enumerate(f"\n\n\n{code}".split("\n"), 1) if "assert" in text)
     assert str(failures[0].origin) == f"docs/a.md:{line}"
-
-
-def test_a_changed_claim_fails_in_the_build_and_in_the_tests_alike(site: Site) -> None:
-    """Same words, same line."""
-    site.write({"docs/a.md": '# A\n\n```python check="Two"\nassert 1 == 2\n```\n'})
-    _, failures = site.render("a")
-    assert (
-        site.build()
-        == [str(failure) for failure in failures]
-        == ["docs/a.md:4: AssertionError: left was 1, right was 2"]
-    )
 
 
 NOTHING = {

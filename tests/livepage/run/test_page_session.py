@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Site
 
 BLOCK = '```python exec="on"'
-
-
-def test_the_blocks_of_a_page_share_a_namespace_and_pages_do_not(site: Site) -> None:
-    """A name of one page is unknown on the next."""
-    site.write(
-        {
-            "docs/a.md": f"# A\n\n{BLOCK}\nx = 1\n```\n\n{BLOCK}\nprint('x is', x)\n```\n",
-            "docs/b.md": f"# B\n\n{BLOCK}\nprint('x' in globals())\n```\n",
-        }
-    )
-    assert site.build() == []
-    assert "x is 1" in site.html("a")
-    assert "False" in site.html("b")
 
 
 def test_what_a_block_writes_is_shown_wherever_it_prints_from(site: Site) -> None:
@@ -55,49 +38,6 @@ def test_what_a_block_writes_is_shown_wherever_it_prints_from(site: Site) -> Non
     assert "written" in site.html("a")
     assert "hidden" not in site.html("a")
     assert "1 source" in site.html("a")
-
-
-def test_a_page_runs_again_only_when_it_must(site: Site, tmp_path: Path) -> None:
-    """Prose, a later block, a module, what this imports, a file that is read, another page: each edit in turn."""
-    count, turns = tmp_path / "count", itertools.count()
-    page = f"""
-        # A
-
-        Prose.
-
-        {BLOCK}
-        from pathlib import Path
-        from parts import outer
-
-        with open({str(count)!r}, "a") as file:
-            file.write("x")
-        print(outer.number(), Path("{site.root}/docs/data.txt").read_text())
-        ```
-        """
-
-    def shown_after(edit: dict[str, str]) -> tuple[int, str]:
-        site.write(edit)
-        for name in edit:
-            # Python does not tell two writes of one second apart.
-            when = (site.root / name).stat().st_mtime_ns + 1_000_000_000 * next(turns)
-            os.utime(site.root / name, ns=(when, when))
-        assert site.build(serve=True) == []
-        return len(count.read_text()), site.html("a").split("</h1>")[1]
-
-    first = {
-        "docs/a.md": page,
-        "docs/data.txt": "old",
-        "snippets/parts/outer.py": "from parts import inner\n\ndef number():\n    return inner.NUMBER\n",
-        "snippets/parts/inner.py": "NUMBER = 1\n",
-    }
-    assert shown_after(first) == (1, "\n<p>Prose.</p>\n<p>1 old</p>")
-    assert shown_after({}) == (1, "\n<p>Prose.</p>\n<p>1 old</p>")
-    assert shown_after({"docs/a.md": page.replace("Prose", "Poetry")}) == (1, "\n<p>Poetry.</p>\n<p>1 old</p>")
-    assert shown_after({"docs/index.md": "# Home\n\nNew.\n"}) == (1, "\n<p>Poetry.</p>\n<p>1 old</p>")
-    assert shown_after({"snippets/parts/inner.py": "NUMBER = 2\n"}) == (2, "\n<p>Poetry.</p>\n<p>2 old</p>")
-    assert shown_after({"snippets/parts/other.py": "NUMBER = 3\n"}) == (2, "\n<p>Poetry.</p>\n<p>2 old</p>")
-    assert shown_after({"docs/data.txt": "new"}) == (3, "\n<p>Poetry.</p>\n<p>2 new</p>")
-    assert shown_after({"docs/a.md": page.replace("outer.number()", "0")}) == (4, "\n<p>Prose.</p>\n<p>0 new</p>")
 
 
 def test_a_page_that_shows_its_own_lines_runs_again_when_they_move(site: Site) -> None:

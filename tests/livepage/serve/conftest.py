@@ -19,7 +19,7 @@ from mkdocs.config import load_config
 from mkdocs.livereload import LiveReloadServer
 
 from livepage.keep import page_store
-from livepage.serve import Arrivals, LastBuild, Rebuild
+from livepage.serve import LastBuild, PagesPending, Rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,7 +88,7 @@ class Served:
         self.server = LiveReloadServer(self._build, "127.0.0.1", 0, str(folder))
         self._build()
         self.whole = 0
-        self.rebuild = Rebuild(self.server, self._build, Arrivals(), last)
+        self.rebuild = Rebuild(self.server, self._build, PagesPending(), last)
 
     def _build(self) -> None:
         self.whole += 1
@@ -111,6 +111,7 @@ class Served:
     def look(self) -> list[str]:
         """Build what changed as MkDocs' loop does, and return what was warned of."""
         self.server._wanted_epoch += 1  # noqa: SLF001 - as the loop does
+        self.server._want_rebuild = False  # noqa: SLF001 - likewise
         with _hear() as heard:
             self.server.builder()
         return heard
@@ -157,13 +158,11 @@ class _hear:  # noqa: N801 - a context, used as a word
 
 
 @pytest.fixture
-def served(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def served(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
     """A site of five pages that is served."""
     [hook] = load_config(str(site.root / "mkdocs.yml")).hooks.values()
     monkeypatch.setattr(hook, "_site", state := hook._Site(command="serve"))  # noqa: SLF001 - as `mkdocs serve` leaves it
-    served = Served(site, tmp_path / "served", state.last)
-    yield served
-    served.rebuild.end()
+    return Served(site, tmp_path / "served", state.last)
 
 
 TOOL = {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from conftest import Served
 
+pytestmark = pytest.mark.long("authors alone see it; otherwise a sentence and a block are edited")
+
 
 class Browser:
     """Asks a server, as the script that MkDocs puts into each page does."""
@@ -51,7 +53,6 @@ def browser(served: Served) -> Iterator[Browser]:
     browser = Browser(served)
     yield browser
     browser.pool.shutdown()
-    served.rebuild.end()
     served.server.shutdown(wait=True)
     loop.join()
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
     from conftest import Server
 
+pytestmark = pytest.mark.long(
+    "authors alone see it; otherwise a sentence and a block are edited", but=["in the server"]
+)
+
 EDITS = {
     "a number in the last block": ("print('last', 1)", "print('last', 2)", "last 2"),
     "a number in the first block": ("x = 1", "x = 10", "y is 11"),

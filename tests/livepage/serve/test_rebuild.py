@@ -14,12 +14,15 @@ from mkdocs.config import load_config
 from mkdocs.structure.pages import Page
 
 from livepage.serve import Rebuild, rebuild
-from livepage.serve.page_watch import PageWatch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Served
+
+pytestmark = pytest.mark.long(
+    "authors alone see it; otherwise a sentence and a block are edited", but=["a sentence", "code"]
+)
 
 EDITS = {
     "a sentence": ("docs/first.md", "A sentence.", "A sentence that was not here."),
@@ -158,7 +161,7 @@ def test_a_page_that_is_edited_while_others_are_built_comes_first(
     def note(page: Page, *rest: object) -> None:
         if not converted:
             served.replace("docs/index.md", "A sentence.", "Another one.")
-            served.rebuild._hear_of_edit()  # noqa: SLF001 - what looks for edits does, in its thread
+            served.rebuild._wake()  # noqa: SLF001 - as MkDocs' watch does
         converted.append(page.file.src_uri)
         render(page, *rest)
 
@@ -184,7 +187,6 @@ def test_the_hook_takes_the_place_of_the_builder_while_a_site_is_served(served: 
         assert isinstance(served.server.builder, Rebuild) != dirty
     config.plugins.on_shutdown()
     gc.unfreeze()  # what it did to end at once
-    assert not [thread for thread in threading.enumerate() if isinstance(thread, PageWatch)]
 
 
 def test_edits_leave_no_converter_behind(served: Served) -> None:

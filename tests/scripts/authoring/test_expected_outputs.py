@@ -113,6 +113,7 @@ def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long("it guards the project's upkeep and no reader")
 @pytest.mark.usefixtures("all_targets")
 def test_one_word_changed_in_a_program_is_named_with_program_target_and_what_changed_first(project: Path) -> None:
     program = project / "snippets" / "programs" / "layer.py"

@@ -125,6 +125,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long("maintainers and continuous integration alone run this")
 @pytest.mark.usefixtures("all_targets")
 def test_a_new_chapter_passes_its_checks_and_a_second_of_its_name_is_refused(tmp_path: Path) -> None:
     for name in USED:

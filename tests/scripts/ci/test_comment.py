@@ -17,6 +17,8 @@ from common import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long("it guards the project's upkeep and no reader")
+
 DIFF = """\
 diff --git a/tests/expected/layer/h100.txt b/tests/expected/layer/h100.txt
 --- a/tests/expected/layer/h100.txt

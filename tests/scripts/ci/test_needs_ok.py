@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 
+import pytest
+
 from common import ROOT
+
+pytestmark = pytest.mark.long("it guards the project's upkeep and no reader")
 
 
 def run(**results: str) -> subprocess.CompletedProcess[str]:

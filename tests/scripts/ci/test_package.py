@@ -20,6 +20,8 @@ from xla_inspect.releases import clean_environment
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long("the package is installed into environments of its own")
+
 PACKAGE = ROOT / "snippets" / "xla_inspect"
 README = (PACKAGE / "README.md").read_text(encoding="utf-8")
 MODEL, USE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

@@ -15,6 +15,8 @@ from common import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long("maintainers and continuous integration alone run this")
+
 PAGE = """
     # Home { #home }
 

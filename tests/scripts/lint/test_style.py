@@ -80,18 +80,13 @@ def find(tmp_path: Path) -> Find:
     return check
 
 
-def test_a_misspelt_word_is_found_with_its_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("wrong", "right"), [("recieves", "receives"), ("normalised", "normalized")])
+def test_a_misspelt_word_and_one_in_the_other_spelling_are_found(tmp_path: Path, wrong: str, right: str) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# Title\n\nWhat the compiler recieves.\n", encoding="utf-8")
+    page.write_text(f"# Title\n\nThe compiler {wrong}.\n", encoding="utf-8")
     done = spell(page)
     assert done.returncode != 0
-    assert done.stdout == f"{page}:3:19: error: `recieves` should be `receives`\n"
-
-
-def test_a_word_in_the_other_spelling_is_found(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("A normalised row.\n", encoding="utf-8")
-    assert "`normalised` should be `normalized`" in spell(page).stdout
+    assert done.stdout == f"{page}:3:14: error: `{wrong}` should be `{right}`\n"
 
 
 @pytest.mark.parametrize(

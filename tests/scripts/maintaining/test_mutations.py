@@ -13,6 +13,7 @@ HOME = ROOT / "docs" / "index.md"
 
 
 # Where a target is missing, a value that needs it is a gap, whatever it says.
+@pytest.mark.long("each falsehood runs a page or a check")
 @pytest.mark.usefixtures("all_targets")
 def test_every_falsehood_on_the_home_page_is_noticed() -> None:
     source, shown = mutations.read(HOME)

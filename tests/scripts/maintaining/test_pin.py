@@ -14,6 +14,8 @@ from packaging.requirements import Requirement
 from common import ROOT
 from maintaining.pin import BUILD_LIST, RUNTIME_LIST, PinError, parse_pins, pin, read_build_pins, read_pins, write_pins
 
+pytestmark = pytest.mark.long("it guards the project's upkeep and no reader")
+
 TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(TEXT)
 PINS = read_pins(PROJECT)

@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +20,12 @@ from xla_inspect import capture
 from xla_inspect.analysis import list_kernels
 from xla_inspect.report import find_measured
 from xla_inspect.targets import find_entry
+from xla_inspect.traces import Event, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.long("maintainers and continuous integration alone run this")
 
 NO_GPU = 3
 
@@ -108,7 +112,9 @@ def test_the_kernels_of_an_instruction_are_one_launch() -> None:
     again = [("dot", "split", 12_000), ("dot", "sum", 2_000), ("add", "add", 3_000), ("loop", "step", 500)]
     last = [("loop", "step", 700), ("loop", "rest", 400)]
     runs = [*once, *last, *again, *last]
-    events = [gpu_profile.Event(name, kernel, start, duration) for start, (name, kernel, duration) in enumerate(runs)]
+    events = [
+        Event("1", "0", kernel, name, "m", start, duration) for start, (name, kernel, duration) in enumerate(runs)
+    ]
     assert gpu_profile.summarize(reversed(events), 2) == [
         {"name": "dot", "kernels": ["split", "sum"], "launches": 1, "us": 13.0},
         {"name": "add", "kernels": ["add"], "launches": 1, "us": 2.0},
@@ -117,31 +123,16 @@ def test_the_kernels_of_an_instruction_are_one_launch() -> None:
     ]
 
 
-class Fake:
-    """What a profile has, with the fields given."""
-
-    def __init__(self, **fields: Any) -> None:  # noqa: ANN401 - whatever a profile has
-        vars(self).update(fields)
-
-
-def test_of_a_gpu_only_the_streams_count() -> None:
-
-    def event(name: str, module: str = "jit_layer") -> Fake:
-        return Fake(name="symbol", start_ns=1, duration_ns=2, stats=[("hlo_op", name), ("hlo_module", module)])
-
-    def line(name: str, *events: Fake) -> Fake:
-        return Fake(name=name, events=list(events))
-
-    gpu = Fake(
-        name="/device:GPU:0",
-        lines=[line("Stream #7(Compute)", event("a"), event("b", "jit_other")), line("XLA Ops", event("a"))],
-    )
-    host = Fake(
-        name="/host:CPU", lines=[line("python", event("a"), Fake(name="x", start_ns=0, duration_ns=0, stats=[]))]
-    )
-    on_gpu = list(gpu_profile.read_events(Fake(planes=[host, gpu]), "jit_layer"))
-    assert [(each.name, each.kernel) for each in on_gpu] == [("a", "symbol")]
-    assert [each.name for each in gpu_profile.read_events(Fake(planes=[host]), "jit_layer")] == ["a"]
+def test_of_a_gpu_only_the_streams_count(tmp_path: Path) -> None:
+    host = Event("1", "0", "call", "a", "jit_layer", 1, 2)
+    stream, other = (Event("2", "0", "symbol", op, module, 1, 2) for op, module in (("a", "jit_layer"), ("b", "jit_x")))
+    again = Event("2", "1", "symbol", "a", "jit_layer", 1, 2)
+    events = [host, Event("1", "0", "x", "", "", 0, 0), stream, other, again]
+    threads = {("1", "0"): "python", ("2", "0"): "Stream #7(Compute)", ("2", "1"): "XLA Ops"}
+    names = {"1": "/host:CPU", "2": "/device:GPU:0"}
+    profile = Source(tmp_path, "XProf profile", lambda *_: iter(events), names, threads)
+    assert gpu_profile.list_kernels(profile, "jit_layer") == [stream]
+    assert gpu_profile.list_kernels(replace(profile, read=lambda *_: iter(events[:2])), "jit_layer") == [host]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ from xla_inspect.releases import Disagreement, Drift, Environment, ReleaseError,
 if TYPE_CHECKING:
     from xla_inspect.releases import Release
 
+pytestmark = pytest.mark.long("maintainers and continuous integration alone run this")
+
 ROOT = Path(__file__).resolve().parents[3]
 TASKS = measuring.list_tasks(["layer"], ["cpu"])
 

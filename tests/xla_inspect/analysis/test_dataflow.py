@@ -36,21 +36,18 @@ def short(flow: Flow) -> tuple[str, tuple[int, ...], str, str | None]:
 
 
 def test_a_value_goes_from_its_maker_to_each_of_its_users_once() -> None:
-    assert [short(edge) for edge in trace_flow(MODULE.entry).edges] == [
+    graph = trace_flow(MODULE.entry)
+    assert [short(edge) for edge in graph.edges] == [
         ("start", (), "f32[2,2]", "pair"),
         ("pair", (1,), "f32[2,2]", "sum"),
         ("start", (), "f32[2,2]", "sum"),
     ]
+    # An input is followed to the element that is read, and a parameter that is returned is no result of the work.
+    assert [short(read) for read in graph.inputs] == [("p", (0,), "f32[4]", "start")]
+    assert [short(result) for result in graph.results] == [("sum", (), "f32[2,2]", None)]
 
 
-def test_an_input_is_followed_to_the_element_that_is_read() -> None:
-    assert [short(read) for read in trace_flow(MODULE.entry).inputs] == [("p", (0,), "f32[4]", "start")]
-
-
-def test_a_parameter_that_is_returned_is_no_result_of_the_work() -> None:
-    assert [short(result) for result in trace_flow(MODULE.entry).results] == [("sum", (), "f32[2,2]", None)]
-
-
+@pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_computation_of_the_corpus_is_followed_and_drawn(corpus: Corpus, target: str) -> None:
     """The optimized module of every program: loops, branches, collectives, tuples in tuples."""

@@ -12,6 +12,8 @@ from xla_inspect.hlo import parse_module
 if TYPE_CHECKING:
     from conftest import Corpus
 
+pytestmark = pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
+
 NESTED = """\
 HloModule m
 

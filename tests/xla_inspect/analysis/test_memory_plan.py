@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from xla_inspect.analysis.memory_plan import (
-    Placement,
-    find_peak,
-    live_bytes,
-    parse_buffers,
-    parse_live_ranges,
-    place_buffers,
-)
+from xla_inspect.analysis.allocation import Placement
+from xla_inspect.analysis.memory_plan import find_peak, live_bytes, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.errors import HloSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BUFFERS = """\
 BufferAssignment:
@@ -109,33 +108,23 @@ def test_values_that_share_memory_are_counted_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
+    ("parse", "text", "line", "message"),
     [
-        ("", 1, "expected 'BufferAssignment:'"),
-        (BUFFERS.replace("thread-local", "somewhere"), 6, "expected an allocation or a value"),
-        (BUFFERS.replace("allocation 2", "allocation 7"), 6, "expected allocation 2, found 7"),
-        (BUFFERS.replace("f32[4]{0}", "f32[4]{1}"), 9, "the layout {1} does not order 1 dimensions"),
+        (parse_buffers, "", 1, "expected 'BufferAssignment:'"),
+        (parse_buffers, BUFFERS.replace("thread-local", "somewhere"), 6, "expected an allocation or a value"),
+        (parse_buffers, BUFFERS.replace("allocation 2", "allocation 7"), 6, "expected allocation 2, found 7"),
+        (parse_buffers, BUFFERS.replace("f32[4]{0}", "f32[4]{1}"), 9, "the layout {1} does not order 1 dimensions"),
+        (parse_live_ranges, RANGES.replace("(max 4)", "(4)"), 1, "expected 'HloLiveRange"),
+        (parse_live_ranges, RANGES.replace("    2:loop", "    3:loop"), 5, "expected position 2, found 3"),
+        (parse_live_ranges, RANGES.replace("1024 b", "1025 b"), 14, "sizes add up to 1024, the text says 1025"),
+        (parse_live_ranges, RANGES + "more\n", 19, "expected a live range"),
     ],
 )
-def test_an_unknown_assignment_is_refused_with_its_line(text: str, line: int, message: str) -> None:
+def test_an_unknown_plan_is_refused_with_its_line(
+    parse: Callable[[str], object], text: str, line: int, message: str
+) -> None:
     with pytest.raises(HloSyntaxError) as caught:
-        parse_buffers(text)
-    assert caught.value.line == line
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        (RANGES.replace("(max 4)", "(4)"), 1, "expected 'HloLiveRange"),
-        (RANGES.replace("    2:loop", "    3:loop"), 5, "expected position 2, found 3"),
-        (RANGES.replace("1024 bytes)", "1025 bytes)"), 14, "sizes add up to 1024, the text says 1025"),
-        (RANGES + "more\n", 19, "expected a live range"),
-    ],
-)
-def test_unknown_live_ranges_are_refused_with_their_line(text: str, line: int, message: str) -> None:
-    with pytest.raises(HloSyntaxError) as caught:
-        parse_live_ranges(text)
+        parse(text)
     assert caught.value.line == line
     assert message in str(caught.value)
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 
 from xla_inspect.analysis import KernelParts
-from xla_inspect.analysis.collectives import is_cut_anew, list_collectives
 from xla_inspect.analysis.loops import Loops
 from xla_inspect.analysis.value_flow import ValueFlow
 from xla_inspect.hlo import parse_module
@@ -127,24 +126,7 @@ def test_the_maker_and_the_origin_of_a_value_are_found_at_the_end_of_a_long_chai
     assert flow.find_origin(named[LAST]) is named["x"]
     assert flow.feeds_backward("x", ())
     assert list(flow.find_uses(named["x"])) == [(named["out"], named[LAST])]
-
-
-@pytest.mark.parametrize(("first", "is_cut"), [("id", True), ("layer", False)])
-def test_what_is_computed_from_the_number_of_the_device_is_told_at_the_end_of_a_long_chain(
-    first: str, *, is_cut: bool
-) -> None:
-    module = parse_module(f"""HloModule m, num_partitions=8
-
-ENTRY %main (x: f32[8], layer: u32[]) -> f32[8] {{
-  %x = f32[8] parameter(0)
-  %layer = u32[] parameter(1)
-  %id = u32[] partition-id()
-{make_chain("not", first=first, shape="u32[]")}
-  %all = f32[64] all-gather(%x), channel_id=1, replica_groups=[1,8]<=[8], dimensions={{0}}
-  ROOT %part = f32[8] dynamic-slice(%all, %{LAST}), dynamic_slice_sizes={{8}}
-}}
-""")
-    assert is_cut_anew(ValueFlow(module), list_collectives(module)[0]) is is_cut
+    assert [flow.depends_on(named[LAST], opcode) for opcode in ("negate", "sine")] == [True, False]
 
 
 def test_what_a_loop_carries_depends_on_what_it_begins_with_and_on_what_its_body_computes() -> None:
@@ -177,26 +159,6 @@ ENTRY %main () -> u32[] {
     body = module.computation("body").by_name
     flow = ValueFlow(module)
     assert [flow.depends_on(body[name], "partition-id") for name in ("next", "other", "third")] == [True, True, False]
-
-
-def test_a_value_that_two_calls_give_has_no_one_origin() -> None:
-    module = parse_module("""HloModule m
-
-%inner (p: f32[4]) -> f32[4] {
-  %p = f32[4] parameter(0)
-  ROOT %same = f32[4] copy(%p)
-}
-
-ENTRY %main (x: f32[4], y: f32[4]) -> f32[4] {
-  %x = f32[4] parameter(0)
-  %y = f32[4] parameter(1)
-  %one = f32[4] call(%x), to_apply=%inner
-  %two = f32[4] call(%y), to_apply=%inner
-  ROOT %sum = f32[4] add(%one, %two)
-}
-""")
-    inner = module.computation("inner").by_name
-    assert ValueFlow(module).find_origin(inner["same"]) is inner["p"]
 
 
 def test_an_element_of_a_tuple_has_the_uses_of_that_element_alone() -> None:
@@ -259,20 +221,21 @@ ENTRY %main () -> s32[] {{
     assert Loops(long).count_trips(long.entry.root) is None
 
 
-def test_a_value_that_two_calls_give_has_the_origin_that_both_agree_on() -> None:
-    module = parse_module("""HloModule m
+@pytest.mark.parametrize(("second", "origin"), [("parameter(1)", "p"), ("copy(%x)", "x")])
+def test_a_value_that_two_calls_give_has_the_origin_that_both_agree_on(second: str, origin: str) -> None:
+    module = parse_module(f"""HloModule m
 
-%inner (p: f32[4]) -> f32[4] {
+%inner (p: f32[4]) -> f32[4] {{
   %p = f32[4] parameter(0)
   ROOT %same = f32[4] copy(%p)
-}
+}}
 
-ENTRY %main (x: f32[4]) -> f32[4] {
+ENTRY %main (x: f32[4], y: f32[4]) -> f32[4] {{
   %x = f32[4] parameter(0)
-  %y = f32[4] copy(%x)
+  %y = f32[4] {second}
   %one = f32[4] call(%x), to_apply=%inner
   %two = f32[4] call(%y), to_apply=%inner
   ROOT %sum = f32[4] add(%one, %two)
-}
+}}
 """)
-    assert ValueFlow(module).find_origin(module.computation("inner").root) is module.entry.by_name["x"]
+    assert ValueFlow(module).find_origin(module.computation("inner").root).name == origin

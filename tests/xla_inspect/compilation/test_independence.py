@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[3]
 REPRODUCE = Path(__file__).with_name("reproduce.py")
 
-pytestmark = pytest.mark.usefixtures("all_targets")
+pytestmark = [pytest.mark.usefixtures("all_targets"), pytest.mark.long("many processes compile the same")]
 
 
 def reproduce(project: Path, out: Path, *variants: str, before: tuple[str, ...] = (), **environment: str) -> None:

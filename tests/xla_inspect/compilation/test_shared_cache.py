@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from xla_inspect import Captures
 
+pytestmark = pytest.mark.long("many processes compile the same")
+
 WRITE_FOR_EVER = """
 import sys
 from importlib import import_module

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo.module import Module
 
+pytestmark = pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
+
 for_each_target = pytest.mark.parametrize("target", TARGETS)
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from conftest import Corpus
 
+pytestmark = pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
+
 PROGRAMS = ("scan", "branches", "ring", "eighths", "compact")
 MARKS = " \n\t,;:#\"\\'(){}[]<>=%*/-0aZ\0é"
 SECONDS = 2.0

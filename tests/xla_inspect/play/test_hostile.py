@@ -56,6 +56,18 @@ def read_program(name: str, port: int) -> tuple[str, dict[str, str]]:
     return text.replace("{{PORT}}", str(port)), {"answers": answers, **words}
 
 
+@pytest.mark.long(
+    "otherwise one hostile edit of each kind is tried",
+    but=[
+        "aborts",
+        "byte_order_mark",
+        "closes_every_descriptor",
+        "fork_once",
+        "huge_memory",
+        "kills_its_group",
+        "loop_in_c",
+    ],
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_edit_is_answered_and_so_is_the_next(playground: Playground, name: str) -> None:
     code, words = read_program(name, playground.port)

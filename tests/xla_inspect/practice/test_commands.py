@@ -36,6 +36,7 @@ WITH_TARGET = [module for module in SHOWS if module != "basics"]
 PROGRESS = re.compile(r"(?:starting JAX|compiling \w+ for [\w-]+(?:, with dumps)?) \.\.\.")
 
 
+@pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", SHOWS)
 def test_a_command_shows_its_phases_with_their_minutes_and_ends_each_with_references(module: str, run: Run) -> None:
     ended = run(module)
@@ -47,9 +48,10 @@ def test_a_command_shows_its_phases_with_their_minutes_and_ends_each_with_refere
     for part, phase in zip(parts, expected, strict=True):
         _, last = part.split("Read on\n")
         listed = [line.strip() for line in last.splitlines() if line.strip().startswith("https://")]
-        assert listed == [reference.address for reference in phase.references]
+        assert listed == [*phase.references.values()]
 
 
+@pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", SHOWS)
 def test_a_phase_names_the_files_of_its_exercises_with_minutes_and_level(module: str, run: Run) -> None:
     out = run(module).out
@@ -58,6 +60,7 @@ def test_a_phase_names_the_files_of_its_exercises_with_minutes_and_level(module:
     assert listed == [(each.phase, each.name, str(each.minutes), str(each.level)) for each in expected]
 
 
+@pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", SHOWS)
 def test_in_a_pipe_a_command_prints_no_escape_sequence_and_tells_its_progress_beside(module: str, run: Run) -> None:
     ended = run(module)
@@ -68,6 +71,7 @@ def test_in_a_pipe_a_command_prints_no_escape_sequence_and_tells_its_progress_be
     assert [line for line in lines if not PROGRESS.fullmatch(line)] == []
 
 
+@pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", SHOWS)
 def test_help_says_what_a_command_shows_and_starts_no_jax(module: str, run: Run) -> None:
     ended = run(module, "--help")
@@ -78,6 +82,7 @@ def test_help_says_what_a_command_shows_and_starts_no_jax(module: str, run: Run)
     assert ("--target TARGET" in ended.out) == (module in WITH_TARGET)
 
 
+@pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", WITH_TARGET)
 def test_a_target_that_does_not_exist_is_refused_with_a_list(module: str, run: Run) -> None:
     ended = run(module, "--target", "h900")
@@ -87,6 +92,7 @@ def test_a_target_that_does_not_exist_is_refused_with_a_list(module: str, run: R
     assert ended.err.endswith(f"argument --target: no target is named 'h900'; the targets are {listed}\n")
 
 
+@pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", WITH_TARGET)
 def test_a_target_that_is_not_here_is_refused_in_one_line(module: str, run: Run) -> None:
     ended = run(module, "--target", "gpu", JAX_PLATFORMS="cpu")
@@ -127,6 +133,7 @@ def test_a_reader_of_the_pipe_who_has_enough_ends_the_command_in_silence(begin: 
     process.stderr.close()
 
 
+@pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", SHOWS)
 def test_an_unknown_flag_is_told_before_xla_ends_the_process(module: str, run: Run) -> None:
     ended = run(module, XLA_FLAGS="--xla_dump_too=dump")

@@ -13,7 +13,7 @@ import pytest
 from planting import BY_KEY, plant
 
 from xla_inspect import capture
-from xla_inspect.practice.marking.faults import FAULTS
+from xla_inspect.practice.marking.dump_faults import FAULTS
 from xla_inspect.practice.marking.marker import mark
 from xla_inspect.practice.marking.sandbox import Sandbox
 
@@ -167,6 +167,7 @@ def test_a_line_proves_a_fault_also_under_the_name_that_it_has_elsewhere(
     assert any(remark.text == f"copy: `%{proofs['copy']}` shows it" for remark in verdict.remarks)
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -206,6 +207,7 @@ def test_what_is_no_dict_is_refused(try_out: Trial) -> None:
     assert (verdict.verdict, "a dict is asked for" in said) == ("wrong", True), said
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.parametrize(
     ("changed", "into", "expected"),
     [

@@ -84,6 +84,7 @@ def test_something_wrong_outweighs_something_not_yet_written(tmp_path: Path) -> 
     assert run(folder, "basics")[0] == 3
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.parametrize("key", RIGHT)
 def test_a_right_answer_that_is_not_the_solution_is_right_too(key: str, sandbox: Sandbox, tmp_path: Path) -> None:
     verdict = mark(plant(key.partition(":")[0], tmp_path, RIGHT[key]), sandbox)
@@ -94,6 +95,7 @@ def test_a_right_answer_that_is_not_the_solution_is_right_too(key: str, sandbox:
 WRONG = (*wrong_answers.WRONG, *wrong_answers_late.WRONG)
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.key}: {wrong.what}")
 def test_a_wrong_answer_fails_and_the_dump_shows_why(wrong: Wrong, sandbox: Sandbox, tmp_path: Path) -> None:
     verdict = mark(plant(wrong.key, tmp_path, wrong.answer), sandbox)
@@ -104,6 +106,7 @@ def test_a_wrong_answer_fails_and_the_dump_shows_why(wrong: Wrong, sandbox: Sand
     assert any(wrong.shown in line for line in (*said[0].lines, "" if not wrong.shown else "no line")), said[0].lines
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 def test_the_slow_model_shows_all_four_causes(sandbox: Sandbox, tmp_path: Path) -> None:
     slow = BY_KEY["capstone/model"].file.with_name("slow.py").read_text(encoding="utf-8")
     answer = slow[slow.index("def apply(") : slow.index('if __name__ == "__main__"')]
@@ -116,6 +119,7 @@ def test_the_slow_model_shows_all_four_causes(sandbox: Sandbox, tmp_path: Path) 
     assert sum(" dot(" in line for line in bad["loop"]) == 8
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 def test_each_cause_is_judged_for_itself(sandbox: Sandbox, tmp_path: Path) -> None:
     solved = BY_KEY["capstone/model"].solution_text
     answer = solved[solved.index("def apply(") :].replace('@partial(jax.jit, donate_argnames="memory")', "@jax.jit")
@@ -130,6 +134,7 @@ def test_each_cause_is_judged_for_itself(sandbox: Sandbox, tmp_path: Path) -> No
     assert any(line.startswith("compiled _pad for (float32[50,128]") for line in bad["shape"].lines)
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 def test_rows_that_fill_a_piece_up_must_not_be_remembered(sandbox: Sandbox, tmp_path: Path) -> None:
     solved = BY_KEY["capstone/model"].solution_text
     answer = solved[solved.index("def apply(") :].replace("is_token[here] =", "is_token[:] =")

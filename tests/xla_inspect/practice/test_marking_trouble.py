@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from xla_inspect.practice.marking.verdict import ExerciseVerdict
 
+pytestmark = pytest.mark.long("otherwise each exercise is marked with its solution")
+
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:

@@ -207,6 +207,7 @@ WRONG = {
 }
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("what", WRONG)
 def test_an_answer_that_is_slower_or_wrong_fails_and_is_told_what_it_runs(
@@ -235,6 +236,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("name", RIGHT)
 def test_another_program_with_the_same_score_is_right(name: str, sandbox: Sandbox, tmp_path: Path) -> None:
@@ -243,6 +245,7 @@ def test_another_program_with_the_same_score_is_right(name: str, sandbox: Sandbo
     assert verdict.verdict == "right"
 
 
+@pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.usefixtures("all_targets")
 def test_who_is_better_than_the_best_known_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
     pieces = """

@@ -20,6 +20,8 @@ from xla_inspect.subject import ReleaseTask, Request
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long("three releases are laid out, half a gigabyte each")
+
 PROGRAM = """\
 import jax, jax.numpy as jnp
 

@@ -36,6 +36,7 @@ def run(script: str, *arguments: str, **environment: str) -> subprocess.Popen[st
     )
 
 
+@pytest.mark.long("many processes compile the same")
 @pytest.mark.usefixtures("all_targets")
 def test_two_processes_compile_for_every_target_at_once_and_print_nothing_on_stderr() -> None:
     both = [run(COMPILE_FOR_ALL, *TARGETS, XLA_INSPECT_CACHE="off") for _ in range(2)]

@@ -109,23 +109,6 @@ class BundledKernel:
         return next((stage.bundles for stage in self.stages if stage.name == PACKED), None)
 
     @property
-    def issued(self) -> int | None:
-        """How many bundles are issued in one run, loops counted as often as they run; None where that is not known.
-
-        A bundle that a condition skips counts all the same.
-        """
-        if any(loop.trips is None for loop in self.loops):
-            return None
-        total = 0
-        for bundle in self.bundles:
-            runs = 1
-            for loop in self.loops:
-                if loop.first <= bundle.address <= loop.last:
-                    runs *= loop.trips or 1
-            total += runs
-        return total
-
-    @property
     def op_name(self) -> str:
         """The `op_name` of its instruction, or an empty string."""
         return self.schedule.op_names.get(self.low.kernel, "")
@@ -154,10 +137,3 @@ def read_below(capture: Capture) -> tuple[BundledKernel, ...]:
     ]
     last = len(order)
     return tuple(sorted(kernels, key=lambda each: (not each.is_kernel, order.get(each.low.kernel, last))))
-
-
-def share_known(capture: Capture) -> float:
-    """Return the share, from 0 to 1, of a capture's operations below HLO whose unit is known, by count."""
-    kernels = read_below(capture)
-    all_of_them = sum(sum(kernel.units.values()) for kernel in kernels)
-    return 1 - sum(sum(kernel.unknown.values()) for kernel in kernels) / (all_of_them or 1)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import search
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -84,46 +86,26 @@ def find_cycles(function: Function) -> tuple[Cycle, ...]:
 
     A jump back is one to a block that every way to the jump leads through.
     """
-    dominators = _find_dominators(function)
-    before: dict[str, list[str]] = {label: [] for label in function.blocks}
-    backs: dict[str, list[str]] = {}
-    for label in dominators:
-        for follower in function.followers[label]:
-            if follower in before:
-                before[follower].append(label)
-                if follower in dominators[label]:
-                    backs.setdefault(follower, []).append(label)
+    before, dominators = _find_dominators(function)
     cycles = []
-    for header, latches in backs.items():
-        held, waiting = {header}, [*latches]
-        while waiting:
-            label = waiting.pop()
-            if label not in held:
-                held.add(label)
-                waiting += before[label]
-        cycles.append(Cycle(header, tuple(latches), frozenset(held)))
+    for header, entering in before.items():
+        if latches := tuple(label for label in entering if header in dominators[label]):
+            inside = {**before, header: []}
+            cycles.append(Cycle(header, latches, frozenset({header, *search(latches, inside.__getitem__)})))
     order = {label: number for number, label in enumerate(function.blocks)}
     return tuple(sorted(cycles, key=lambda cycle: (order[cycle.header], -len(cycle.blocks))))
 
 
-def _find_dominators(function: Function) -> dict[str, set[str]]:
-    """Return for each block that can be reached those that every way to it leads through, itself among them."""
-    order, waiting, seen = [], [(ENTRY, iter(function.followers.get(ENTRY, ())))], {ENTRY}
-    while waiting:
-        label, followers = waiting[-1]
-        follower = next((each for each in followers if each not in seen and each in function.blocks), None)
-        if follower is None:
-            order.append(label)
-            waiting.pop()
-        else:
-            seen.add(follower)
-            waiting.append((follower, iter(function.followers[follower])))
-    order.reverse()
+def _find_dominators(function: Function) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
+    """Return for each block that can be reached those before it, and those that every way to it leads through."""
+    followers = {
+        label: [each for each in names if each in function.blocks] for label, names in function.followers.items()
+    }
+    order = list(search([ENTRY], followers.__getitem__))
     before: dict[str, list[str]] = {label: [] for label in order}
     for label in order:
-        for follower in function.followers[label]:
-            if follower in before:
-                before[follower].append(label)
+        for follower in followers[label]:
+            before[follower].append(label)
     dominators = {label: {*order} for label in order}
     dominators[ENTRY] = {ENTRY}
     changed = True
@@ -133,4 +115,4 @@ def _find_dominators(function: Function) -> dict[str, set[str]]:
             found = set.intersection(*(dominators[each] for each in before[label])) | {label}
             if found != dominators[label]:
                 dominators[label], changed = found, True
-    return dominators
+    return before, dominators

@@ -80,11 +80,6 @@ class Mix:
         """All instructions but those that only fill up the code."""
         return sum(self.counts.values()) + sum(self.unknown.values())
 
-    @property
-    def share_known(self) -> float:
-        """The share of instructions whose kind is known; 1 of no code."""
-        return sum(self.counts.values()) / self.total if self.total else 1.0
-
 
 @cache
 def read_table(machine: str) -> Table:

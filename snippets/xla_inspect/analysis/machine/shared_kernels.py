@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Mapping
+from xla_inspect.analysis import Meanings, walk_inside
 
-    from xla_inspect.hlo import Computation, Instruction, Module
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Mapping
+
+    from xla_inspect.hlo import Instruction, Module
 
 SMALL_CALL = "xla_cpu_small_call"
 """What marks a call whose computation, a small loop mostly, is one kernel with all that it holds."""
-
-_OF_PLACE = frozenset(
-    {"metadata", "backend_config", "frontend_attributes", "calls", "to_apply", "control-predecessors"}
-)
 
 
 def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> dict[str, str]:
@@ -30,50 +28,28 @@ def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> di
     assigned: dict[str, str] = {}
     defined = {function: kernel for kernel, functions in kernels.items() for function in functions}
     alike: dict[Hashable, str] = {}
+    meanings = Meanings()
     for computation in module.computations:
         for instruction in computation:
             if instruction.name in kernels and instruction.calls:
-                alike.setdefault(_describe(module, instruction), instruction.name)
+                alike.setdefault(_describe(module, instruction, meanings), instruction.name)
     for computation in module.computations:
         for instruction in computation:
             whole = f"{instruction.name}_computation"
             if whole in kernels and SMALL_CALL in instruction.attributes.get("frontend_attributes", ""):
-                assigned.update(dict.fromkeys(_list_inside(module, instruction), whole))
+                _, *inside = walk_inside(module, instruction)
+                assigned.update((each.name, whole) for each in inside)
             elif instruction.name in kernels:
                 continue
             elif instruction.opcode != "fusion":
                 applied = (defined[name] for names in instruction.calls.values() for name in names if name in defined)
                 assigned.update((instruction.name, kernel) for kernel in applied)
-            elif same := alike.get(_describe(module, instruction)):
+            elif same := alike.get(_describe(module, instruction, meanings)):
                 assigned.setdefault(instruction.name, same)
     return assigned
 
 
-def _list_inside(module: Module, instruction: Instruction) -> Iterator[str]:
-    """Yield the names of what an instruction calls, and of what that calls."""
-    for computation in module.called(instruction):
-        for inner in computation:
-            yield inner.name
-            yield from _list_inside(module, inner)
-
-
-def _describe(module: Module, instruction: Instruction) -> Hashable:
+def _describe(module: Module, instruction: Instruction, meanings: Meanings) -> Hashable:
     """Return what two instructions that compute the same have in common."""
-    called = tuple(_describe_computation(module, each) for each in module.called(instruction))
-    return instruction.opcode, instruction.shape.text, instruction.fusion_kind, called
-
-
-def _describe_computation(module: Module, computation: Computation) -> Hashable:
-    numbers: Mapping[str, int] = {each.name: number for number, each in enumerate(computation)}
-    return tuple(
-        (
-            each.opcode,
-            each.shape.text,
-            each.literal,
-            each.parameter_number,
-            tuple(numbers.get(name, -1) for name in each.operands),
-            tuple(sorted((name, value) for name, value in each.attributes.items() if name not in _OF_PLACE)),
-            tuple(_describe_computation(module, called) for called in module.called(each)),
-        )
-        for each in computation
-    )
+    called = (meanings.find(module, each)[each.root] for each in module.called(instruction))
+    return instruction.opcode, instruction.shape.text, instruction.fusion_kind, *called

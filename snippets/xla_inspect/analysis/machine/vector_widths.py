@@ -52,11 +52,6 @@ class VectorUse:
         used = (bits for name, bits in WIDTHS.items() if self.by_register.get(name) == most)
         return max(used, default=0)
 
-    @property
-    def widest(self) -> int:
-        """Bits of the widest registers that it uses; 0 of none."""
-        return max((WIDTHS[name] for name in self.by_register if name in WIDTHS), default=0)
-
 
 def count_widths(text: str) -> VectorUse:
     """Return how the instructions of a kernel use vector registers.

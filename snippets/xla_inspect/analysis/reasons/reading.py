@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from xla_inspect.analysis.reasons.cost_steps import weave_log
 from xla_inspect.analysis.reasons.decision import Decision
 from xla_inspect.analysis.reasons.messages import find_topics, group_messages, list_silent
+from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -153,14 +154,8 @@ def read_reasons(capture: Capture) -> Reasons:
         decision = _decide(event, topic, verdict, named, message, found)
         if memory.tell(decision):
             decisions.append(decision)
-    silent = list_silent(_name_kind(capture.target)) if capture.log else {}
+    silent = list_silent(find_entry(capture.target).kind) if capture.log else {}
     return Reasons(tuple(decisions), explained, dict(unexplained.most_common()), silent)
-
-
-def _name_kind(target: str) -> str:
-    """Return the kind of a target: `cpu`, `gpu` or `tpu`."""
-    name = target.partition(":")[0]
-    return name if name == "cpu" else "tpu" if name.startswith("tpu") else "gpu"
 
 
 def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, Mapping[str, str]]:

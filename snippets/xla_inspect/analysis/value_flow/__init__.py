@@ -1,6 +1,24 @@
 """Values of a module, followed to where they come from and to what takes them."""
 
 from xla_inspect.analysis.value_flow.flow import Maker, ValueFlow
-from xla_inspect.analysis.value_flow.renaming import COPYING, RENAMING, REWRITING, is_passed_on, search, skip_renaming
+from xla_inspect.analysis.value_flow.renaming import (
+    COPYING,
+    RENAMING,
+    REWRITING,
+    is_passed_on,
+    search,
+    skip_renaming,
+    walk_inside,
+)
 
-__all__ = ["COPYING", "RENAMING", "REWRITING", "Maker", "ValueFlow", "is_passed_on", "search", "skip_renaming"]
+__all__ = [
+    "COPYING",
+    "RENAMING",
+    "REWRITING",
+    "Maker",
+    "ValueFlow",
+    "is_passed_on",
+    "search",
+    "skip_renaming",
+    "walk_inside",
+]

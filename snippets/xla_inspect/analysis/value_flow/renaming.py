@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ def search[Node: Hashable](starts: Iterable[Node], step: Callable[[Node], Iterab
             if following not in seen:
                 seen[following] = None
                 waiting.append(following)
+
+
+def walk_inside(module: Module, instruction: Instruction) -> Iterator[Instruction]:
+    """Yield an instruction with all that it calls, and all that is called there, the nearest first."""
+    return search([instruction], lambda caller: chain.from_iterable(module.called(caller)))
 
 
 def is_passed_on(instruction: Instruction) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis.value_flow.renaming import COPYING, REWRITING, search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from xla_inspect.hlo import Computation, Instruction, Module
 
@@ -28,14 +28,9 @@ class ValueSources:
     """
 
     def __init__(self, module: Module) -> None:
-        """Look up the callers, once for all values."""
+        """Know of no value yet."""
         self.module = module
-        self.callers: dict[str, Instruction] = {}
-        self._call_sites: dict[str, list[Instruction]] = {}
-        for caller in module.walk():
-            for name in caller.called:
-                self.callers[name] = caller
-                self._call_sites.setdefault(name, []).append(caller)
+        self.callers: Mapping[str, Instruction] = {name: calling[-1] for name, calling in module.callers.items()}
         self._kept: dict[Element, bool] = {}
         self._shared: dict[tuple[Element, frozenset[str]], Element] = {}
 
@@ -104,7 +99,7 @@ class ValueSources:
         parameter, index = value
         number = parameter.parameter_number or 0
         sources: list[Element] = []
-        for caller in self._call_sites.get(parameter.computation, ()):
+        for caller in self.module.callers.get(parameter.computation, ()):
             operands = self.module.operands(caller)
             if caller.opcode == "while":
                 sources += self._list_same((caller, index))

@@ -4,7 +4,6 @@ from xla_inspect.report.explorer.data import VERSION, describe_capture, describe
 from xla_inspect.report.explorer.embed import embed_explorer, link_explorer, link_pair
 from xla_inspect.report.explorer.kernel_data import describe_kernels
 from xla_inspect.report.explorer.recorded_index import Recorded, embed_programs
-from xla_inspect.report.explorer.row_data import RowTable
 from xla_inspect.report.explorer.standalone_page import write_report
 from xla_inspect.report.explorer.static_files import (
     BUNDLES,
@@ -24,7 +23,6 @@ __all__ = [
     "STYLE",
     "VERSION",
     "Recorded",
-    "RowTable",
     "describe_capture",
     "describe_details",
     "describe_kernels",

@@ -56,17 +56,15 @@ def test_the_rule_tried_last_is_the_one_that_makes_what_came_out(rule: str, old:
     assert rule in applied.sentence
 
 
-def test_what_a_number_is_left_of_names_no_rule() -> None:
-    (applied,) = find(
-        attempt("[1*RHS => RHS]", "mul.3"),
-        replace("%mul.3 = f32[8]{0} multiply(%x.1, %mul.2)", "%mul.2 = f32[8]{0} broadcast(%zero), dimensions={}"),
-    )
-    assert (applied.decision.instruction, applied.rule) == ("mul.3", "")
-
-
 @pytest.mark.parametrize(
     ("rule", "old", "new", "kind"),
     [
+        (
+            "[1*RHS => RHS]",
+            "%mul.3 = f32[8]{0} multiply(%x.1, %mul.2)",
+            "%mul.2 = f32[8]{0} broadcast(%zero), dimensions={}",
+            "replaced-by-operand",
+        ),
         # Divided by one it was not: the rule that divides by a constant has no name in the log.
         (
             "[A/1 => A]",

@@ -76,10 +76,15 @@ def test_data_is_named_by_the_times_that_are_shown_in_it(layers: Captures, tmp_p
 def test_data_is_named_by_the_code_that_makes_it_and_by_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, read = embed.hash_code.__wrapped__(), Path.read_bytes
     changed = {}
-    for name in ("data.py", "tracking.py", "graph_data.py", "release_diff.py"):
+    for name in ("data.py", "instruction_identity.py", "graph_data.py", "release_diff.py"):
         monkeypatch.setattr(Path, "read_bytes", lambda self, name=name: b"" if self.name == name else read(self))
         changed[name] = embed.hash_code.__wrapped__() != plain
-    assert changed == {"data.py": True, "tracking.py": True, "graph_data.py": True, "release_diff.py": False}
+    assert changed == {
+        "data.py": True,
+        "instruction_identity.py": True,
+        "graph_data.py": True,
+        "release_diff.py": False,
+    }
 
 
 def test_a_link_opens_the_state_after_a_pass(layers: Captures) -> None:

@@ -1,0 +1,63 @@
+"""What a launch is made of: the Python expressions whose operations ended up in it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.fusions import list_work
+from xla_inspect.analysis.op_lines import Operation, find_expression, read_operations
+
+if TYPE_CHECKING:
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Frame, Instruction
+
+
+# Sorts after every line.
+NOWHERE = sys.maxsize
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOrigin:
+    """One Python expression and the instructions of a launch that came from it.
+
+    Attributes:
+        line: The line of the program's file where it begins, or None when the instructions name none.
+        expression: Its text on one line, or an empty string.
+        opcodes: The opcodes, in the order of the text.
+    """
+
+    line: int | None
+    expression: str
+    opcodes: tuple[str, ...]
+
+
+def list_origins(capture: Capture, launch: Instruction) -> tuple[LaunchOrigin, ...]:
+    """The expressions that a launch computes, by line, instructions without a line last.
+
+    Where the compiler made one instruction of several, it keeps the place of one of them.
+
+    Args:
+        capture: The program on one target.
+        launch: An instruction of its optimized entry computation.
+    """
+    # Of two operations with one key the last, as a dictionary keeps it, is the outer one.
+    operations = {_key(each.op_name, each.frame): each for each in read_operations(capture.stablehlo_locations)}
+    opcodes_by_place: dict[tuple[int, str], list[str]] = {}
+    for instruction in list_work(capture.module, launch):
+        frames = capture.frames.get(instruction.stack_frame or 0, ())
+        frame = next((frame for frame in frames if frame.file == capture.source_file), None)
+        name = instruction.op_name or ""
+        # HLO knows an expression by where it begins, as `x @ w` and `x @ w + b` do at one place: the name decides.
+        operation = operations.get(_key(name, frame)) or Operation("", name, frame)
+        line = frame.line if frame else NOWHERE
+        opcodes_by_place.setdefault((line, find_expression(capture, operation)), []).append(instruction.opcode)
+    return tuple(
+        LaunchOrigin(line if line < NOWHERE else None, expression, tuple(opcodes))
+        for (line, expression), opcodes in sorted(opcodes_by_place.items(), key=lambda item: item[0][0])
+    )
+
+
+def _key(name: str, frame: Frame | None) -> tuple[str, str, int, int]:
+    return (name, frame.file, frame.line, frame.column) if frame else (name, "", NOWHERE, 0)

@@ -1,0 +1,180 @@
+"""Where operations come from: the Python expression behind each StableHLO operation and each HLO instruction."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.fusions import is_fusion
+from xla_inspect.hlo import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction, Module
+
+type Place = tuple[str, int] | None
+"""A file and a line of it, counted from one."""
+
+_OPERATION = re.compile(r'^\s*(?:%[^=]+= )?"?([a-z_]+\.[\w.]+|call)\b.* loc\((#loc\d*)\)$', re.MULTILINE)
+_LOCATION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
+_NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"\((#loc\d*)\)')
+_PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)(?: to (\d*):(\d+))?')
+_SUFFIX = re.compile(r" ?loc\((?:#loc\d*|unknown|\"(?:[^\"\\]|\\.)*\"(?:\(#loc\d*\))?)\)")
+_MARK = re.compile(r" +# *(?:(?P<file>.*?):(?P<line>\d+):\d+ \(.*\))?$")
+_CALL = re.compile(r"callsite\((#loc\d*) at #loc\d*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A StableHLO operation and what it came from.
+
+    Attributes:
+        name: The operation, such as `stablehlo.add` or `call`.
+        op_name: What JAX called it, such as `jit(layer)/add`; the same name stands in the metadata of HLO.
+        frame: The innermost Python expression, or None when the text names none.
+    """
+
+    name: str
+    op_name: str
+    frame: Frame | None
+
+
+def read_operations(stablehlo: str) -> list[Operation]:
+    """Return the operations of a StableHLO module printed with locations, in order.
+
+    The forms of locations are those of MLIR's builtin dialect: a name around another, a place in a file, a call site.
+    """
+    locations = dict(_LOCATION.findall(stablehlo))
+    operations = []
+    for name, alias in _OPERATION.findall(stablehlo):
+        if name.endswith("return") or name == "func.func":
+            continue
+        named = _NAMED.fullmatch(locations.get(alias, ""))
+        op_name, inner = (named[1], named[2]) if named else ("", alias)
+        operations.append(Operation(name, op_name, _resolve(locations, inner, "")))
+    return operations
+
+
+def read_stablehlo_lines(text: str) -> list[tuple[str, Place]]:
+    """Return each line of a StableHLO module printed with locations, without them, and where it comes from."""
+    locations = dict(_LOCATION.findall(text))
+    lines: list[tuple[str, Place]] = []
+    for line in text.splitlines():
+        if line.startswith("#loc"):
+            continue
+        operation = _OPERATION.match(line)
+        frame = _resolve(locations, operation[2], "") if operation else None
+        lines.append((_SUFFIX.sub("", line), (frame.file, frame.line) if frame else None))
+    return lines
+
+
+def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
+    """Return each line of a jaxpr printed with source lines, without them, and where it comes from.
+
+    A line that continues an equation, or stands inside it, belongs with that equation.
+    """
+    lines: list[tuple[str, Place]] = []
+    # The equations around the current line: how far each is indented, and its place.
+    around: list[tuple[int, Place]] = []
+    for line in text.splitlines():
+        mark = _MARK.search(line)
+        code = line[: mark.start()].rstrip() if mark else line
+        depth = len(code) - len(code.lstrip())
+        while around and around[-1][0] >= depth and not code.lstrip().startswith("]"):
+            around.pop()
+        if mark and mark["file"]:
+            around.append((depth, (mark["file"], int(mark["line"]))))
+        lines.append((code, around[-1][1] if around else None))
+    return lines
+
+
+def read_names(stablehlo: str) -> dict[str, set[Frame]]:
+    """Return the places that each name stands for, of operations and of functions, printed with locations."""
+    locations = dict(_LOCATION.findall(stablehlo))
+    places: dict[str, set[Frame]] = {}
+    for text in locations.values():
+        if (named := _NAMED.fullmatch(text)) and (frame := _resolve(locations, named[2], "")):
+            places.setdefault(named[1], set()).add(frame)
+    return places
+
+
+def _resolve(locations: Mapping[str, str], alias: str, function: str) -> Frame | None:
+    """Follow a location inwards to the first place in a file. Aliases only refer to earlier ones, so this ends."""
+    text = locations.get(alias, "")
+    if named := _NAMED.fullmatch(text):
+        return _resolve(locations, named[2], named[1])
+    if call := _CALL.fullmatch(text):
+        return _resolve(locations, call[1], function)
+    place = _PLACE.fullmatch(text)
+    if place is None:
+        return None
+    file, line, column, end_line, end_column = place.groups()
+    # MLIR prints the columns that Python counts, from zero.
+    return Frame(file, function, int(line), int(column) + 1, int(end_line or line), int(end_column or column) + 1)
+
+
+def find_instructions(capture: Capture, module: Module, operation: Operation) -> list[Instruction]:
+    """Return the instructions that came from an operation: those with its name, or one inside it, and of its line.
+
+    A name alone may stand for operations of several lines. HLO knows an expression by where it begins.
+
+    Args:
+        capture: The capture that the operation and the module belong to.
+        module: A stage of it.
+        operation: What to look for.
+    """
+    return [
+        instruction
+        for instruction in module.walk()
+        if (name := instruction.op_name) is not None
+        and (name == operation.op_name or name.startswith(f"{operation.op_name}/"))
+        and operation.frame is not None
+        and any(
+            (frame.file, frame.line) == (operation.frame.file, operation.frame.line)
+            for frame in capture.frames.get(instruction.stack_frame or 0, ())[:1]
+        )
+    ]
+
+
+def find_launch(module: Module, instruction: Instruction) -> Instruction | None:
+    """Return the instruction outside any fusion that runs an instruction: itself, or the fusion around it.
+
+    None when it belongs to the function that a reduction, a sort or the like applies to single elements.
+    """
+    while calling := module.callers.get(instruction.computation):
+        caller = calling[-1]
+        if caller.opcode not in {"fusion", "async-start", "call", "while", "conditional"}:
+            return None
+        if not is_fusion(caller):
+            break
+        instruction = caller
+    return instruction
+
+
+def find_line(capture: Capture, text: str) -> int:
+    """Return the number, from one, of the first line of the program's file that contains `text`.
+
+    Raises:
+        ValueError: No line contains it.
+    """
+    for number, line in enumerate(capture.source.splitlines(), 1):
+        if text in line:
+            return number
+    message = f"no line of {capture.source_file} contains {text!r}"
+    raise ValueError(message)
+
+
+def find_expression(capture: Capture, operation: Operation) -> str:
+    """Return the Python text of an operation, on one line, or an empty string when it is in another file."""
+    frame = operation.frame
+    if frame is None or frame.file != capture.source_file:
+        return ""
+    lines = capture.source.splitlines()[frame.line - 1 : frame.end_line]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][: frame.end_column - 1]
+    lines[0] = lines[0][frame.column - 1 :]
+    return " ".join(line.strip() for line in lines)
