@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
+
 from .conftest import CHAPTER
 from .host import serve
 from .visits import POLICY, WIDE, Look
@@ -14,7 +16,6 @@ from .visits import POLICY, WIDE, Look
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from playwright.sync_api import Browser
 
     from .conftest import Anew, Opener
