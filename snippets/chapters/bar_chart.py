@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_kernels
-from xla_inspect.report import chart, format_bytes, lane, short, svg_group, svg_rect, svg_text, title
+from xla_inspect.report import figure, format_bytes, lane, short, svg, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,19 +29,17 @@ def chart_bars(rows: Mapping[str, Mapping[str, int | None]], caption: str, unit:
     most = max((number or 0 for row in rows.values() for number in row.values()), default=0) or 1
     drawn, y = [], 0
     for label, row in rows.items():
-        drawn.append(svg_text(0, y + LINE - 4, label))
+        drawn.append(f'<text x="0" y="{y + LINE - 4}">{html.escape(label)}</text>')
         y += LINE
         for target, number in row.items():
-            width, amount = (WIDTH - LEFT - RIGHT) * (number or 0) / most, _say(number, unit)
-            drawn.append(
-                svg_group(
-                    f"{label}, {title(target)}: {amount}",
-                    svg_text(8, y + LINE - 4, short(target), "soft"),
-                    svg_rect(LEFT, y + 2, max(width, 1), BAR) if number else "",
-                    svg_text(LEFT + width + 5, y + LINE - 4, amount),
-                    kind=lane(target),
-                )
-            )
+            width = (WIDTH - LEFT - RIGHT) * (number or 0) / most
+            tooltip = f"{label}, {title(target)}: {_say(number, unit)}"
+            drawn.append(f'<g class="{lane(target)}"><title>{html.escape(tooltip)}</title>')
+            drawn.append(f'<text class="soft" x="8" y="{y + LINE - 4}">{html.escape(short(target))}</text>')
+            if number:
+                drawn.append(f'<rect x="{LEFT}" y="{y + 2}" width="{max(width, 1):.1f}" height="{BAR}"/>')
+            amount = html.escape(_say(number, unit))
+            drawn.append(f'<text x="{LEFT + width + 5:.1f}" y="{y + LINE - 4}">{amount}</text></g>')
             y += LINE
         y += GAP
     description = "; ".join(
@@ -48,7 +47,8 @@ def chart_bars(rows: Mapping[str, Mapping[str, int | None]], caption: str, unit:
         for label, row in rows.items()
     )
     heading = caption if unit.lower() in caption.lower() else f"{caption} ({unit})"
-    return chart("bars", drawn, (WIDTH, max(y - GAP, 1)), heading, description)
+    picture = svg("".join(drawn), f"{heading}. {description}", (WIDTH, max(y - GAP, 1)))
+    return figure("bars", picture, f"{html.escape(heading)}.")
 
 
 def chart_kernels(programs: Mapping[str, Captures]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
 
-from xla_inspect.report import chart, svg_group, svg_line, svg_rect, svg_text
+from xla_inspect.report import figure, svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,20 +26,24 @@ def draw_slots(ranges: Mapping[str, tuple[int, int]], buffers: Mapping[str, int]
     count = max(buffers.values(), default=-1) + 1
     step = (WIDTH - LEFT) / end
     parts = [
-        svg_text(LEFT + step * (time - 0.5), 10, f"t{time}", "soft", anchor="middle")
-        + svg_line((LEFT + step * time, HEAD), (LEFT + step * time, HEAD + LANE * count), "axis")
+        f'<text class="soft" x="{LEFT + step * (time - 0.5):.1f}" y="10" text-anchor="middle">t{time}</text>'
+        f'<line class="axis" x1="{LEFT + step * time:.1f}" x2="{LEFT + step * time:.1f}" y1="{HEAD}"'
+        f' y2="{HEAD + LANE * count}"/>'
         for time in range(1, end + 1)
     ]
-    parts += [svg_text(0, HEAD + LANE * number + 15, f"buffer {number + 1}", "soft") for number in range(count)]
+    parts += [
+        f'<text class="soft" x="0" y="{HEAD + LANE * number + 15}">buffer {number + 1}</text>'
+        for number in range(count)
+    ]
     for name, (first, last) in ranges.items():
         x, y = LEFT + step * (first - 1), HEAD + LANE * buffers[name]
         width = step * (last - first + 1)
+        label = html.escape(name)
         parts.append(
-            svg_group(
-                f"{name}: needed from t{first} to t{last}, in buffer {buffers[name] + 1}",
-                svg_rect(x + 1, y + 3, width - 2, LANE - 6),
-                svg_text(x + width / 2, y + 15.5, name, anchor="middle"),
-            )
+            f"<g><title>{label}: needed from t{first} to t{last}, in buffer {buffers[name] + 1}</title>"
+            f'<rect x="{x + 1:.1f}" y="{y + 3}" width="{width - 2:.1f}" height="{LANE - 6}"/>'
+            f'<text x="{x + width / 2:.1f}" y="{y + 15.5:.1f}" text-anchor="middle">{label}</text></g>'
         )
     description = "; ".join(f"{name} t{a} to t{b} in buffer {buffers[name] + 1}" for name, (a, b) in ranges.items())
-    return chart("slots", parts, (WIDTH, HEAD + LANE * count), caption, description)
+    picture = svg("".join(parts), f"{caption}: {description}", (WIDTH, HEAD + LANE * count))
+    return figure("slots", picture, f"{html.escape(caption)}.")

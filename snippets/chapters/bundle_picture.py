@@ -10,10 +10,10 @@ from chapters.code_anatomy import annotate_code
 from chapters.gallery_matrix import number_matrix
 from xla_inspect.analysis.bundles import UNITS, find_step, list_units, read_below
 from xla_inspect.plural import plural
-from xla_inspect.report import figure, markdown, svg, svg_group, svg_line, svg_rect, svg_text, title, write_bundles
+from xla_inspect.report import figure, markdown, svg, title, write_bundles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from xla_inspect.analysis.bundles import Bundle, BundledKernel, Chain
     from xla_inspect.captured import Capture, Captures
@@ -41,15 +41,13 @@ def draw_utilization(kernel: BundledKernel) -> str:
     for row, unit in enumerate(busy):
         share, y = utilization.shares[unit], row * (LINE + GAP)
         name, does = UNITS[unit]
+        tooltip = f"{name}: {share:.0%} of its slots are taken, by {does}"
+        steps = _draw_steps(utilization.follow(unit, COLUMNS), y)
         drawn.append(
-            svg_group(
-                f"{name}: {share:.0%} of its slots are taken, by {does}",
-                svg_text(0, y + BAR - 4, name),
-                svg_line((LEFT, y + BAR), (WIDTH - RIGHT, y + BAR), "axis"),
-                *_draw_steps(utilization.follow(unit, COLUMNS), y),
-                svg_text(WIDTH - RIGHT + 5, y + BAR - 4, f"{share:.0%}"),
-                kind="tpu",
-            )
+            f'<g class="tpu"><title>{html.escape(tooltip)}</title>'
+            f'<text x="0" y="{y + BAR - 4}">{html.escape(name)}</text>'
+            f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + BAR}" y2="{y + BAR}"/>{steps}'
+            f'<text x="{WIDTH - RIGHT + 5}" y="{y + BAR - 4}">{share:.0%}</text></g>'
         )
     shares = ", ".join(f"{UNITS[unit][0]} {utilization.shares[unit]:.0%}" for unit in busy)
     what = f"Slots taken of each unit over the {plural(kernel.size, 'bundle')} of {kernel.name}"
@@ -59,15 +57,17 @@ def draw_utilization(kernel: BundledKernel) -> str:
     return figure("bars", picture, f"{html.escape(what)}, {note}.")
 
 
-def _draw_steps(shares: tuple[float, ...], top: float) -> Iterator[str]:
-    """Yield rectangles from the axis up, as high as the shares; neighbours of one height are one."""
+def _draw_steps(shares: tuple[float, ...], top: float) -> str:
+    """Return rectangles from the axis up, as high as the shares; neighbours of one height are one."""
     width = (WIDTH - LEFT - RIGHT) / max(len(shares), 1)
-    at = 0
+    drawn, at = [], 0
     for height, run in groupby(round(BAR * share, 1) for share in shares):
         count = len(list(run))
         if height:
-            yield svg_rect(LEFT + at * width, top + BAR - height, count * width, height)
+            x, y = LEFT + at * width, top + BAR - height
+            drawn.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{count * width:.1f}" height="{height:.1f}"/>')
         at += count
+    return "".join(drawn)
 
 
 def draw_critical_path(kernel: BundledKernel) -> str:
@@ -82,19 +82,21 @@ def draw_critical_path(kernel: BundledKernel) -> str:
     spans = _join_steps(chain)
     rows = list(dict.fromkeys(name for name, *_ in spans))
     scale = (WIDTH - LEFT) / chain.cycles
-    drawn = [svg_text(0, row * (LINE + GAP) + BAR - 4, name) for row, name in enumerate(rows)]
-    for name, start, cycles, count in spans:
-        y = rows.index(name) * (LINE + GAP) + 2
-        box = svg_rect(LEFT + start * scale, y, max(cycles * scale, 1), BAR - 4)
-        tooltip = f"{name}: {plural(count, 'operation')}, {plural(cycles, 'cycle')} from cycle {start:,} on"
-        drawn.append(svg_group(tooltip, box, kind="tpu"))
-    bottom = len(rows) * (LINE + GAP)
-    end = plural(chain.cycles, "cycle")
-    drawn += [
-        svg_line((LEFT, bottom), (WIDTH, bottom), "axis"),
-        svg_text(LEFT, bottom + 12, "0", "soft"),
-        svg_text(WIDTH, bottom + 12, end, "soft", anchor="end"),
+    drawn = [
+        f'<text x="0" y="{row * (LINE + GAP) + BAR - 4}">{html.escape(name)}</text>' for row, name in enumerate(rows)
     ]
+    for name, start, cycles, count in spans:
+        y, x = rows.index(name) * (LINE + GAP), LEFT + start * scale
+        tooltip = f"{name}: {plural(count, 'operation')}, {plural(cycles, 'cycle')} from cycle {start:,} on"
+        drawn.append(
+            f'<g class="tpu"><title>{html.escape(tooltip)}</title>'
+            f'<rect x="{x:.1f}" y="{y + 2}" width="{max(cycles * scale, 1):.1f}" height="{BAR - 4}"/></g>'
+        )
+    bottom = len(rows) * (LINE + GAP)
+    drawn.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH}" y1="{bottom}" y2="{bottom}"/>')
+    drawn.append(f'<text class="soft" x="{LEFT}" y="{bottom + 12}">0</text>')
+    end = plural(chain.cycles, "cycle")
+    drawn.append(f'<text class="soft" x="{WIDTH}" y="{bottom + 12}" text-anchor="end">{end}</text>')
     what = f"The longest chain of operations in {kernel.name}, each of which waits for the one before"
     told = ", ".join(f"{name} {cycles:,}" for name, _, cycles, _ in spans)
     picture = svg("".join(drawn), f"{what}: {end}. {told}", (WIDTH, bottom + 16))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import custom_fusion_kind, is_fusion
-from xla_inspect.report import figure, lane, short, shorten, svg, svg_rect, svg_text
+from xla_inspect.report import figure, lane, short, shorten, svg
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
@@ -105,13 +105,13 @@ def draw_fusion(capture: Capture, name: str, call: str) -> str:
     centre = _find_centre(steps, kind)
     parts = [part for number, step in enumerate(steps) for part in _draw_step(number, step, is_centre=number == centre)]
     bottom = EDGE + len(steps) * STEP
-    frame = svg_rect(LEFT - 14, 1, BOX + 60, bottom, "frame", rest=' rx="8"')
+    frame = f'<rect class="frame" x="{LEFT - 14}" y="1" width="{BOX + 60}" height="{bottom}" rx="8"/>'
     leaves = fusion.shape.plain if not fusion.shape.is_tuple else f"{len(fusion.shape.elements)} results"
     x = LEFT + BOX / 2
     out = (
         f'<path d="M{x} {bottom - STEP + HIGH}V{bottom + 16}" class="way"/><path d="M{x - 4} {bottom + 12}l4 5l4 -5"/>'
     )
-    out += svg_text(x, bottom + 30, leaves, "middle")
+    out += f'<text x="{x}" y="{bottom + 30}" class="middle">{html.escape(leaves)}</text>'
     emitter = custom_fusion_kind(fusion)
     tag = f"{kind} by {emitter}" if emitter else kind
     label = f"{tag} on {short(capture.target)}: {', '.join(step.opcode for step in steps)}"
@@ -151,7 +151,8 @@ def _draw_step(number: int, step: FusionStep, *, is_centre: bool) -> list[str]:
         parts.append(
             f'<path class="way" d="M{LEFT - 26} {middle}H{LEFT}"/><path d="M{LEFT - 5} {middle - 4}l5 4l-5 4"/>'
         )
-        parts.append(svg_text(LEFT - 30, middle + 3.5, sources, "end"))
-    parts.append(svg_rect(LEFT, y, BOX, HIGH, "centre" if is_centre else "", rest=' rx="4"'))
-    parts.append(svg_text(LEFT + BOX / 2, middle + 3.5, step.opcode, "middle"))
+        parts.append(f'<text class="end" x="{LEFT - 30}" y="{middle + 3.5}">{html.escape(sources)}</text>')
+    mark = ' class="centre"' if is_centre else ""
+    parts.append(f'<rect{mark} x="{LEFT}" y="{y}" width="{BOX}" height="{HIGH}" rx="4"/>')
+    parts.append(f'<text class="middle" x="{LEFT + BOX / 2}" y="{middle + 3.5}">{html.escape(step.opcode)}</text>')
     return parts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import INPUT, find_residuals, is_residual, list_edges
 from xla_inspect.plural import plural
-from xla_inspect.report import figure, svg, svg_rect, svg_text
+from xla_inspect.report import figure, svg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,8 @@ def draw_arcs(steps: Sequence[JaxprStep], caption: str) -> str:
     longest = max((target - source for source, target in list_edges(steps)), default=1)
     groups = [step.group for step in steps]
     bands = "".join(
-        svg_rect(0, TOP + ROW * groups.index(group), WIDTH, ROW * groups.count(group), "band")
+        f'<rect class="band" x="0" y="{TOP + ROW * groups.index(group)}" width="{WIDTH}"'
+        f' height="{ROW * groups.count(group)}"/>'
         for group in list(dict.fromkeys(groups))[1:]
     )
     arcs = "".join(_arc(source, target, longest, _kind(steps, source, target)) for source, target in list_edges(steps))
@@ -59,7 +60,8 @@ def _row(index: int, step: JaxprStep) -> str:
     y = TOP + ROW * index + ROW * 0.7
     kind = "input" if step.name == INPUT else "step" if step.live else "dead"
     return (
-        f"{svg_text(4, y, step.name, kind)}{svg_text(SHAPE, y, step.shape, f'{kind} shape')}"
+        f'<text class="{kind}" x="4" y="{y:.1f}">{html.escape(step.name)}</text>'
+        f'<text class="{kind} shape" x="{SHAPE}" y="{y:.1f}">{html.escape(step.shape)}</text>'
         f'<circle class="{kind}" cx="{START}" cy="{TOP + ROW * (index + 0.5):.1f}" r="2.5"/>'
     )
 

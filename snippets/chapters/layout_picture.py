@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from chapters.element_order import pad_shape, place_element
-from xla_inspect.report import figure, svg, svg_rect, svg_text
+from xla_inspect.report import figure, svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,10 +54,7 @@ def draw_order(shape: Shape) -> str:
     by_place = sorted(places, key=lambda index: places[index])
     path = " ".join(f"{(column + 0.5) * CELL:g},{(row + 0.5) * CELL:g}" for row, column in by_place)
     label = f"The places in memory of the elements of {shape}, row by row: {', '.join(map(str, places.values()))}"
-    numbers = "".join(
-        svg_text((column + 0.5) * CELL, (row + 0.5) * CELL + 3.5, str(number))
-        for (row, column), number in places.items()
-    )
+    numbers = "".join(_number(index, number) for index, number in places.items())
     style = f"max-width:{columns * CELL * 1.5:g}px"
     drawn = f'{cells}<polyline points="{path}"/>{numbers}'
     return svg(drawn, label, (-1, -1, columns * CELL + 2, rows * CELL + 2), style=style)
@@ -66,5 +63,10 @@ def draw_order(shape: Shape) -> str:
 def _cell(index: tuple[int, ...], shape: Shape, number: int, last: int) -> str:
     row, column = index
     inside = all(where < size for where, size in zip(index, shape.dimensions, strict=True))
-    opacity = f' fill-opacity="{0.04 + 0.4 * number / max(last, 1):.2f}"' if inside else ""
-    return svg_rect(column * CELL, row * CELL, CELL, CELL, "" if inside else "padding", rest=opacity)
+    kind = f'fill-opacity="{0.04 + 0.4 * number / max(last, 1):.2f}"' if inside else 'class="padding"'
+    return f'<rect x="{column * CELL}" y="{row * CELL}" width="{CELL}" height="{CELL}" {kind}/>'
+
+
+def _number(index: tuple[int, ...], number: int) -> str:
+    row, column = index
+    return f'<text x="{(column + 0.5) * CELL:g}" y="{(row + 0.5) * CELL + 3.5:g}">{number}</text>'

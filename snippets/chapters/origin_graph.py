@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from chapters.operation_marks import COLOURS
 from xla_inspect.analysis import list_origins, trace_flow
 from xla_inspect.hlo import IDLE
-from xla_inspect.report import arrange, lane, share_room, shorten, stack_rows, svg_rect, svg_text, title
+from xla_inspect.report import arrange, lane, place_nodes, shorten, title
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from chapters.operation_marks import OperationMark
     from xla_inspect.captured import Capture
+    from xla_inspect.report import Layers
 
 # CSS pixels: the whole, a letter and a line of the 10-pixel mono face, a chip, and the room around things.
 WIDTH, LETTER, LINE, CHIP, PAD, GAP, DROP, POINT = 204, 6.0, 13, 15, 4, 3, 14, 4
@@ -68,11 +69,7 @@ def draw_origins(capture: Capture, marks: Sequence[OperationMark], said: str) ->
     numbers = {node.name: number for number, node in enumerate(flow.nodes)}
     edges = sorted({(numbers[edge.source], numbers[edge.user]) for edge in flow.edges if edge.user is not None})
     layers = arrange(len(flow.nodes), edges, ABREAST)
-    rooms = {
-        node: room - GAP
-        for row, room in zip(layers.rows, share_room(layers, WIDTH, POINT), strict=True)
-        for node in row
-    }
+    rooms = {node: _find_room(row, len(flow.nodes)) for row in layers.rows for node in row}
     by_expression = {(mark.line, mark.expression): mark.number for mark in marks}
     boxes = []
     for number, node in enumerate(flow.nodes):
@@ -86,17 +83,17 @@ def draw_origins(capture: Capture, marks: Sequence[OperationMark], said: str) ->
         boxes.append(_fit(node.name, opcodes, " + ".join(map(format_bytes, sorted(made))), rooms[number]))
     name = title(capture.target)
     heading = f"<p><b>{html.escape(name)}</b> <span>{html.escape(said)}</span></p>"
-    stack = stack_rows(layers, [(box.width + GAP, box.height, LINE) for box in boxes], WIDTH, point=POINT, drop=DROP)
-    drawn = "".join(_show_box(box, stack.middle[node], stack.tops[node]) for node, box in enumerate(boxes))
-    width, height = stack.size
-    return (
-        f'<div class="origins {lane(capture.target)}">{heading}<svg viewBox="0 0 {width} {height}" role="group" '
-        f'aria-label="{html.escape(f"{name}: {said}")}">{stack.draw_edges()}{drawn}</svg></div>\n'
-    )
+    return f'<div class="origins {lane(capture.target)}">{heading}{_draw(boxes, layers, f"{name}: {said}")}</div>\n'
 
 
 def _width(text: str) -> float:
     return LETTER * len(text) + 2 * PAD
+
+
+def _find_room(row: Sequence[int], count: int) -> float:
+    """The width that each box of a row may have, beside the points that edges pass."""
+    here = sum(node < count for node in row)
+    return (WIDTH - POINT * (len(row) - here)) / max(here, 1) - GAP
 
 
 def _fit(name: str, opcodes: Sequence[tuple[str, int | None]], made: str, room: float) -> _Box:
@@ -115,6 +112,43 @@ def _fit(name: str, opcodes: Sequence[tuple[str, int | None]], made: str, room: 
     return _Box(shown, tuple(chips), made, min(widest, room), bottom)
 
 
+def _draw(boxes: Sequence[_Box], layers: Layers, label: str) -> str:
+    widths = [box.width + GAP for box in boxes] + [float(POINT)] * (sum(map(len, layers.rows)) - len(boxes))
+    middle = place_nodes(layers, widths, WIDTH)
+    tops, ends, y = [], [], 1.0
+    for row in layers.rows:
+        tops.append(y)
+        ends.append(y + max((boxes[node].height for node in row if node < len(boxes)), default=0))
+        y = ends[-1] + LINE + DROP
+    row_of = {node: number for number, row in enumerate(layers.rows) for node in row}
+    paths = "".join(_paths(layers, middle, (tops, ends), row_of, boxes))
+    drawn = "".join(_show_box(box, middle[node], tops[row_of[node]]) for node, box in enumerate(boxes))
+    height = round(y - DROP + 2)
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="group" aria-label="{html.escape(label)}">'
+        f'<path class="edges" d="{paths}"/>{drawn}</svg>'
+    )
+
+
+def _paths(
+    layers: Layers,
+    middle: Sequence[float],
+    rows: tuple[Sequence[float], Sequence[float]],
+    row_of: dict[int, int],
+    boxes: Sequence[_Box],
+) -> Iterator[str]:
+    tops, ends = rows
+    for node in range(len(boxes), len(middle)):
+        yield f"M{middle[node]:.1f} {tops[row_of[node]]:.1f}V{ends[row_of[node]] + LINE:.1f}"
+    for upper, lower in layers.steps:
+        row = row_of[upper]
+        start = tops[row] + boxes[upper].height if upper < len(boxes) else ends[row] + LINE
+        x, y, to, end = middle[upper], ends[row] + LINE, middle[lower], tops[row_of[lower]]
+        half = (y + end) / 2
+        arrow = "m-3-4l3 4l3-4" if lower < len(boxes) else ""
+        yield f"M{x:.1f} {start:.1f}V{y:.1f}C{x:.1f} {half:.1f} {to:.1f} {half:.1f} {to:.1f} {end:.1f}{arrow}"
+
+
 def _show_box(box: _Box, middle: float, top: float) -> str:
     left = middle - box.width / 2
     chips = "".join(_show_chip(chip, left, top) for chip in box.chips)
@@ -123,8 +157,9 @@ def _show_box(box: _Box, middle: float, top: float) -> str:
     linked = f' data-of="{" ".join(map(str, box.numbers))}"' if box.numbers else ""
     return (
         f'<g class="launch"{linked} tabindex="0" role="img" aria-label="{html.escape(told)}">'
-        f"{svg_rect(left, top, box.width, box.height)}{svg_text(middle, top + LINE - 1, box.name)}{chips}"
-        f"{svg_text(middle, top + box.height + LINE - 3, box.made, 'made')}</g>"
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"/>'
+        f'<text x="{middle:.1f}" y="{top + LINE - 1:.1f}">{html.escape(box.name)}</text>{chips}'
+        f'<text class="made" x="{middle:.1f}" y="{top + box.height + LINE - 3:.1f}">{box.made}</text></g>'
     )
 
 
@@ -135,6 +170,6 @@ def _show_chip(chip: _Chip, left: float, top: float) -> str:
         colour, linked = f" c{(chip.number - 1) % COLOURS}", f' data-of="{chip.number}"'
     return (
         f'<g class="operation{colour}"{linked}>'
-        f"{svg_rect(x, y, chip.width, CHIP, rest=' rx="2"')}"
-        f"{svg_text(x + chip.width / 2, y + CHIP - 4, chip.opcode)}</g>"
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{chip.width:.1f}" height="{CHIP}" rx="2"/>'
+        f'<text x="{x + chip.width / 2:.1f}" y="{y + CHIP - 4:.1f}">{html.escape(chip.opcode)}</text></g>'
     )

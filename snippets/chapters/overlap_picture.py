@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_collectives
-from xla_inspect.report import chart, model_launches, svg_group, svg_rect, svg_text
+from xla_inspect.report import figure, model_launches, svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,16 +81,25 @@ def draw_overlap(captures: Mapping[str, Capture], caption: str) -> str:
     step = min(WIDEST, WIDTH / longest)
     y = 0.0
     for label, schedule in schedules.items():
-        said.append(f"{label}: {schedule.hidden} of {len(schedule.exchanges)} beside kernels")
-        drawn.append(svg_text(0, y + LINE - 2, label))
+        told = f"{label}: {schedule.hidden} of {len(schedule.exchanges)} beside kernels"
+        said.append(told)
+        drawn.append(f'<text x="0" y="{y + LINE - 2:.1f}">{html.escape(label)}</text>')
         y += LINE + GAP
-        drawn += [svg_group(name, svg_rect(place * step + 1, y, step - 2, TALL)) for place, name in schedule.kernels]
+        drawn += [
+            f'<rect x="{place * step + 1:.1f}" y="{y:.1f}" width="{step - 2:.1f}" height="{TALL}">'
+            f"<title>{html.escape(name)}</title></rect>"
+            for place, name in schedule.kernels
+        ]
         y += TALL + GAP
         for name, start, end in schedule.exchanges:
-            drawn.append(svg_group(name, svg_rect(start * step + 1, y, (end - start) * step - 2, THIN, "part")))
+            drawn.append(
+                f'<rect class="part" x="{start * step + 1:.1f}" y="{y:.1f}" width="{(end - start) * step - 2:.1f}" '
+                f'height="{THIN}"><title>{html.escape(name)}</title></rect>'
+            )
             y += THIN + GAP
         y += LINE
-    return chart("cuts", drawn, (WIDTH, round(y - LINE, 1)), caption, "; ".join(said))
+    picture = svg("".join(drawn), f"{caption}. {'; '.join(said)}", (WIDTH, round(y - LINE, 1)))
+    return figure("cuts", picture, f"{html.escape(caption)}.")
 
 
 def _place(order: Sequence[Instruction], working: set[Instruction], collectives: Sequence[Collective]) -> Schedule:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import math
 from typing import TYPE_CHECKING
 
-from xla_inspect.report import chart, svg_group, svg_text
+from xla_inspect.report import figure, svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,17 +30,16 @@ def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str
 
     drawn, y = [], LINE
     for label, row in rows.items():
-        drawn.append(svg_text(0, y - 4, label))
+        drawn.append(f'<text x="0" y="{y - 4}">{html.escape(label)}</text>')
         for name, (low, middle, high) in sorted(row.items(), key=lambda item: item[1][1]):
+            tooltip = f"{label}, {name}: {_say(middle)} (half of the rounds from {_say(low)} to {_say(high)})"
             at = y + LINE / 2
             drawn.append(
-                svg_group(
-                    f"{label}, {name}: {_say(middle)} (half of the rounds from {_say(low)} to {_say(high)})",
-                    svg_text(8, y + LINE - 4, name, "soft"),
-                    f'<path d="M{place(low):.1f} {at}H{place(high):.1f}"/>',
-                    f'<circle cx="{place(middle):.1f}" cy="{at}" r="3.5"/>',
-                    svg_text(WIDTH - RIGHT + 8, y + LINE - 4, _say(middle)),
-                )
+                f"<g><title>{html.escape(tooltip)}</title>"
+                f'<text class="soft" x="8" y="{y + LINE - 4}">{html.escape(name)}</text>'
+                f'<path d="M{place(low):.1f} {at}H{place(high):.1f}"/>'
+                f'<circle cx="{place(middle):.1f}" cy="{at}" r="3.5"/>'
+                f'<text x="{WIDTH - RIGHT + 8}" y="{y + LINE - 4}">{_say(middle)}</text></g>'
             )
             y += LINE
         y += LINE + GAP
@@ -49,7 +49,8 @@ def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str
         for label, row in rows.items()
     )
     rule = f'<path class="rule" d="M{place(1):.1f} 0V{height}"/>'
-    return chart("ratios", [rule, *drawn], (WIDTH, height), caption, description)
+    picture = svg(rule + "".join(drawn), f"{caption}. {description}", (WIDTH, height))
+    return figure("ratios", picture, f"{html.escape(caption)}.")
 
 
 def _say(ratio: float) -> str:

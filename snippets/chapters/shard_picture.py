@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import math
 from typing import TYPE_CHECKING
 
-from xla_inspect.report import chart, svg_group, svg_rect, svg_text
+from xla_inspect.report import figure, svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequenc
     rows, drawn, y, descriptions = [_pairs(capture, names) for capture in captures.values()], [], 0.0, []
     longest = max(side for row in rows for whole, _ in row for side in whole)
     for title, row in zip(captures, rows, strict=True):
-        drawn.append(svg_text(0, y + LINE - 2, title))
+        drawn.append(f'<text x="0" y="{y + LINE - 2:.1f}">{html.escape(title)}</text>')
         y += LINE + 4
         labels, tallest = [], 0.0
         for number, (name, (whole, part)) in enumerate(zip(names, row, strict=True)):
@@ -37,17 +38,16 @@ def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequenc
             labels.append(label)
             tallest = max(tallest, height)
             drawn.append(
-                svg_group(
-                    f"{title}, {label}",
-                    svg_rect(x, y, width, height),
-                    svg_rect(x, y, across, down, "part"),
-                    svg_text(x, y + height + LINE, name),
-                    svg_text(x, y + height + 2 * LINE, _shape(part), "soft"),
-                )
+                f"<g><title>{html.escape(f'{title}, {label}')}</title>"
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+                f'<rect class="part" x="{x:.1f}" y="{y:.1f}" width="{across:.1f}" height="{down:.1f}"/>'
+                f'<text x="{x:.1f}" y="{y + height + LINE:.1f}">{html.escape(name)}</text>'
+                f'<text class="soft" x="{x:.1f}" y="{y + height + 2 * LINE:.1f}">{_shape(part)}</text></g>'
             )
         descriptions.append(f"{title}: {', '.join(labels)}")
         y += tallest + 2 * LINE + GAP
-    return chart("cuts", drawn, (WIDTH, round(y, 1)), caption, "; ".join(descriptions))
+    picture = svg("".join(drawn), f"{caption}. {'; '.join(descriptions)}", (WIDTH, round(y, 1)))
+    return figure("cuts", picture, f"{html.escape(caption)}.")
 
 
 def _pairs(capture: Capture, names: Sequence[str]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

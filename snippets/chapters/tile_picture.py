@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from xla_inspect.plural import plural
-from xla_inspect.report import figure, svg, svg_rect, svg_text
+from xla_inspect.report import figure, svg
 
 if TYPE_CHECKING:
     from xla_inspect.hlo import Shape
@@ -35,8 +35,10 @@ def draw_tiles(shape: Shape) -> str:
     down, across = math.ceil(rows / high), math.ceil(columns / wide)
     x, y = (WIDTH - 2 * LEFT) / (across * wide), (HEIGHT - TOP - LEFT) / (down * high)
     tiles = "".join(
-        svg_rect(LEFT + column * wide * x, TOP + row * high * y, wide * x, high * y, "tile")
-        + svg_text(LEFT + column * wide * x + 5, TOP + row * high * y + 14, f"tile {row * across + column}")
+        f'<rect class="tile" x="{LEFT + column * wide * x:.1f}" y="{TOP + row * high * y:.1f}"'
+        f' width="{wide * x:.1f}" height="{high * y:.1f}"/>'
+        f'<text x="{LEFT + column * wide * x + 5:.1f}" y="{TOP + row * high * y + 14:.1f}">'
+        f"tile {row * across + column}</text>"
         for row in range(down)
         for column in range(across)
     )
@@ -46,11 +48,11 @@ def draw_tiles(shape: Shape) -> str:
         "the rest is padding. "
         f"{shape.bytes:,} bytes take {shape.padded_bytes:,}."
     )
-    head = f"{columns:,} of {across * wide:,} columns across, {rows:,} of {down * high:,} rows down"
     drawn = (
-        svg_text(LEFT, 12, head)
-        + svg_rect(LEFT, TOP, WIDTH - 2 * LEFT, HEIGHT - TOP - LEFT, "padding")
-        + svg_rect(LEFT, TOP, columns * x, rows * y, "array")
-        + tiles
+        f'<text x="{LEFT}" y="12">{columns:,} of'
+        f" {across * wide:,} columns across, {rows:,} of {down * high:,} rows down</text>"
+        f'<rect class="padding" x="{LEFT}" y="{TOP}" width="{WIDTH - 2 * LEFT}" height="{HEIGHT - TOP - LEFT}"/>'
+        f'<rect class="array" x="{LEFT}" y="{TOP}" width="{columns * x:.1f}" height="{rows * y:.1f}"/>'
+        f"{tiles}"
     )
     return figure("tiles", svg(drawn, caption, (WIDTH, HEIGHT)), html.escape(caption))

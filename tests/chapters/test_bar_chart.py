@@ -38,9 +38,12 @@ def test_bars_count_launches_and_bytes(captures: Captures) -> None:
 
 def test_values_of_one_buffer_stand_in_one_lane() -> None:
     shown = buffer_slots.draw_slots({"A": (1, 2), "<B>": (1, 3), "D": (3, 5)}, {"A": 0, "<B>": 1, "D": 0}, "Shared")
-    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', shown)
-    first = buffer_slots.HEAD + 3
-    assert [float(y) for _, y, _ in boxes] == [first, first + buffer_slots.LANE, first]
+    boxes = re.findall(r'<rect x="([\d.]+)" y="(\d+)" width="([\d.]+)"', shown)
+    assert [y for _, y, _ in boxes] == [
+        str(buffer_slots.HEAD + 3),
+        str(buffer_slots.HEAD + buffer_slots.LANE + 3),
+        str(buffer_slots.HEAD + 3),
+    ]
     (start, _, width), _, (later, _, _) = boxes
     assert float(start) + float(width) <= float(later)
     assert "<B>" not in shown

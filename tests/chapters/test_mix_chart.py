@@ -28,6 +28,6 @@ def test_kinds_are_named_under_their_bar_and_what_is_small_or_unknown_on_its_par
 def test_words_are_folded_into_lines_that_fit_a_phone() -> None:
     mix = Mix({f"a kind of work {number}": 10 for number in range(10)}, {}, 0)
     shown = mix_chart.chart_mixes({"k": mix}, "cpu", "Kinds")
-    lines = re.findall(r'<text class="soft" x="0.0"[^>]*>([^<]*)', shown)
+    lines = re.findall(r'<text class="soft" x="0"[^>]*>([^<]*)', shown)
     assert len(lines) > 1
     assert max(map(len, lines)) <= mix_chart.CHARACTERS

@@ -13,10 +13,10 @@ from xla_inspect.analysis.machine import KernelListing, describe_kernels
 from xla_inspect.report import markdown, views
 from xla_inspect.report.bundle_text import write_below, write_bundles
 from xla_inspect.report.expected_text import describe_outcome
-from xla_inspect.report.figure import chart, figure, svg, svg_group, svg_line, svg_rect, svg_text
+from xla_inspect.report.figure import figure, svg
 from xla_inspect.report.graph_boxes import BOX_KINDS, Box, describe_boxes, name_kind
 from xla_inspect.report.graph_picture import draw_boxes, draw_computation, draw_entry
-from xla_inspect.report.layers import arrange, place_nodes, share_room, stack_rows
+from xla_inspect.report.layers import Layers, arrange, place_nodes
 from xla_inspect.report.line_chart import chart_growth, chart_instructions, chart_releases, sparkline
 from xla_inspect.report.measured_times import Measured, find_measured, hash_program, read_times
 from xla_inspect.report.roofline import draw_roofline
@@ -31,9 +31,9 @@ __all__ = [
     "STATEMENT",
     "Box",
     "KernelListing",
+    "Layers",
     "Measured",
     "arrange",
-    "chart",
     "chart_growth",
     "chart_instructions",
     "chart_releases",
@@ -65,17 +65,11 @@ __all__ = [
     "print_computation",
     "print_instruction",
     "read_times",
-    "share_room",
     "short",
     "shorten",
     "size",
     "sparkline",
-    "stack_rows",
     "svg",
-    "svg_group",
-    "svg_line",
-    "svg_rect",
-    "svg_text",
     "title",
     "views",
     "write_below",

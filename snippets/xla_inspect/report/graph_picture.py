@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import html
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import trace_flow
 from xla_inspect.plural import plural
 from xla_inspect.report import graph_boxes, layers
-from xla_inspect.report.figure import figure, svg, svg_group, svg_rect, svg_text
+from xla_inspect.report.figure import figure, svg
 from xla_inspect.targets import title
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Computation, Module
     from xla_inspect.report.graph_boxes import Box
+    from xla_inspect.report.layers import Layers
 
 # CSS pixels: the column of a phone, a letter and a line of the 10-pixel mono face, and the room around things.
 WIDTH, LETTER, LINE, PAD, GAP, DROP, POINT = 352, 6.0, 13, 5, 8, 18, 5
@@ -82,22 +84,66 @@ def _figure(computation: Computation, module: Module | None, what: str) -> str:
     return figure("graph", body, f"{key} {summary}.")
 
 
-def _fit(
-    boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, large: bool
-) -> tuple[layers.Layers, list[list[str]], list[list[str]]]:
-    """Return the rows, the text of each box, and the text below each."""
+@dataclass(frozen=True)
+class _Plan:
+    """Where everything goes.
+
+    Attributes:
+        layers: The rows.
+        widths: The width of each node with the room around it, points included.
+        middle: The middle of each node across.
+        lines: The text of each box.
+        labels: The text below each box.
+        top: Where each row starts.
+        edge: Where the boxes of each row end, their labels below.
+        bottom: Where each row ends.
+        width: The width of all.
+    """
+
+    layers: Layers
+    widths: list[float]
+    middle: list[float]
+    lines: list[list[str]]
+    labels: list[list[str]]
+    top: list[float]
+    edge: list[float]
+    bottom: list[float]
+    width: float
+
+
+def _plan(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, large: bool) -> _Plan:
     # A name of usual length is shown whole, as long as the graph is small.
     preferred = [NARROW if large else 2 * PAD + LETTER * min(len(box.lines[0][0]), NAME) for box in boxes]
     for abreast in ABREAST[0 if large else 1 :]:
         arranged = layers.arrange(len(boxes), edges, abreast)
-        rooms = zip(arranged.rows, layers.share_room(arranged, WIDTH, POINT), strict=True)
-        room = {node: width - GAP for row, width in rooms for node in row}
+        room = {node: _room(row, len(boxes)) for row in arranged.rows for node in row}
         if all(room[node] >= least for node, least in enumerate(preferred)):
             break
     room = {node: max(width, NARROW) for node, width in room.items()}
     lines = [_lines(box, _letters(room[node], PAD), large=large) for node, box in enumerate(boxes)]
     labels = [_labels(box, _letters(room[node], 0), large=large) for node, box in enumerate(boxes)]
-    return arranged, lines, labels
+    count = sum(map(len, arranged.rows))
+    widths = [float(POINT)] * count
+    for node in range(len(boxes)):
+        text = max([2 * PAD + LETTER * max(map(len, lines[node])), *(LETTER * len(label) for label in labels[node])])
+        widths[node] = round(text + GAP, 1)
+    taken = max(sum(widths[node] for node in row) for row in arranged.rows)
+    width = max(float(WIDTH), taken)
+    top, edge, bottom, y = [], [], [], 1.0
+    for row in arranged.rows:
+        here = [node for node in row if node < len(boxes)]
+        top.append(y)
+        edge.append(y + LINE * max((len(lines[node]) for node in here), default=0) + PAD)
+        bottom.append(edge[-1] + LINE * max((len(labels[node]) for node in here), default=0))
+        y = bottom[-1] + DROP
+    middle = layers.place_nodes(arranged, widths, width)
+    return _Plan(arranged, widths, middle, lines, labels, top, edge, bottom, width)
+
+
+def _room(row: Sequence[int], count: int) -> float:
+    """The width that each box of a row may have."""
+    here = sum(node < count for node in row)
+    return (WIDTH - (len(row) - here) * POINT) / here - GAP if here else WIDTH
 
 
 def _letters(room: float, pad: float) -> int:
@@ -128,22 +174,44 @@ def _labels(box: Box, room: int, *, large: bool) -> list[str]:
 
 
 def _draw(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], label: str, *, large: bool) -> str:
-    arranged, lines, labels = _fit(boxes, edges, large=large)
-    wide = [2 * PAD + LETTER * max(map(len, texts)) for texts in lines]
-    sizes = [
-        (
-            round(max([box_width, *(LETTER * len(text) for text in below)]) + GAP, 1),
-            LINE * len(texts) + PAD,
-            LINE * len(below),
-        )
-        for box_width, texts, below in zip(wide, lines, labels, strict=True)
-    ]
-    stack = layers.stack_rows(arranged, sizes, WIDTH, point=POINT, drop=DROP)
-    drawn = []
-    for node, box in enumerate(boxes):
-        middle, top, end, width = stack.middle[node], stack.tops[node], stack.ends[node], wide[node]
-        texts = [svg_text(middle, top + LINE * at - 1, line) for at, line in enumerate(lines[node], 1)]
-        texts += [svg_text(middle, end + LINE * at - 2, line, "made") for at, line in enumerate(labels[node], 1)]
-        frame = svg_rect(middle - width / 2, top, width, end - top)
-        drawn.append(svg_group(box.told, frame, *texts, kind=f"{box.kind} result" if box.is_result else box.kind))
-    return svg(stack.draw_edges() + "".join(drawn), label, stack.size)
+    plan = _plan(boxes, edges, large=large)
+    row_of = {node: number for number, row in enumerate(plan.layers.rows) for node in row}
+    paths = "".join(_paths(plan, row_of, len(boxes)))
+    drawn = "".join(_drawn(plan, box, node, row_of[node]) for node, box in enumerate(boxes))
+    return svg(f'<path class="edges" d="{paths}"/>{drawn}', label, (round(plan.width), round(plan.bottom[-1] + 2)))
+
+
+def _paths(plan: _Plan, row_of: dict[int, int], count: int) -> Iterator[str]:
+    """Every edge as commands of one path; an edge that passes a row goes straight down in it."""
+    for node in range(count, len(plan.middle)):
+        row = row_of[node]
+        yield f"M{plan.middle[node]:.1f} {plan.top[row]:.1f}V{plan.bottom[row]:.1f}"
+    leaving = {upper for upper, _ in plan.layers.steps if upper < count}
+    for node in sorted(leaving):
+        row = row_of[node]
+        yield f"M{plan.middle[node]:.1f} {_end(plan, node, row):.1f}V{plan.bottom[row]:.1f}"
+    for upper, lower in plan.layers.steps:
+        x, y = plan.middle[upper], plan.bottom[row_of[upper]]
+        to, end = plan.middle[lower], plan.top[row_of[lower]]
+        half = (y + end) / 2
+        arrow = "m-3-4l3 4l3-4" if lower < count else ""
+        yield f"M{x:.1f} {y:.1f}C{x:.1f} {half:.1f} {to:.1f} {half:.1f} {to:.1f} {end:.1f}{arrow}"
+
+
+def _end(plan: _Plan, node: int, row: int) -> float:
+    """Where a box ends."""
+    return plan.top[row] + LINE * len(plan.lines[node]) + PAD
+
+
+def _drawn(plan: _Plan, box: Box, node: int, row: int) -> str:
+    middle, top, end = plan.middle[node], plan.top[row], _end(plan, node, row)
+    lines, labels = plan.lines[node], plan.labels[node]
+    width = 2 * PAD + LETTER * max(map(len, lines))
+    rows = [(top + LINE * (number + 1) - 1, line, "") for number, line in enumerate(lines)]
+    rows += [(end + LINE * (number + 1) - 2, line, ' class="made"') for number, line in enumerate(labels)]
+    texts = "".join(f'<text x="{middle:.1f}" y="{y:.1f}"{kind}>{html.escape(text)}</text>' for y, text, kind in rows)
+    kind = f"{box.kind} result" if box.is_result else box.kind
+    return (
+        f'<g class="{kind}"><title>{html.escape(box.told)}</title>'
+        f'<rect x="{middle - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{end - top:.1f}"/>{texts}</g>'
+    )

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 PASSED = 20_000
 """How many rows the edges of a graph pass at most, all together."""
@@ -212,78 +212,3 @@ def _spread(preferred: list[float], widths: list[float], width: float) -> list[f
     lowest, highest = widths[0] / 2, width - widths[-1] / 2 - offsets[-1]
     shifts = [min(max(mean, lowest), max(highest, lowest)) for mean, size in pools for _ in range(size)]
     return [shift + offset for shift, offset in zip(shifts, offsets, strict=True)]
-
-
-def share_room(layers: Layers, width: float, point: float) -> list[float]:
-    """Return how much of the width each box of a row may take, with the gap beside it.
-
-    Args:
-        layers: The rows.
-        width: The room there is.
-        point: What a point takes that an edge passes.
-    """
-    boxes = [sum(node < layers.count for node in row) for row in layers.rows]
-    return [(width - point * (len(row) - here)) / max(here, 1) for row, here in zip(layers.rows, boxes, strict=True)]
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A layered graph with a place for everything.
-
-    Attributes:
-        layers: The rows.
-        middle: The middle of each node across.
-        tops: The upper edge of each node.
-        ends: The lower edge of each box.
-        bottoms: The lower edge of each node's row, with the labels below its boxes.
-        size: Width and height of all.
-    """
-
-    layers: Layers
-    middle: list[float]
-    tops: list[float]
-    ends: list[float]
-    bottoms: list[float]
-    size: tuple[int, int]
-
-    def draw_edges(self) -> str:
-        """Return all edges as one path; an edge that passes a row goes straight down in it."""
-        return f'<path class="edges" d="{"".join(self._list_edges())}"/>'
-
-    def _list_edges(self) -> Iterator[str]:
-        count = self.layers.count
-        leaving = {upper for upper, _ in self.layers.steps if upper < count}
-        for node in (*range(count, len(self.middle)), *sorted(leaving)):
-            start = self.ends[node] if node < count else self.tops[node]
-            yield f"M{self.middle[node]:.1f} {start:.1f}V{self.bottoms[node]:.1f}"
-        for upper, lower in self.layers.steps:
-            x, y, to, end = self.middle[upper], self.bottoms[upper], self.middle[lower], self.tops[lower]
-            half = (y + end) / 2
-            arrow = "m-3-4l3 4l3-4" if lower < count else ""
-            yield f"M{x:.1f} {y:.1f}C{x:.1f} {half:.1f} {to:.1f} {half:.1f} {to:.1f} {end:.1f}{arrow}"
-
-
-def stack_rows(
-    layers: Layers, sizes: Sequence[tuple[float, float, float]], width: float, *, point: float, drop: float
-) -> Stack:
-    """Return where boxes of some sizes go.
-
-    Args:
-        layers: The rows.
-        sizes: The width of each box with the gap beside it, its height, and the height of the labels below it.
-        width: The room there is; boxes that take more get it.
-        point: What a point takes that an edge passes.
-        drop: The room between two rows.
-    """
-    widths = [*(wide for wide, _, _ in sizes), *[point] * (sum(map(len, layers.rows)) - layers.count)]
-    width = max(width, *(sum(widths[node] for node in row) for row in layers.rows))
-    tops, bottoms, y = [0.0] * len(widths), [0.0] * len(widths), 1.0
-    for row in layers.rows:
-        here = [sizes[node] for node in row if node < layers.count]
-        bottom = y + max(tall for _, tall, _ in here) + max(label for _, _, label in here)
-        for node in row:
-            tops[node], bottoms[node] = y, bottom
-        y = bottom + drop
-    ends = [top + tall for top, (_, tall, _) in zip(tops, sizes, strict=False)]
-    middle = place_nodes(layers, widths, width)
-    return Stack(layers, middle, tops, ends, bottoms, (round(width), round(y - drop + 2)))

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.report.figure import chart, figure, svg, svg_group, svg_line, svg_text
+from xla_inspect.report.figure import figure, svg
 from xla_inspect.targets import lane, short, title
 from xla_inspect.units import format_bytes
 
@@ -43,8 +43,8 @@ class _Area:
     def draw_rule(self, part: float, text: str = "") -> str:
         """A line across, with what it stands for on its left."""
         y = self.up(part)
-        named = svg_text(self.left - 5, y + 3.5, text, "soft", anchor="end") if text else ""
-        return svg_line((self.left, y), (self.right, y), "axis") + named
+        named = f'<text class="soft" x="{self.left - 5}" y="{y + 3.5:.1f}" text-anchor="end">{text}</text>'
+        return f'<line class="axis" x1="{self.left}" x2="{self.right}" y1="{y:.1f}" y2="{y:.1f}"/>{text and named}'
 
     def draw_scale(self, top: int) -> str:
         """Rules at zero, at the middle and at the top."""
@@ -63,9 +63,11 @@ class _Line:
 
     def draw(self, x: float, y: float) -> str:
         """The line, and its name at a place beside its end."""
-        dots = (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in self.dots)
-        name = svg_text(x, y + 3.5, self.name)
-        return svg_group(self.told, f'<path d="M{self.path}"/>', *dots, name, kind=self.kind)
+        dots = "".join(f'<circle cx="{round(x, 1)}" cy="{y:.1f}" r="2.5"/>' for x, y in self.dots)
+        return (
+            f'<g class="{self.kind}"><title>{html.escape(self.told)}</title><path d="M{self.path}"/>{dots}'
+            f'<text x="{round(x, 1)}" y="{y + 3.5:.1f}">{html.escape(self.name)}</text></g>'
+        )
 
 
 def _draw_lines(lines: Sequence[_Line], area: _Area, gap: int) -> str:
@@ -82,13 +84,19 @@ def _join(points: Sequence[tuple[float, float]]) -> str:
     return "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
+def _draw_name(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    """What stands below the area."""
+    placed = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    return f'<text class="soft" x="{round(x, 1)}" y="{y}"{placed}>{html.escape(text)}</text>'
+
+
 def _draw_names(across: Sequence[float], y: float, names: Sequence[str]) -> tuple[str, float]:
     """Names below the area, turned where they would cover each other; and how much more height they take so."""
     longest = max(map(len, names)) * LETTER
     if all(after - before > longest for before, after in itertools.pairwise(across)):
-        return "".join(svg_text(x, y, name, "soft", anchor="middle") for x, name in zip(across, names, strict=True)), 0
+        return "".join(_draw_name(x, y, name) for x, name in zip(across, names, strict=True)), 0
     drawn = "".join(
-        f'<g transform="rotate(-{TURN} {x:.1f} {y - 4:.1f})">{svg_text(x + 3, y - 4, name, "soft", anchor="end")}</g>'
+        f'<g transform="rotate(-{TURN} {x:.1f} {y - 4:.1f})">{_draw_name(x + 3, y - 4, name, "end")}</g>'
         for x, name in zip(across, names, strict=True)
     )
     return drawn, longest * math.sin(math.radians(TURN)) - LINE / 2
@@ -115,8 +123,8 @@ def chart_instructions(captures: Captures) -> str:
     ranges = [f"{title(target)} from {counts[0]:,} to {counts[-1]:,}" for target, counts in counted.items()]
     ranges += [f"{title(target)} not compiled here" for target in captures.targets if target not in captures]
     label = f"Instructions in the module after each pass that changed it: {', '.join(ranges)}"
-    below = svg_text(area.left, height - 2, "as imported", "soft")
-    below += svg_text(area.right, height - 2, "optimized", "soft", anchor="end")
+    below = _draw_name(area.left, height - 2, "as imported", "start")
+    below += _draw_name(area.right, height - 2, "optimized", "end")
     drawn = area.draw_scale(top) + _draw_lines(lines, area, 7) + below
     return figure("counts", svg(drawn, label, (WIDTH, height)), f"{html.escape(label)}.")
 
@@ -145,8 +153,9 @@ def chart_releases(series: Mapping[str, Sequence[int | None]], releases: Sequenc
             lines.append(_Line(lane(target), name, descriptions[-1], _join(points), points))
     lines.sort(key=lambda line: line.dots[-1][1])
     below, more = _draw_names(across, height - 8, releases)
-    drawn = (area.draw_scale(top), below, _draw_lines(lines, area, 8))
-    return chart("counts", drawn, (WIDTH, height + math.ceil(more)), caption, "; ".join(descriptions))
+    drawn = area.draw_scale(top) + below + _draw_lines(lines, area, 8)
+    size = (WIDTH, height + math.ceil(more))
+    return figure("counts", svg(drawn, f"{caption}. {'; '.join(descriptions)}", size), f"{html.escape(caption)}.")
 
 
 def chart_growth(series: Mapping[str, Mapping[int, int]], caption: str, across: str) -> str:
@@ -177,15 +186,14 @@ def chart_growth(series: Mapping[str, Mapping[int, int]], caption: str, across: 
         amounts = ", ".join(f"{count}: {amount:,} bytes" for count, amount in sorted(points.items()))
         lines.append(_Line(f"s{number}", name, f"{name}, {amounts}", _join(places), places))
     lines.sort(key=lambda line: line.dots[-1][1])
-    below = [(x[count], area.bottom + 14, str(count)) for count in devices]
-    below.append(((area.left + area.right) / 2, height - 3, across))
-    named = (svg_text(*place, "soft", anchor="middle") for place in below)
+    below = "".join(_draw_name(x[count], area.bottom + 14, str(count)) for count in devices)
+    below += _draw_name((area.left + area.right) / 2, height - 3, across)
     description = "; ".join(
         f"{name}: " + ", ".join(f"{format_bytes(amount)} on {count}" for count, amount in sorted(points.items()))
         for name, points in series.items()
     )
-    drawn = (rules, *named, _draw_lines(lines, area, 8))
-    return chart("growth", drawn, (WIDTH, height), caption, description)
+    drawn = rules + below + _draw_lines(lines, area, 8)
+    return figure("growth", svg(drawn, f"{caption}. {description}", (WIDTH, height)), f"{html.escape(caption)}.")
 
 
 def sparkline(values: Sequence[int], label: str, *, width: int = 120, height: int = 32) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import STATEMENT, model_launches
-from xla_inspect.report.figure import figure, svg, svg_group, svg_text
+from xla_inspect.report.figure import figure, svg
 from xla_inspect.targets import explain_absence, find_hardware, lane, title
 from xla_inspect.units import format_amount, format_bytes, format_duration
 
@@ -106,13 +106,18 @@ def _axes(across: Scale, up: Scale) -> Iterator[str]:
     for power in across.ticks():
         x = across.place(10.0**power)
         yield f'<path class="axis" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-        anchor = "end" if power == across.high else "middle"
-        yield svg_text(x, HEIGHT - BOTTOM + LINE + 1, format_amount(10.0**power), "soft", anchor=anchor)
+        anchor = ' text-anchor="end"' if power == across.high else ' text-anchor="middle"'
+        amount = format_amount(10.0**power)
+        yield f'<text class="soft" x="{x:.1f}" y="{HEIGHT - BOTTOM + LINE + 1}"{anchor}>{amount}</text>'
     for power in up.ticks():
         y = up.place(10.0**power)
         yield f'<path class="axis" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-        yield svg_text(LEFT - 4, y + 4, f"{format_amount(10.0**power)}/s", "soft", anchor="end")
-    yield svg_text(WIDTH - RIGHT, HEIGHT - 4, "operations per byte of main memory", "soft", anchor="end")
+        amount = format_amount(10.0**power)
+        yield f'<text class="soft" x="{LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{amount}/s</text>'
+    yield (
+        f'<text class="soft" x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">'
+        "operations per byte of main memory</text>"
+    )
 
 
 def _roofs(roofs: list[Roof], hardware: Hardware, across: Scale, up: Scale) -> Iterator[str]:
@@ -133,7 +138,8 @@ def _roofs(roofs: list[Roof], hardware: Hardware, across: Scale, up: Scale) -> I
         # Names of roofs that lie close together must not lie on one another.
         below = max(y - 4, below + LINE)
         yield f'<path class="roof" d="M{x:.1f} {y:.1f}H{WIDTH - RIGHT}"/>'
-        yield svg_text(WIDTH - RIGHT, below, f"{roof.name}, {format_amount(roof.rate)}/s", anchor="end")
+        name = html.escape(f"{roof.name}, {format_amount(roof.rate)}/s")
+        yield f'<text x="{WIDTH - RIGHT}" y="{below:.1f}" text-anchor="end">{name}</text>'
 
 
 def _dots(drawn: Sequence[Launched], across: Scale, up: Scale) -> Iterator[str]:
@@ -142,7 +148,8 @@ def _dots(drawn: Sequence[Launched], across: Scale, up: Scale) -> Iterator[str]:
     for launched in drawn:
         places[round(across.place(_intensity(launched)), 1), round(up.place(_rate(launched)), 1)].append(launched)
     for (x, y), in_place in places.items():
-        yield svg_group("\n".join(map(_say, in_place)), f'<circle cx="{x}" cy="{y}" r="5"/>', kind="dot")
+        tooltip = html.escape("\n".join(map(_say, in_place)))
+        yield f'<g class="dot"><title>{tooltip}</title><circle cx="{x}" cy="{y}" r="5"/></g>'
 
 
 def _list(drawn: Sequence[Launched], launches: Sequence[Launched]) -> str:

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import ALLOCATION_KINDS, find_peak, parse_buffers, parse_live_ranges, place_buffers
-from xla_inspect.report.figure import figure, svg, svg_group, svg_line, svg_rect, svg_text
+from xla_inspect.report.figure import figure, svg
 from xla_inspect.targets import title
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def draw_timeline(capture: Capture) -> str:
     )
     kinds = [kind for kind in ALLOCATION_KINDS if any(allocation.kind == kind for allocation in allocations)]
     key = "".join(f'<span class="key {kind}">{kind}</span>' for kind in kinds)
-    boxes.append(svg_line((peak, 0), (peak, bottom), "peak"))
+    boxes.append(f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/>')
     caption = f"{key}{html.escape(label)} (dashed), those that share memory counted once."
     return figure("timeline", svg("".join(boxes), label, (WIDTH, round(bottom))), caption)
 
@@ -60,10 +60,14 @@ def _box(placement: Placement, top: float, scale: float, step: float, end: int) 
     first, last = placement.start or 0, end if placement.end is None else placement.end
     x, y = first * step, top + placement.offset * scale
     width, height = max((last - first) * step - 1, 2), max(placement.size * scale, 3)
+    name = html.escape(placement.instruction)
     text, room = "", int((width - 4) / LETTER)
     if height >= LINE and room >= SHORTEST:
         # The end of a name tells instructions of one kind apart.
         tail = placement.instruction if len(placement.instruction) <= room else f"…{placement.instruction[1 - room :]}"
-        text = svg_text(x + 3, y + min(height / 2 + 4, height - 2), tail)
-    tooltip = f"{placement.instruction}: {placement.size:,} bytes, {placement.kind}, positions {first} to {last}"
-    return svg_group(tooltip, svg_rect(x, y, width, height), text, kind=placement.kind)
+        text = f'<text x="{x + 3:.1f}" y="{y + min(height / 2 + 4, height - 2):.1f}">{html.escape(tail)}</text>'
+    described = f"{name}: {placement.size:,} bytes, {placement.kind}, positions {first} to {last}"
+    return (
+        f'<g class="{placement.kind}"><title>{described}</title>'
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>{text}</g>'
+    )

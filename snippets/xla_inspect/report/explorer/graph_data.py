@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import MAIN, list_launches, main_memory_bytes, measure_traffic, trace_flow
-from xla_inspect.report import BOX_KINDS, arrange, describe_boxes, place_nodes, share_room
+from xla_inspect.report import BOX_KINDS, arrange, describe_boxes, place_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +96,7 @@ def plan_rows(count: int, edges: Sequence[tuple[int, int]]) -> list[dict[str, An
         width = (abreast + 0.5) * (BOX + GAP)
         row_of = {node: number for number, row in enumerate(arranged.rows) for node in row}
         boxed = Counter(row_of[node] for node in range(count))
-        room = share_room(arranged, width, POINT)
+        room = [(width - POINT * (len(row) - boxed[at])) / max(boxed[at], 1) for at, row in enumerate(arranged.rows)]
         widths = [room[row_of[node]] if node < count else POINT for node in range(len(row_of))]
         middle = place_nodes(arranged, widths, width)
         below = {upper: lower for upper, lower in arranged.steps if lower >= count}

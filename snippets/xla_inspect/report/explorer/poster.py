@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING, NamedTuple
 
 from xla_inspect.analysis import (
@@ -14,7 +15,7 @@ from xla_inspect.analysis import (
     print_instruction,
 )
 from xla_inspect.plural import plural
-from xla_inspect.report import format_bytes, shorten, svg, svg_rect, svg_text
+from xla_inspect.report import format_bytes, svg
 from xla_inspect.targets import title
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ def _draw_passes(capture: Capture, states: Sequence[_Seen], at: int) -> str:
     step = WIDTH / len(states)
     gap = 1 if step > 3 else 0  # noqa: PLR2004 - pixels; thinner bars touch
     bars = "".join(
-        svg_rect(number * step, _BOTTOM - tall, step - gap, tall, "chosen" if number == at else "")
+        f'<rect x="{number * step:.1f}" y="{_BOTTOM - tall:.1f}" width="{step - gap:.1f}" height="{tall:.1f}"'
+        f"{' class="chosen"' if number == at else ''}/>"
         for number, state in enumerate(states)
         for tall in [(_BOTTOM - _TOP) * state.instructions / most]
     )
@@ -128,10 +130,10 @@ def _draw_passes(capture: Capture, states: Sequence[_Seen], at: int) -> str:
     name = (states[at].name or "as imported") if at >= 0 else ""
     ends = (f"{states[0].instructions} instructions", f"{states[-1].instructions} after the last pass")
     said = (
-        svg_text(0, 12, f"{capture.program} on {title(capture.target)}", "title")
-        + (svg_text(middle, _TOP - 4, name, "chosen", anchor=anchor) if name else "")
-        + svg_text(0, _BOTTOM + 14, ends[0])
-        + svg_text(WIDTH, _BOTTOM + 14, ends[1], anchor="end")
+        _write(0, 12, f"{capture.program} on {title(capture.target)}", "title")
+        + (_write(round(middle, 1), _TOP - 4, name, "chosen", anchor) if name else "")
+        + _write(0, _BOTTOM + 14, ends[0])
+        + _write(WIDTH, _BOTTOM + 14, ends[1], anchor="end")
     )
     marked = f"; one is marked: {name}" if name else ""
     label = f"{describe_poster(capture)}. Bars of the instructions after each pass{marked}."
@@ -160,12 +162,11 @@ def _draw_kernels(capture: Capture) -> str:
 def _draw_rows(head: str, rows: Sequence[tuple[str, str]], said: str) -> str:
     """Draw lines of text, each a class and what it says, under a heading."""
     body = "".join(
-        svg_rect(0, _TOP - 11 + number * _ROW, WIDTH, _ROW - 1, kind)
-        + svg_text(4, _TOP + number * _ROW, shorten(" ".join(text.split()), LONGEST))
+        f'<rect x="0" y="{_TOP - 11 + number * _ROW}" width="{WIDTH}" height="{_ROW - 1}" class="{kind}"/>'
+        + _write(4, _TOP + number * _ROW, _cut(text))
         for number, (kind, text) in enumerate(rows)
     )
-    title = svg_text(0, 12, shorten(" ".join(head.split()), LONGEST), "title")
-    return svg(title + body, said, (WIDTH, HEIGHT), kind="rows")
+    return svg(_write(0, 12, _cut(head), "title") + body, said, (WIDTH, HEIGHT), kind="rows")
 
 
 def _draw_memory(capture: Capture) -> str:
@@ -180,7 +181,18 @@ def _draw_memory(capture: Capture) -> str:
     )
     body = (
         f'<path d="M0 {_BOTTOM} {path} H{WIDTH} V{_BOTTOM} Z" class="live"/>'
-        + svg_text(0, 12, "Memory, as the program runs", "title")
-        + svg_text(0, _BOTTOM + 14, f"at most {format_bytes(most)} live")
+        + _write(0, 12, "Memory, as the program runs", "title")
+        + _write(0, _BOTTOM + 14, f"at most {format_bytes(most)} live")
     )
     return svg(body, f"Live bytes as the program runs: at most {format_bytes(most)}.", (WIDTH, HEIGHT), kind="rows")
+
+
+def _write(x: float, y: float, text: str, kind: str = "", anchor: str = "") -> str:
+    named = f' class="{kind}"' if kind else ""
+    placed = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text x="{x}" y="{y}"{named}{placed}>{html.escape(text)}</text>'
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
