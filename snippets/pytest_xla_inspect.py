@@ -139,9 +139,9 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     from xla_inspect.budgets import Quantity, Verdict
 
     if isinstance(left, Quantity):
-        verdict = Verdict.of(left, op, right)
+        verdict = Verdict(left, op, right)
     elif isinstance(right, Quantity):
-        verdict = Verdict.of(right, _TURNED[op], left)
+        verdict = Verdict(right, _TURNED[op], left)
     else:
         return None
     # The whole stands below, since pytest cuts what is long here.

@@ -13,24 +13,16 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xla_inspect.analysis import find_stage
-from xla_inspect.answers import (
-    explain_memory,
-    find_exchanges,
-    list_absences,
-    rank_launches,
-    summarize,
-    tell_absences,
-    write_fragment,
-)
+from xla_inspect.answers import list_absences, tell_absences, write_fragment
 from xla_inspect.dumps import Entry, Files, check_module, list_modules, name_archive, read_capture
 from xla_inspect.errors import InspectError
+from xla_inspect.questions import QUESTIONS, load_part
 from xla_inspect.report import title
 from xla_inspect.report.explorer import describe_capture, describe_details
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from xla_inspect.answers import Answer
     from xla_inspect.captured import Capture
     from xla_inspect.dumps import DumpedModule
 
@@ -39,9 +31,6 @@ LOOSE = "DUMP"
 
 HEAD = 512
 """Bytes that tell what a file is."""
-
-ALL = 10_000
-"""Kernels that are shown."""
 
 TOO_LARGE = "It takes more memory than a browser has for it; `xla-inspect read` on your machine has more."
 
@@ -122,7 +111,7 @@ class DumpReader:
         log.setLevel(logging.INFO)
 
     def open(self, listing: str, read: Read) -> str:
-        """Return what is in a dump, as JSON: its modules, and what was left out.
+        """Return what is in a dump, as JSON: its modules, the questions about one, and what was left out.
 
         Args:
             listing: `[name, bytes]` of each file, as JSON.
@@ -140,6 +129,7 @@ class DumpReader:
                 "title": self.files.title,
                 "bytes": self.files.total,
                 "modules": [_describe(module) for module in self.modules],
+                "panels": [(name, question.panel) for name, question in QUESTIONS.items() if question.panel],
                 "leftOut": [f"{name}: {why}" for name, why in self.files.left_out.items()],
             }
         )
@@ -178,7 +168,7 @@ class DumpReader:
         """Return the answer to a question about the module that was read, as JSON.
 
         Args:
-            question: `summary`, `memory`, `kernels` or `collectives`.
+            question: One of `QUESTIONS` that has a panel.
 
         Returns:
             `answer`, as HTML, and `missing`, what it lacks for the files do not tell, a paragraph or an empty string.
@@ -186,8 +176,10 @@ class DumpReader:
         Raises:
             InspectError: The files do not tell.
         """
-        missing = tell_absences(list_absences(self._get(), question))
-        return json.dumps({"answer": write_fragment(self._ask(question)), "missing": missing})
+        capture = self._get()
+        answer = load_part(question, "finding").answer_dump(capture, self.asked)
+        missing = tell_absences(list_absences(capture, QUESTIONS[question].needs))
+        return json.dumps({"answer": write_fragment(answer), "missing": missing})
 
     def explain(self) -> str:
         """Return what the last error says, as JSON: its `message`, and of a fault of the reader where that is."""
@@ -209,18 +201,6 @@ class DumpReader:
             message = "no module is open; choose one in the table"
             raise InspectError(message)
         return self.capture
-
-    def _ask(self, question: str) -> Answer:
-        capture = self._get()
-        match question:
-            case "memory":
-                return explain_memory(capture, "")  # a dump cannot be compiled otherwise
-            case "kernels":
-                return rank_launches(capture, self.asked, shown=ALL)
-            case "collectives":
-                return find_exchanges(capture.program, capture, {})
-            case _:
-                return summarize(capture.program, [capture], self.asked)
 
 
 class _Teller(logging.Handler):

@@ -38,7 +38,8 @@ def read_rooms() -> list[str]:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     modules = next(each["source_modules"] for each in contracts if each["name"] == CONTRACT)
-    return [name for name in modules if name.startswith("xla_inspect.")]
+    rooms = [".".join(name.split(".")[:2]) for name in modules if name.startswith("xla_inspect.")]
+    return [*dict.fromkeys(rooms)]
 
 
 def pack() -> bytes:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from authoring import expected_outputs
 from common import ROOT
-from releases import public_names
+from releases import pinned_environments, public_names
 from xla_inspect import store, targets
 from xla_inspect.analysis import summarize_code
 from xla_inspect.compilation import PINNED, list_options
 from xla_inspect.errors import InspectError
-from xla_inspect.releases import ReleaseError, adapt_figures, clean_environment, count_figures, read_probe, run_probe
+from xla_inspect.releases import ReleaseError, clean_environment, count_figures, read_probe, run_probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -88,7 +88,7 @@ def measure(environment: Environment, tasks: list[Task], say: Callable[[str], No
     able = [task for task in tasks if task["kind"] not in environment.missing]
     waiting = {task["file"]: task for task in able if not (environment.folder / task["file"]).exists()}
     write_names(environment)
-    figures = _adapt_all(environment)
+    figures = pinned_environments.adapt_all(environment)
     begun, left = time.monotonic(), Counter(task["base"] for task in waiting.values())
     done = len(able) - len(waiting)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_releases_") as folder:
@@ -149,14 +149,6 @@ def describe(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, 
         "topology": None if kind == "cpu" else targets.describe_topology(target, figures.get(target.base, "")),
         "options": options,
     }
-
-
-def _adapt_all(environment: Environment) -> dict[str, str]:
-    """Return the figures of each GPU as a release's plugin takes them."""
-    if "gpu" in environment.missing or environment.plugin is None:
-        return {}
-    names = [name for name in targets.TARGETS if targets.find_entry(name).kind == "gpu"]
-    return {name: adapt_figures(targets.read_spec(name), environment.plugin) for name in names}
 
 
 def write_names(environment: Environment) -> None:

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 
 from common import ROOT
 from releases import pinned_environments
-from xla_inspect import targets
-from xla_inspect.process import name_end
+from xla_inspect.process import Child, name_end
 from xla_inspect.releases import (
     Disagreement,
     ReleaseError,
-    adapt_figures,
     clean_environment,
     shorten_refusal,
 )
@@ -63,10 +61,8 @@ def run(environment: Environment, say: Callable[[str], None], *, pages: tuple[st
     store.mkdir(parents=True, exist_ok=True)
     specs = environment.folder / "figures"
     specs.mkdir(exist_ok=True)
-    for name in targets.TARGETS if environment.plugin else ():
-        if targets.find_entry(name).kind == "gpu" and environment.plugin:
-            text = adapt_figures(targets.read_spec(name), environment.plugin)
-            (specs / f"{name}.txtpb").write_text(text, encoding="utf-8")
+    for name, text in pinned_environments.adapt_all(environment).items():
+        (specs / f"{name}.txtpb").write_text(text, encoding="utf-8")
     known = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
     chosen = [page for page in pages or known if page != ABOUT_RELEASES]
     results = {page: store / f"{hashlib.sha256(page.encode()).hexdigest()[:12]}.json" for page in chosen}
@@ -96,28 +92,19 @@ def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
 def _follow(environment: Environment, waiting: Mapping[str, str], total: int, say: Callable[[str], None]) -> None:
     """Run the probe once; a page at which its process ended has that as its result."""
     folder, done = environment.folder, total - len(waiting)
-    command = [
-        "nice",
-        "-n",
-        "10",
-        *pinned_environments.list_command(environment, "releases.page_probe"),
-        str(folder / "pages.json"),
-    ]
-    with (folder / "pages.log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            encoding="utf-8",
-            env=clean_environment(),
-        )
-        assert process.stdout is not None  # noqa: S101 - asked for above
-        for line in process.stdout:
+    python, program = pinned_environments.list_command(environment, "releases.page_probe")
+    with (
+        (folder / "pages.log").open("w", encoding="utf-8") as log,
+        Child(
+            python, program, [str(folder / "pages.json")], variables=clean_environment(), source=None, errors=log
+        ) as child,
+    ):
+        for line in child:
             if line.startswith('{"at"'):
                 done += 1
                 say(f"{environment.version}: page {done} of {total}, {json.loads(line)['at']}")
-    if process.wait() == 0:
+        code = child.process.wait()
+    if code == 0:
         return
     at = folder / "at-page.json"
     if not at.exists():
@@ -125,7 +112,7 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
         message = f"pages do not run under JAX {environment.version}: {' '.join(tail) or 'nothing was said'}"
         raise ReleaseError(message)
     page = json.loads(at.read_text(encoding="utf-8"))
-    end = f"ended the process ({name_end(process.returncode)})"
+    end = f"ended the process ({name_end(code)})"
     say(f"{environment.version}: {page} {end}")
     ended = [[1, "page", page, f"it {end}"]]
     Path(waiting[page]).write_text(json.dumps({"pieces": {}, "failed": ended}), encoding="utf-8")

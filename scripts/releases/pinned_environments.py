@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from common import ROOT
 from maintaining import pin
 from xla_inspect import targets
-from xla_inspect.releases import VERSION, ReleaseError, list_releases, list_requirements, make_environment
+from xla_inspect.releases import (
+    VERSION,
+    ReleaseError,
+    adapt_figures,
+    list_releases,
+    list_requirements,
+    make_environment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,6 +96,14 @@ def make(version: str, libtpu: str = "", say: Callable[[str], None] = lambda _: 
     return type(made)(version, made.folder, versions, {**made.missing, **left_out})
 
 
+def adapt_all(environment: Environment) -> dict[str, str]:
+    """Return the figures of each GPU as a release's plugin takes them."""
+    if "gpu" in environment.missing or environment.plugin is None:
+        return {}
+    names = [name for name in targets.TARGETS if targets.find_entry(name).kind == "gpu"]
+    return {name: adapt_figures(targets.read_spec(name), environment.plugin) for name in names}
+
+
 def find_newest() -> str:
     """Return the newest release of JAX that a Python of this machine can install.
 
@@ -98,8 +113,8 @@ def find_newest() -> str:
     return list_releases()[-1]
 
 
-def list_command(environment: Environment, module: str) -> list[str]:
-    """Return the command that runs a module of `scripts` under a release, and finds nothing else of ours."""
+def list_command(environment: Environment, module: str) -> tuple[list[str], str]:
+    """Return a release's interpreter, and a program that runs a module of `scripts` with nothing else of ours."""
     setup = f"sys.path.insert(0, {str(ROOT / 'scripts')!r})"
     run = f"import runpy, sys; {setup}; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
-    return [str(environment.python), "-I", "-c", run]
+    return ["nice", "-n", "10", str(environment.python), "-I"], run

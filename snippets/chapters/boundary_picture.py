@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import WhyFinder
+from xla_inspect.questions.why import WhyFinder
 from xla_inspect.report import Box, draw_boxes
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import stamps
-from xla_inspect.answers import ReleaseChange, ReleaseHistory, ReleaseRow
+from xla_inspect.questions.since import ReleaseChange, ReleaseHistory, ReleaseRow
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,13 @@ from xla_inspect.targets import TARGETS, Target, available
 if TYPE_CHECKING:
     from xla_inspect.commands import load_ipython_extension
     from xla_inspect.compilation import capture, capture_all
-    from xla_inspect.questions import collectives, compare, kernels, memory, passes, summary, why
+    from xla_inspect.questions.collectives import collectives
+    from xla_inspect.questions.diff import compare
+    from xla_inspect.questions.kernels import kernels
+    from xla_inspect.questions.memory import memory
+    from xla_inspect.questions.passes import passes
+    from xla_inspect.questions.summary import summary
+    from xla_inspect.questions.why import why
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -44,7 +50,8 @@ __all__ = [
 
 def _show_summary(capture: Capture) -> str:
     """Return the view of a capture in a notebook."""
-    from xla_inspect.answers import summarize, write_fragment
+    from xla_inspect.answers import write_fragment
+    from xla_inspect.questions.summary import summarize
 
     return write_fragment(summarize(capture.program, [capture], ""))
 

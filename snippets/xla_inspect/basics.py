@@ -6,10 +6,9 @@ import inspect
 import math
 import re
 import sys
-import tomllib
 from typing import TYPE_CHECKING
 
-from xla_inspect.practice import PHASES, Forecast, Prompt, command, start_jax
+from xla_inspect.practice import PHASES, Forecast, Prompt, command, notebook, start_jax
 
 if TYPE_CHECKING:
     import argparse
@@ -146,7 +145,7 @@ def _count_seen(shown: str) -> int:
 
 def show_pairs(paper: Paper, prompt: Prompt) -> None:
     """Print three things in PyTorch, as recorded, and in JAX, as run now."""
-    recorded = tomllib.loads(command.TEXTS.joinpath("pairs.toml").read_text(encoding="utf-8"))
+    recorded = notebook.read_pairs()
     paper.heading("1.5 JAX beside PyTorch")
     paper.say(f"PyTorch is not needed here: its side was recorded with {recorded['version']}. JAX's side runs now.")
     for number, pair in enumerate(recorded["pair"], start=1):

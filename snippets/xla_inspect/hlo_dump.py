@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_fusions, list_kernels, print_computation
+from xla_inspect.dumps import strip_front
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import run_line
 from xla_inspect.plural import plural
@@ -113,7 +114,7 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
         before = {*into.iterdir()}
         dump(target, into, models.classify, models.PARAMS, models.X)
         files = [file for file in dump_folder.list_files(into) if file.path not in before]
-    paper.say(f"Compiling this leaves {len(files)} files, {format_bytes(dump_folder.total(files))}. They are:")
+    paper.say(f"Compiling this leaves {len(files)} files, {format_bytes(sum(file.bytes for file in files))}. They are:")
     _show_groups(paper, files, whole=folder is not None)
     if folder is not None:
         paper.say(f"They lie in {folder}. Open the first two, then the passes in the order of their numbers.")
@@ -148,13 +149,13 @@ def _show_group(paper: Paper, named: str, files: list[dump_folder.DumpFile], *, 
         examples = same if number <= FEW else telling[:1]
         for at, file in enumerate(examples):
             repeated = at > 0 and file.said == sort
-            name = file.path.name if whole else dump_folder.shorten(file.path.name)
+            name = file.path.name if whole else strip_front(file.path.name)
             rows.append((name, format_bytes(file.bytes), "likewise" if repeated else file.said))
         if len(examples) < number:
             rows.append(
                 (
                     f"and {number - len(examples)} more",
-                    format_bytes(dump_folder.total(same) - dump_folder.total(examples)),
+                    format_bytes(sum(file.bytes for file in same) - sum(file.bytes for file in examples)),
                     sort,
                 )
             )

@@ -262,3 +262,9 @@ def drop_logs(lines: Iterable[str]) -> Iterator[str]:
 def printable(text: str) -> str:
     """Return text without what a terminal would take for orders, such as escape sequences."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def print_note(text: str) -> None:
+    """Print what a command has to say that is no part of its answer, in one piece: other threads print too."""
+    sys.stderr.write(f"xla-inspect: {text}\n")
+    sys.stderr.flush()

@@ -85,3 +85,8 @@ def in_words(number: int) -> str:
 def shorten(text: str, length: int) -> str:
     """Return text cut to a number of characters, the last one an ellipsis when something was cut."""
     return text if len(text) <= length else f"{text[: max(length - 1, 1)]}…"
+
+
+def shorten_front(text: str, length: int) -> str:
+    """Return the end of text, after an ellipsis when something was cut: paths and names differ there."""
+    return text if len(text) <= length else f"…{text[1 - length :]}"

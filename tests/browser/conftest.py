@@ -1,33 +1,32 @@
 """The built site, behind a small server that compresses, in one Chromium that all of these tests share.
 
-A test takes each page by the name `page_path`, so a chapter that is added is covered without a new test. One that only
-looks takes it from `look_at` or `look_into`, where it shares a window with others; one that acts from `open_anew`; and
-one that listens from the beginning, or changes its window, from `open_page`.
+A test takes each page by the name `page_path`, so a chapter that is added is covered without a new test. It loads the
+page by `open_anew`, in a window that other tests use too; or by `open_page` where it changes its window.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from programs import layer as small
 from programs import transformer_block as large
 from xla_inspect import capture_all
 from xla_inspect.report.explorer import write_report
 
-from . import asking, node, visits
+from . import asking, node
 from .host import Site, serve
 from .opened_dump import dump, dump_anew, dump_page, dump_site  # noqa: F401 - fixtures of the page that opens a dump
 from .played import server  # noqa: F401 - a fixture of the tests of the playground
-from .visits import POLICY, WIDE, Look, Looker, Visits
-from .waiting import wait_until
+from .visits import POLICY, WIDE, Look, Visits
+from .waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from playwright.sync_api import Browser, BrowserContext, BrowserType, Locator, Page
 
@@ -46,6 +45,8 @@ QUIET = (
     "--disable-quic",
 )
 CHAPTER = "pipeline/index.html"  # has everything that a page may have
+ROOT = "const root = document.querySelector('#explorer').shadowRoot;"
+expect.set_options(timeout=PATIENCE * 1000)
 
 
 def lacks(page_path: str, found: object) -> bool:
@@ -54,29 +55,14 @@ def lacks(page_path: str, found: object) -> bool:
     return not found
 
 
-class Opener(Protocol):
-    """Opens a page of the site in a new window, by its path."""
+type Opener = Callable[..., Page]
+"""Opens a page of the site in a new window, by its path, with options of its context."""
 
-    def __call__(self, path: str, **options: object) -> Page: ...
+type Anew = Callable[..., Page]
+"""Loads a page of the site anew, by its path and perhaps a look."""
 
-
-class Anew(Protocol):
-    """Loads a page of the site anew, by its path, for a test that acts."""
-
-    def __call__(self, path: str, look: Look = ...) -> Page: ...
-
-
-class Show(Protocol):
-    """Writes the explorer of captures into a file, and opens it in a window of its own."""
-
-    def __call__(
-        self,
-        captures: Captures,
-        link: str = "",
-        donated: Captures | None = None,
-        times: Path | None = None,
-        **options: object,
-    ) -> Opened: ...
+type Show = Callable[..., Opened]
+"""Writes the explorer of captures into a file, and opens it in a window of its own."""
 
 
 def sources() -> dict[str, Path]:
@@ -95,26 +81,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         chosen = [Path(page).resolve() for page in metafunc.config.getoption("--page")]
         pages = [path for path, source in sources().items() if not chosen or source in chosen]
         metafunc.parametrize("page_path", pages if chosen else [*pages, "404.html"])
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of each page beside each other, last those that look into its folds: so they share its windows."""
-    places = [place for place, item in enumerate(items) if "page_path" in _parameters(item)]
-    order = {
-        path: number
-        for number, path in enumerate(dict.fromkeys(_parameters(items[place])["page_path"] for place in places))
-    }
-    tests = [items[place] for place in places]
-    tests.sort(
-        key=lambda test: (order[_parameters(test)["page_path"]], "look_into" in getattr(test, "fixturenames", ()))
-    )
-    for place, test in zip(places, tests, strict=True):
-        items[place] = test
-
-
-def _parameters(item: pytest.Item) -> dict[str, object]:
-    called = getattr(item, "callspec", None)
-    return called.params if called else {}
 
 
 @pytest.fixture(scope="session")
@@ -172,18 +138,6 @@ def windows(site: Site, browser: Browser) -> Generator[Visits]:
 
 
 @pytest.fixture
-def look_at(windows: Visits) -> Generator[Looker]:
-    """Look at pages as they load."""
-    yield from visits.look(windows, opened=False)
-
-
-@pytest.fixture
-def look_into(windows: Visits) -> Generator[Looker]:
-    """Look at pages with every fold and tab open."""
-    yield from visits.look(windows, opened=True)
-
-
-@pytest.fixture
 def open_anew(windows: Visits) -> Generator[Anew]:
     """Load pages, for a test that acts on them in any way that a reader could; their policy must block nothing."""
     loaded = []
@@ -236,7 +190,6 @@ def asked_context(browser: Browser, request: pytest.FixtureRequest) -> Generator
     """A browser that has kept nothing, with the options that a test gives."""
     options = {"viewport": {"width": WIDE, "height": 900}, "reduced_motion": "reduce", **getattr(request, "param", {})}
     context = browser.new_context(**options)
-    context.set_default_timeout(5000)
     yield context
     context.close()
 
@@ -259,6 +212,14 @@ class Opened:
     """An explorer in a browser."""
 
     page: Page
+
+    def inside(self, body: str) -> Any:  # noqa: ANN401 - whatever a script returns
+        """Evaluate JavaScript over `root`, the explorer's own tree."""
+        return self.page.evaluate(f"() => {{ {ROOT} {body} }}")
+
+    def await_inside(self, expression: str) -> None:
+        """Wait until an expression over `root` holds."""
+        wait_until(self.page, f"() => {{ {ROOT} return {expression} }}")
 
     @property
     def status(self) -> str:

@@ -84,8 +84,9 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             if compress:
                 self.send_header("Content-Encoding", "gzip")
             self.end_headers()
-            self.wfile.write(packed[path])
+            # Who got the answer may ask at once what was sent.
             site.sent.append((self.path, len(packed[path])))
+            self.wfile.write(packed[path])
 
         def log_message(self, *_: object) -> None:
             """Say nothing: the tests say what matters."""

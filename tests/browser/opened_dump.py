@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from maintaining.pyodide_bundle import PYODIDE
 from . import opening
 from .host import serve
 from .visits import POLICY, WIDE
-from .waiting import wait_for_rest, wait_until
+from .waiting import PATIENCE, wait_for_rest, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from .host import Site
 
-PATIENCE = 90
 READY = "() => openDump.pending === 0"
 HLO = (
     "HloModule jit_add, is_scheduled=true\n\n"
@@ -47,7 +47,7 @@ class Opened:
 
     def settle(self) -> None:
         """Wait until nothing is under way."""
-        wait_until(self.page, READY, seconds=PATIENCE)
+        wait_until(self.page, READY)
         wait_for_rest(self.page)
 
     def rows(self) -> list[list[str]]:
@@ -60,7 +60,7 @@ class Opened:
     def open(self, name: str) -> None:
         """Open a module of the table."""
         self.page.locator(".modules td button", has_text=name).click()
-        self.page.locator(".module h2", has_text=name).wait_for(timeout=PATIENCE * 1000)
+        self.page.locator(".module h2", has_text=name).wait_for()
         self.settle()
 
     def show(self, view: str) -> str:
@@ -76,14 +76,19 @@ class Opened:
         return self.page.locator(".refused").first.inner_text()
 
 
-def visit(page: Page, site: Site) -> Opened:
-    """Go to the page, and listen from the beginning."""
+@contextmanager
+def visit(browser: Browser, site: Site) -> Generator[Opened]:
+    """Go to the page in a window of its own, and listen from the beginning."""
+    context = browser.new_context(viewport={"width": WIDE, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE * 1000)
+    page = context.new_page()
     found = Opened(page)
-    page.context.on("request", lambda request: found.requests.append(request))  # noqa: PLW0108 - marked by Playwright
+    context.on("request", lambda request: found.requests.append(request))  # noqa: PLW0108 - marked by Playwright
     page.on("pageerror", lambda error: found.faults.append(str(error)))
     page.on("console", lambda message: POLICY in message.text and found.faults.append(message.text))
     page.goto(f"{site.address}/{opening.PAGE}", wait_until="load")
-    return found
+    yield found
+    context.close()
 
 
 @pytest.fixture(scope="module")
@@ -104,17 +109,13 @@ def dump_site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
 @pytest.fixture(scope="module")
 def dump_page(dump_site: Site, browser: Browser) -> Generator[Opened]:
     """The page, whose reader is loaded once for these tests."""
-    context = browser.new_context(viewport={"width": WIDE, "height": 900}, reduced_motion="reduce")
-    found = visit(context.new_page(), dump_site)
-    yield found
-    context.close()
+    with visit(browser, dump_site) as found:
+        yield found
     assert found.faults == []
 
 
 @pytest.fixture
 def dump_anew(dump_site: Site, browser: Browser) -> Generator[Opened]:
     """The page, as nobody has used it yet."""
-    context = browser.new_context(viewport={"width": WIDE, "height": 900}, reduced_motion="reduce")
-    found = visit(context.new_page(), dump_site)
-    yield found
-    context.close()
+    with visit(browser, dump_site) as found:
+        yield found

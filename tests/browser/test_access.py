@@ -1,21 +1,21 @@
-"""Everyone can use each page: axe finds nothing with all folds and tabs open, and the keyboard gets everywhere."""
+"""Everyone can use each page: axe judges it, and the keyboard gets everywhere."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from .conftest import lacks
-from .visits import PHONE, WIDE, Look
+from .visits import WIDE
 from .waiting import wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
     from .conftest import Anew
-    from .visits import Looker
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # Contrast depends on ink, letters and grounds, and axe looks at each text by itself, which is most of its time: of all
@@ -73,29 +73,15 @@ NOTE = """() => {
 }"""
 
 
-def judge(page: Page) -> list[str]:
-    """Return what axe finds on a page."""
+def judge(page: Page, part: str = "") -> list[str]:
+    """Return what axe finds on a page, or in a part of it, through shadow roots."""
     page.evaluate(Axe().axe_script)
     options = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
+    if part:
+        found = page.evaluate("([part, options]) => axe.run(part, options)", [part, options])
+        assert found["passes"]
+        return [summary(violation) for violation in found["violations"]]
     return [summary(violation) for violation in page.evaluate(AUDIT, options)]
-
-
-# Contrast depends on the scheme and layout on the width: two looks show both of each.
-@pytest.mark.long(
-    "otherwise a page of each kind has one look",
-    but=[
-        "404.html-light-1280",
-        "glossary/index.html-light-1280",
-        "index.html-dark-390",
-        "pipeline/index.html-dark-390",
-        "practice/hlo/index.html-light-1280",
-    ],
-)
-@pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", PHONE)])
-def test_axe_finds_no_violation(
-    look_into: Looker, page_path: str, scheme: Literal["light", "dark"], width: int
-) -> None:
-    assert judge(look_into(page_path, Look(width, scheme))) == []
 
 
 def summary(violation: dict[str, object]) -> str:
@@ -138,12 +124,28 @@ def test_one_text_that_is_faint_is_found_among_many_that_are_alike(
 
 
 @pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-def test_the_keyboard_reaches_every_listing_fold_and_tab(open_anew: Anew, page_path: str) -> None:
+def test_the_keyboard_reaches_every_listing_fold_and_tab_and_uses_them(open_anew: Anew, page_path: str) -> None:
     page = open_anew(page_path)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.classList.contains('md-skip')"), "the first stop skips to the text"
+    assert page.evaluate("!!document.querySelector('article').querySelector(document.activeElement.hash)")
     wanted = page.evaluate(MARK)
-    page.evaluate("document.activeElement.blur()")
     reached = walk(page, steps=2 * len(wanted) + 200)
     assert [wanted[index] for index in range(len(wanted)) if index not in reached] == []
+    wide = (
+        "[...document.querySelectorAll('article pre')].find(e => e.checkVisibility() && e.scrollWidth > e.clientWidth)"
+    )
+    if not lacks(page_path, page.evaluate(f"!!{wide}")):
+        page.evaluate(f"{wide}.focus()")
+        page.keyboard.press("ArrowRight")
+        wait_until(page, "document.activeElement.scrollLeft > 0")
+    tabs = page.locator("article .tabbed-set:not(details .tabbed-set)")
+    if not lacks(page_path, tabs.count()):
+        tabs.first.locator("> input:checked").focus()
+        page.keyboard.press("ArrowRight")
+        panes = tabs.first.locator("> .tabbed-content > .tabbed-block")
+        expect(panes.nth(0)).to_be_hidden()
+        expect(panes.nth(1)).to_be_visible()
 
 
 def walk(page: Page, *, steps: int) -> set[int]:
@@ -155,37 +157,3 @@ def walk(page: Page, *, steps: int) -> set[int]:
         if step % 20 == 19 and page.evaluate("reached.left"):
             break
     return {int(mark) for mark in page.evaluate("[...reached.marks]")}
-
-
-@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-def test_the_keyboard_chooses_a_tab(open_anew: Anew, page_path: str) -> None:
-    page = open_anew(page_path)
-    chosen = page.locator("article .tabbed-set:not(details .tabbed-set) > input:checked").first
-    if lacks(page_path, chosen.count()):
-        return
-    chosen.focus()
-    page.keyboard.press("ArrowRight")
-    tabs = page.locator("article .tabbed-set:not(details .tabbed-set)").first
-    panes = tabs.locator("> .tabbed-content > .tabbed-block")
-    assert [pane.is_visible() for pane in panes.all()][:2] == [False, True]
-
-
-@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-def test_a_wide_listing_scrolls_by_keyboard(open_anew: Anew, page_path: str) -> None:
-    page = open_anew(page_path)
-    wide = (
-        "[...document.querySelectorAll('article pre')].find(e => e.checkVisibility() && e.scrollWidth > e.clientWidth)"
-    )
-    if lacks(page_path, page.evaluate(f"!!{wide}")):
-        return
-    page.evaluate(f"{wide}.focus()")
-    page.keyboard.press("ArrowRight")
-    wait_until(page, "document.activeElement.scrollLeft > 0")
-
-
-@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-def test_the_first_stop_skips_to_the_text(open_anew: Anew, page_path: str) -> None:
-    page = open_anew(page_path)
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.classList.contains('md-skip')")
-    assert page.evaluate("!!document.querySelector('article').querySelector(document.activeElement.hash)")

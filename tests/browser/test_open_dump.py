@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from maintaining.pyodide_bundle import PYODIDE
-from xla_inspect.answers import explain_memory, find_exchanges, rank_launches, summarize, write_fragment
+from xla_inspect.answers import write_fragment
 from xla_inspect.dumps import Files, list_modules, read_capture
+from xla_inspect.questions.collectives import find_exchanges
+from xla_inspect.questions.kernels import rank_launches
+from xla_inspect.questions.memory import explain_memory
+from xla_inspect.questions.summary import summarize
 from xla_inspect.report import title
 
 from .host import serve
-from .opened_dump import HLO, PATIENCE
+from .opened_dump import HLO
 from .test_access import judge
 from .visits import PHONE, WIDE
 
@@ -176,7 +180,7 @@ def test_the_keyboard_chooses_a_dump_opens_a_module_and_changes_views(dump_anew:
     dump_anew.settle()
     tab_to(".modules td button")
     page.keyboard.press("Enter")
-    page.locator(".module h2").wait_for(timeout=PATIENCE * 1000)
+    page.locator(".module h2").wait_for()
     dump_anew.settle()
     tab_to("[role=tab]")
     assert page.evaluate("document.activeElement.id") == "dump-tab-explorer"
@@ -186,7 +190,7 @@ def test_the_keyboard_chooses_a_dump_opens_a_module_and_changes_views(dump_anew:
     assert page.locator("#dump-panel-summary").is_visible()
     page.keyboard.press("End")
     dump_anew.settle()
-    assert page.locator("#dump-panel-collectives").is_visible()
+    assert page.locator("#dump-panel-kernels").is_visible()
     for _ in range(10):
         page.keyboard.press("Shift+Tab")
         if page.evaluate("document.activeElement.matches('.back')"):

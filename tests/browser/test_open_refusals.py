@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .opened_dump import HLO, PATIENCE
+from .opened_dump import HLO
 from .waiting import wait_for
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def test_a_page_without_python_says_what_brings_it(dump_anew: Opened) -> None:
 def test_a_reader_that_did_not_come_is_asked_for_again(dump_anew: Opened, dump: Path) -> None:
     dump_anew.page.route("**/pyodide.asm.wasm", lambda route: route.abort())
     dump_anew.page.locator("input[name=folder]").set_input_files(dump)
-    dump_anew.page.locator(".refused:not([hidden])").wait_for(timeout=PATIENCE * 1000)
+    dump_anew.page.locator(".refused:not([hidden])").wait_for()
     dump_anew.page.unroute("**/pyodide.asm.wasm")
     dump_anew.give(dump)
     assert len(dump_anew.rows()) == 2

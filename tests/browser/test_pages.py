@@ -1,28 +1,25 @@
-"""What every page must be: self-contained, valid, no wider than the screen, light, and whole without JavaScript."""
+"""Every page is self-contained, valid and light, and whole without JavaScript."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
 from .conftest import CHAPTER
 from .host import serve
-from .visits import PHONE, POLICY, WIDE, Look
+from .visits import POLICY, WIDE, Look
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, ConsoleMessage, Page
+    from playwright.sync_api import Browser
 
     from .conftest import Anew, Opener
     from .host import Site
-    from .visits import Looker
 
 MOST_BYTES = 200_000
 
@@ -54,70 +51,34 @@ def test_every_built_page_is_tested(site: Site, page_paths: list[str]) -> None:
     assert site.html == sorted(page_paths)
 
 
-@dataclass
-class First:
-    """A page whose window keeps nothing of another.
-
-    Attributes:
-        path: Which page it is.
-        page: Where it is shown.
-        sent: Path and size in bytes of each answer until it was at rest.
-        requests: The address of all that it asked for, and goes on to ask for.
-        complaints: The errors and warnings that it logged, and goes on to log.
-    """
-
-    path: str
-    page: Page
-    sent: list[tuple[str, int]] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-
-    def hear(self, message: ConsoleMessage) -> None:
-        """Note an error or a warning."""
-        if message.type in {"error", "warning"}:
-            self.complaints.append(message.text)
-
-
-@pytest.fixture(scope="module")
-def first_visits(site: Site, browser: Browser) -> Generator[Callable[[str], First]]:
-    """Open a page as nobody has seen it yet, heard from the beginning; the next test of the page gets the same."""
-    latest: list[First] = []
-
-    with serve(site.folder, site.packed) as alone:
-
-        def first_visit(path: str) -> First:
-            if not latest or latest[0].path != path:
-                while latest:
-                    latest.pop().page.context.close()
-                alone.sent.clear()
-                context = browser.new_context(viewport={"width": WIDE, "height": 900})
-                first = First(path, context.new_page())
-                latest.append(first)
-                context.on("request", lambda request: first.requests.append(request.url))
-                context.on("console", first.hear)
-                context.on("weberror", lambda error: first.complaints.append(str(error.error)))
-                first.page.goto(f"{alone.address}/{path}", wait_until="load")
-                first.page.wait_for_load_state("networkidle")
-                first.sent += alone.sent
-            return latest[0]
-
-        yield first_visit
-        while latest:
-            latest.pop().page.context.close()
-
-
 @pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-def test_a_page_asks_no_other_host_and_logs_no_error(first_visits: Callable[[str], First], page_path: str) -> None:
-    first = first_visits(page_path)
-    page = first.page
-    page.keyboard.press("/")  # opens the search, which loads its index
-    page.keyboard.type("fusion")
-    page.locator(".md-search-result__meta:not(:text('Type to'))").wait_for()
-    page.wait_for_load_state("networkidle")
-    address = page.evaluate("location.origin")
-    assert [url for url in first.requests if not url.startswith((f"{address}/", "data:", "blob:"))] == []
-    assert len(first.requests) > len(first.sent)
-    assert first.complaints == []
+def test_a_first_visit_is_light_asks_no_other_host_and_logs_no_error(
+    site: Site, browser: Browser, page_path: str, record_property: pytest.RecordProperty
+) -> None:
+    requests: list[str] = []
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": WIDE, "height": 900})
+    context.on("request", lambda request: requests.append(request.url))
+    context.on("console", lambda said: said.type in {"error", "warning"} and complaints.append(said.text))
+    context.on("weberror", lambda error: complaints.append(str(error.error)))
+    with serve(site.folder, site.packed) as alone:
+        page = context.new_page()
+        page.goto(f"{alone.address}/{page_path}", wait_until="load")
+        page.wait_for_load_state("networkidle")
+        sizes = sorted(alone.sent, key=lambda answer: -answer[1])
+        page.keyboard.press("/")  # opens the search, which loads its index
+        page.keyboard.type("fusion")
+        page.locator(".md-search-result__meta:not(:text('Type to'))").wait_for()
+        page.wait_for_load_state("networkidle")
+        context.close()
+    total = sum(size for _, size in sizes)
+    print(f"\n{page_path}: {total:,} of {MOST_BYTES:,} bytes")  # noqa: T201 - the budget, shown with -s or on failure
+    print("\n".join(f"{size:9,}  {path}" for path, size in sizes))  # noqa: T201
+    record_property("bytes", total)
+    assert total <= MOST_BYTES
+    assert [url for url in requests if not url.startswith((f"{alone.address}/", "data:", "blob:"))] == []
+    assert len(requests) > len(sizes)
+    assert complaints == []
 
 
 def test_every_page_has_the_policy_that_keeps_other_hosts_out(site: Site) -> None:
@@ -176,59 +137,11 @@ def test_the_search_loads_when_somebody_searches_and_finds(site: Site, open_page
     page.wait_for_url("**/pipeline/**")
 
 
-@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-def test_no_id_occurs_twice(site: Site, look_at: Looker, page_path: str) -> None:
-    written = read(site, page_path).ids
-    shown = look_at(page_path).evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)")
-    assert [name for ids in (written, shown) for name, count in Counter(ids).items() if count > 1] == []
-
-
-def test_headings_go_down_one_level_at_a_time(site: Site, page_path: str) -> None:
-    levels = read(site, page_path).levels
-    assert levels[0] == 1
-    assert [pair for pair in pairwise(levels) if pair[1] > pair[0] + 1] == []
-
-
-# The looks of the test with axe: a scheme is a matter of colours.
-@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (WIDE, "light")], ids=[PHONE, WIDE])
-def test_a_page_never_scrolls_sideways(
-    look_at: Looker, page_path: str, width: int, scheme: Literal["light", "dark"]
-) -> None:
-    page = look_at(page_path, Look(width, scheme))
-    assert page.evaluate("document.documentElement.scrollWidth") == width, widest(page, width)
-
-
-@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (WIDE, "light")], ids=[PHONE, WIDE])
-def test_a_page_never_scrolls_sideways_with_all_folds_open(
-    look_into: Looker, page_path: str, width: int, scheme: Literal["light", "dark"]
-) -> None:
-    page = look_into(page_path, Look(width, scheme))
-    assert page.evaluate("document.documentElement.scrollWidth") == width, widest(page, width)
-
-
-def widest(page: Page, width: int) -> list[str]:
-    """Return what stands out of the page, for the message of a failure."""
-    found: list[str] = page.evaluate(
-        """width => [...document.querySelectorAll("body *")]
-        .filter(element => !element.closest("pre") && element.getBoundingClientRect().right > width + 1)
-        .map(element => element.outerHTML.slice(0, 120))""",
-        width,
-    )
-    return found[:5]
-
-
-@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-def test_a_page_is_light_to_load(
-    first_visits: Callable[[str], First], page_path: str, record_property: pytest.RecordProperty
-) -> None:
-    sizes = sorted(first_visits(page_path).sent, key=lambda answer: -answer[1])
-    total = sum(size for _, size in sizes)
-    print(f"\n{page_path}: {total:,} of {MOST_BYTES:,} bytes")  # noqa: T201 - the budget, shown with -s or on failure
-    print("\n".join(f"{size:9,}  {path}" for path, size in sizes))  # noqa: T201
-    record_property("bytes", total)
-    assert total <= MOST_BYTES
+def test_its_html_has_each_id_once_and_headings_that_go_down_one_level_at_a_time(site: Site, page_path: str) -> None:
+    written = read(site, page_path)
+    assert [name for name, count in Counter(written.ids).items() if count > 1] == []
+    assert written.levels[0] == 1
+    assert [pair for pair in pairwise(written.levels) if pair[1] > pair[0] + 1] == []
 
 
 @pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
@@ -242,15 +155,6 @@ def test_without_javascript_a_page_shows_its_text_and_its_tabs(open_anew: Anew, 
         panes = tabs.locator("> .tabbed-content > .tabbed-block")
         labels.last.click()
         assert [pane.is_visible() for pane in panes.all()] == [False] * (labels.count() - 1) + [True]
-
-
-@pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
-def test_a_page_says_what_it_is(look_at: Looker, page_path: str) -> None:
-    page = look_at(page_path)
-    assert page.locator("html").get_attribute("lang") == "en"
-    assert page.locator("meta[name=description]").get_attribute("content")
-    assert page.locator("meta[name=theme-color]").count() == 1
-    assert page.locator("h1").count() == 1
 
 
 def test_an_unknown_address_leads_home(open_page: Opener) -> None:

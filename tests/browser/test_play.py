@@ -5,35 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
-from .layered import PROGRAM, context, opcodes, page, server, settle, write
-from .played import PATIENCE, SETTLED, TEXT, open_play
-from .waiting import wait_until
+from .played import PROGRAM, TEXT, context, opcodes, open_play, page, settle, type_at_start, write
+from .waiting import wait_for, wait_until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page, Route
 
     from measuring.trial_server import Playground
 
-__all__ = ["context", "page", "server"]  # fixtures
 SHAPES = "() => xlaExplorer.playground.explorer.model.data.jaxpr[0][0]"
+__all__ = ["context", "page"]  # fixtures
 BESIDE = "word => xlaExplorer.playground.explorer.second?.model?.data.jaxpr.some(([text]) => text.includes(word))"
 SHOWN = "() => xlaExplorer.playground.explorer.state"
 
 
 def test_what_is_typed_is_compiled_after_a_pause_and_shown(page: Page) -> None:
     assert " tanh" in opcodes(page)
+    waiting: list[Route] = []
+    page.route("**/describe", lambda route: waiting.append(route), times=1)  # noqa: PLW0108 - marked by Playwright
     write(page, "jnp.tanh", "jnp.cos")
-    assert page.locator("#result.old").count() == 1, "what is shown is of older code, and says so"
-    assert page.get_by_text("the result is of older code").is_visible()
+    expect(page.locator("#result.old"), "what is shown is of older code, and says so").to_have_count(1)
+    expect(page.get_by_text("the result is of older code")).to_be_visible()
+    wait_for(page, lambda: waiting != [])
+    waiting[0].continue_()
     settle(page)
     assert " cos" in opcodes(page)
-    assert page.locator("#result.old").count() == 0
-    assert page.locator(".times .done").inner_text().startswith("CPU")
+    expect(page.locator("#result.old")).to_have_count(0)
+    expect(page.locator(".times .done")).to_contain_text("CPU")
 
 
 def test_the_first_result_opens_on_the_pass_that_fuses_most(page: Page) -> None:
-    wait_until(page, f"() => ({SHOWN})().view === 'passes'", seconds=PATIENCE)
+    wait_until(page, f"() => ({SHOWN})().view === 'passes'")
     wait_until(
         page, "() => xlaExplorer.playground.explorer.first.findFusion() === xlaExplorer.playground.explorer.state.pass"
     )
@@ -42,7 +46,7 @@ def test_the_first_result_opens_on_the_pass_that_fuses_most(page: Page) -> None:
 def test_the_last_result_stays_until_the_next_is_there(page: Page) -> None:
     page.evaluate("() => xlaExplorer.playground.explorer.show({ view: 'kernels' })")
     write(page, "return jnp.tanh(h)", "return jnp.tanh(h")
-    page.locator('#problems li[data-kind="syntax"]').wait_for(timeout=PATIENCE * 1000)
+    page.locator('#problems li[data-kind="syntax"]').wait_for()
     assert page.evaluate(SHOWN)["view"] == "kernels"
     assert page.locator("#explorer .pane").inner_text()
     write(page, "return jnp.tanh(h", "return jnp.cos(h)")
@@ -65,7 +69,7 @@ def test_a_fault_stands_at_its_line_in_the_margin_and_in_the_list(  # noqa: PLR0
 ) -> None:
     write(page, old, new)
     fault = page.locator(f'#problems li[data-kind="{kind}"]')
-    fault.wait_for(timeout=PATIENCE * 1000)
+    fault.wait_for()
     assert words in fault.inner_text()
     lines = page.locator(".cm-line")
     wrong = lines.nth(line - 1)
@@ -95,9 +99,7 @@ def test_the_gutter_has_the_explorers_colours_and_lines_and_results_light_each_o
     rows.filter(has_text="dot").first.click()
     wait_until(page, "() => document.querySelector('.cm-line.lit')?.textContent.includes('x @ w')")
     # An edit above moves the bars with their lines, before anything is compiled.
-    page.locator(".cm-content").focus()
-    page.keyboard.press("Control+Home")
-    page.keyboard.type("# a remark\n")
+    type_at_start(page, "# a remark\n")
     page.locator(".cm-line", has_text="jnp.tanh").click()
     wait_until(page, "() => document.querySelector('.cm-line.lit')?.textContent.includes('jnp.tanh')")
 
@@ -107,23 +109,23 @@ def test_sizes_are_edited_as_text_by_slider_and_by_keyboard(page: Page) -> None:
     shapes = page.get_by_label("Shapes of the arguments")
     assert shapes.input_value() == "x: f32[16,32], w: f32[32,8]"
     shapes.fill("x: f32[64,32], w: f32[32,8]")
-    wait_until(page, f"() => ({SHAPES})().includes('f32[64,32]')", seconds=PATIENCE)
+    wait_until(page, f"() => ({SHAPES})().includes('f32[64,32]')")
     both = page.get_by_label("Power of two for x[1], w[0]")
     both.focus()
     page.keyboard.press("ArrowRight")
     assert shapes.input_value() == "x: f32[64,64], w: f32[64,8]"
-    wait_until(page, f"() => ({SHAPES})().includes('f32[64,64]')", seconds=PATIENCE)
+    wait_until(page, f"() => ({SHAPES})().includes('f32[64,64]')")
     page.get_by_label("Size of w[1]").fill("12")
     wait_until(page, "() => JSON.stringify(xlaExplorer.playground.explorer.model.data.jaxpr).includes('f32[64,12]')")
     page.get_by_role("button", name="As the code says").click()
-    wait_until(page, f"() => ({SHAPES})().includes('f32[16,32]')", seconds=PATIENCE)
+    wait_until(page, f"() => ({SHAPES})().includes('f32[16,32]')")
 
 
 def test_shapes_that_do_not_fit_are_told(page: Page) -> None:
     page.locator("summary", has_text="Arguments").click()
     page.get_by_label("Shapes of the arguments").fill("x: f32[16,32], w: f32[31,8]")
     fault = page.locator("#problems li")
-    fault.wait_for(timeout=PATIENCE * 1000)
+    fault.wait_for()
     assert "32" in fault.inner_text()
     assert "31" in fault.inner_text()
 
@@ -135,12 +137,9 @@ def test_a_click_donates_maps_and_differentiates(page: Page) -> None:
     write(page, "return jnp.tanh(h)", "return jnp.tanh(h).sum()")
     settle(page)
     page.get_by_label("grad, by the first argument").check()
-    wait_until(page, SETTLED, seconds=PATIENCE)
-    page.wait_for_timeout(600)
     settle(page)
     page.locator('input[name="donate x"]').check()
     page.get_by_label("vmap over a batch of").check()
-    page.wait_for_timeout(600)
     settle(page)
     assert page.locator("#problems li").all_inner_texts() == []
     options = sent[-1]["options"]
@@ -154,15 +153,11 @@ def test_an_edit_is_shown_beside_the_one_before_and_the_original_and_its_text_ag
     settle(page)
     write(page, "jnp.cos", "jnp.exp")
     settle(page)
-    wait_until(page, "() => xlaExplorer.playground.run.isDone")
     for which, opcode in (("original", "tanh"), ("before", "cos")):
         page.locator("#run").get_by_label("Result beside").select_option(which)
-        shown = (
-            f"() => xlaExplorer.playground.explorer.second?.model?.data.jaxpr.some(([it]) => it.includes(' {opcode}'))"
-        )
-        wait_until(page, shown, seconds=PATIENCE)
+        wait_until(page, BESIDE, f" {opcode}")
         page.locator("#run").get_by_label("Source against").select_option(which)
-        assert f"jnp.{opcode}" in page.locator(".cm-deletedChunk").inner_text()
+        expect(page.locator(".cm-deletedChunk")).to_contain_text(f"jnp.{opcode}")
     page.locator("#run").get_by_label("Result beside").select_option("")
     page.locator("#run").get_by_label("Source against").select_option("")
     wait_until(page, f"() => ({SHOWN})().pair === null")
@@ -207,13 +202,13 @@ def test_without_the_bundle_a_plain_editor_does_the_same_and_says_so(
     settle(page)
     assert " cos" in opcodes(page)
     area.fill(PROGRAM.replace("jnp.tanh(h)", "h @ x"))
-    page.locator('#problems li[data-kind="tracing"]').get_by_role("button").click(timeout=PATIENCE * 1000)
+    page.locator('#problems li[data-kind="tracing"]').get_by_role("button").click()
     assert area.evaluate("it => it.value.slice(it.selectionStart, it.selectionEnd)") == "    return h @ x"
 
 
 def test_a_run_is_stopped_and_what_was_there_stays(page: Page) -> None:
     write(page, "def layer", "import time\n\ntime.sleep(8)\n\n\ndef layer")
-    page.locator(".times .waiting, .times .compiling").first.wait_for(timeout=PATIENCE * 1000)
+    page.locator(".times .waiting, .times .compiling").first.wait_for()
     page.get_by_role("button", name="Stop").click()
     page.locator(".times .stopped").wait_for()
     assert page.locator("#result.old").count() == 1

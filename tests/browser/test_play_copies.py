@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
-from .layered import context, opcodes, page, server, settle, write
-from .played import PATIENCE, TEXT
+from .played import TEXT, context, opcodes, page, settle, write
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["context", "page", "server"]  # fixtures
+__all__ = ["context", "page"]  # fixtures
 
 
 @pytest.mark.parametrize("link", ["play=%%%", "play=AAAA", "play=", "play=" + "A" * 600_000])
 def test_a_link_that_holds_nothing_is_told_and_nothing_is_lost(page: Page, link: str) -> None:
     write(page, "jnp.tanh", "jnp.cosh")
     page.evaluate("link => { location.hash = link }", link)
-    page.locator(".notice.broken").wait_for()
-    assert "cannot be opened" in page.locator(".notice.broken").inner_text()
+    expect(page.locator(".notice.broken")).to_contain_text("cannot be opened")
     settle(page)
     assert "jnp.cosh" in page.evaluate(TEXT)
 
@@ -91,7 +90,7 @@ def test_what_is_copied_is_of_the_code_in_the_editor(page: Page, item: str, word
     settle(page)
     page.locator("summary", has_text="Share").click()
     page.get_by_role("button", name=item).click()
-    page.get_by_text("It is copied.").wait_for(timeout=PATIENCE * 1000)
+    page.get_by_text("It is copied.").wait_for()
     text = page.evaluate("() => navigator.clipboard.readText()")
     assert words in text
     if item != "Copy the command":

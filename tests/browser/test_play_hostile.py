@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,6 +16,7 @@ from playwright.sync_api import Error
 from measuring.trial_server import Playground, play
 
 from .conftest import QUIET
+from .played import TEXT, open_play, settle, type_at_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,9 @@ def test_an_attempt_of_another_site_runs_and_reads_nothing(
     playground: Playground, evil: Evil, page: Page, name: str
 ) -> None:
     found = page.evaluate("name => attempt(name)", name)
-    time.sleep(0.3)  # what it sent could still run
+    # What it sent would have run before this.
+    playground.compile(evil.code(f"after{name}"))
+    assert f"after{name}" in evil.ran
     assert "page" not in evil.ran
     assert playground.token not in found
     assert "play-token" not in found
@@ -163,10 +165,8 @@ def test_a_name_that_leads_here_gives_another_site_no_part_of_the_page(
 
 
 def test_a_message_from_another_window_changes_nothing(playground: Playground, evil: Evil, unguarded: Browser) -> None:
-    opened = unguarded.new_context().new_page()
-    opened.goto(f"{playground.address}/")
-    opened.wait_for_selector(".cm-content")
-    before = opened.locator(".cm-content").inner_text()
+    opened = open_play(playground, unguarded.new_context())
+    before = opened.evaluate(TEXT)
     for message in (
         {"code": evil.code("message")},
         {"type": "set", "code": evil.code("message")},
@@ -176,6 +176,8 @@ def test_a_message_from_another_window_changes_nothing(playground: Playground, e
             "message => dispatchEvent(new MessageEvent('message', { data: message, origin: 'http://evil.test' }))",
             message,
         )
-    opened.wait_for_timeout(1500)
-    assert opened.locator(".cm-content").inner_text() == before
+    # What they changed would be compiled with this.
+    type_at_start(opened, "# a remark\n")
+    settle(opened)
+    assert opened.evaluate(TEXT) == f"# a remark\n{before}"
     assert "message" not in evil.ran

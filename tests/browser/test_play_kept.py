@@ -11,36 +11,28 @@ from playwright.sync_api import Error
 
 from measuring.trial_server import Playground, play
 
-from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
-from .visits import WIDE
+from .played import PROGRAM, SETTLED, TEXT, context, open_play, settle, type_at_start
 from .waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that has kept nothing."""
-    opened = browser.new_context(
-        viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
-    )
-    yield opened
-    opened.close()
+__all__ = ["context"]  # a fixture
+KEPT = "text => xlaExplorer.playground.drafts.read().now?.code === text"
 
 
 @pytest.mark.long("otherwise one link, one end and one look stand for all", but=["close"])
 @pytest.mark.parametrize("how", ["close", "reload", "leave", "crash"])
 def test_closing_and_opening_again_loses_nothing(server: Playground, context: BrowserContext, how: str) -> None:
     page = open_play(server, context)
-    page.locator(".cm-content").focus()
-    page.keyboard.press("Control+End")
     for turn in range(2):
-        page.keyboard.type(f"# edit {turn} é λ")
-        text = page.evaluate(TEXT)
+        before = page.evaluate(TEXT)
+        type_at_start(page, f"# edit {turn} é λ\n")
+        text = f"# edit {turn} é λ\n{before}"
+        wait_until(page, KEPT, text)
         if how == "reload":
             page.reload()
         elif how == "leave":
@@ -53,50 +45,42 @@ def test_closing_and_opening_again_loses_nothing(server: Playground, context: Br
             page.close()
             page = context.new_page()
             page.goto(server.address)
-        page.wait_for_selector(".cm-content")
-        wait_until(page, "() => Boolean(globalThis.xlaExplorer.playground)")
-        assert page.evaluate(TEXT) == text
-        page.locator(".cm-content").focus()
-        page.keyboard.press("Control+End")
+        wait_until(page, f"text => ({TEXT})() === text", text)
 
 
 def test_two_windows_lose_neither_text(server: Playground, context: BrowserContext) -> None:
     one, two = open_play(server, context), open_play(server, context)
     for page, words in ((one, "# the first window\n"), (two, "# the second window\n")):
         page.bring_to_front()
-        page.locator(".cm-content").focus()
-        page.keyboard.press("Control+Home")
-        page.keyboard.type(words)
-        page.wait_for_timeout(600)
-    texts = {page.evaluate(TEXT) for page in (one, two)}
+        type_at_start(page, words)
+        wait_until(page, KEPT, words + PROGRAM)
     one.close()
     two.close()
     page = open_play(server, context)
     drafts = page.evaluate("() => xlaExplorer.playground.drafts.read()")
-    assert texts <= {drafts["now"]["code"], *(each["code"] for each in drafts["earlier"])}
+    assert [entry["code"] for entry in (drafts["now"], drafts["earlier"][0])] == [
+        "# the second window\n" + PROGRAM,
+        "# the first window\n" + PROGRAM,
+    ]
 
 
 def test_a_server_that_ends_is_told_and_one_that_begins_again_is_used(browser: Browser, tmp_path: Path) -> None:
-    (tmp_path / "mixed.py").write_text(PROGRAM)
+    (tmp_path / "layer.py").write_text(PROGRAM)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     context = browser.new_context()
-    with play("mixed.py:mixed", "--port", port, folder=tmp_path) as server:
+    with play("layer.py:layer", "--port", port, folder=tmp_path) as server:
         page = open_play(server, context)
-    page.locator(".cm-content").focus()
-    page.keyboard.press("Control+Home")
-    page.keyboard.type("# typed while no server runs\n")
-    page.locator("#problems li[data-kind=server], #notices .notice").first.wait_for(timeout=PATIENCE * 1000)
-    text = page.evaluate(TEXT)
-    assert text.startswith("# typed while no server runs\n")
-    with play("mixed.py:mixed", "--port", port, folder=tmp_path):
-        page.keyboard.type("# and after\n")
-        text = page.evaluate(TEXT)
+    type_at_start(page, "# typed while no server runs\n")
+    page.locator("#problems li[data-kind=server], #notices .notice").first.wait_for()
+    with play("layer.py:layer", "--port", port, folder=tmp_path):
+        type_at_start(page, "# and after\n")
+        text = f"# and after\n# typed while no server runs\n{PROGRAM}"
         said = "['#notices', '#problems'].some((it) => /load|again/i.test(document.querySelector(it).innerText))"
-        wait_until(page, f"() => {said} || ({SETTLED})()", seconds=PATIENCE)
+        wait_until(page, f"() => {said} || ({SETTLED})()")
         if not page.evaluate(SETTLED):
             page.reload()
-        wait_until(page, SETTLED, seconds=PATIENCE)
+        settle(page)
         assert page.evaluate(TEXT) == text
     context.close()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from .host import serve
-from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
-from .visits import WIDE
-from .waiting import wait_until
+from .played import PROGRAM, TEXT, context, enter, open_play, settle
+from .waiting import pass_time, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext
@@ -20,14 +19,7 @@ if TYPE_CHECKING:
     from measuring.trial_server import Playground
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that has kept nothing."""
-    opened = browser.new_context(
-        viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
-    )
-    yield opened
-    opened.close()
+__all__ = ["context"]  # a fixture
 
 
 def test_a_page_that_this_machine_serves_opens_the_playground_by_a_link(
@@ -47,35 +39,38 @@ def test_code_of_a_link_is_shown_and_runs_only_when_its_reader_says_so(
     server: Playground, browser: Browser, context: BrowserContext
 ) -> None:
     page = open_play(server, context)
-    code = "print('ran')\n" + PROGRAM.replace("jnp.sin", "jnp.tan")
+    code = "print('ran')\n" + PROGRAM.replace("jnp.tanh", "jnp.cosh")
     link = page.evaluate("code => xlaExplorer.packCode({ ...xlaExplorer.playground.request, code })", code)
     receiver = browser.new_context()
     other = receiver.new_page()
     asked: list[str] = []
     other.on("request", lambda request: asked.append(request.url))
+    other.clock.install()
     other.goto(f"{server.address}/#{link}")
-    other.get_by_role("button", name="Run it").wait_for()
-    other.wait_for_timeout(1500)
+    runs = other.get_by_role("button", name="Run it")
+    runs.wait_for()
+    pass_time(other, 10)
     assert other.evaluate(TEXT) == code
-    assert [url for url in asked if url.endswith("/compile")] == []
-    assert [url for url in asked if "play=" in url] == []
-    # Not even an edit, another target or a reload lets it run.
+    # Not even an edit, a key that compiles or a reload lets it run.
     other.locator(".cm-content").focus()
     other.keyboard.type("# ")
-    other.wait_for_timeout(1200)
+    pass_time(other, 10)
     other.keyboard.press("Control+Enter")
-    other.wait_for_timeout(600)
+    pass_time(other, 10)
     other.reload()
-    other.wait_for_selector(".cm-content")
-    other.wait_for_timeout(1500)
-    sent = [url for url in asked if url.endswith("/compile")]
-    assert "jnp.tan" not in other.evaluate(TEXT) or sent == []
-    other.goto(f"{server.address}/")
-    other.goto(f"{server.address}/#{link}")
-    other.get_by_role("button", name="Run it").click()
-    wait_until(other, SETTLED, seconds=PATIENCE)
-    assert other.get_by_text("What the code printed").is_visible()
+    runs.wait_for()
+    pass_time(other, 10)
+    assert [url for url in asked if url.endswith(("/describe", "/compile")) or "play=" in url] == []
+    assert other.evaluate(TEXT) == code
+    runs.click()
+    settle(other)
+    expect(other.get_by_text("What the code printed")).to_be_visible()
     receiver.close()
+
+
+# What was sent has an answer, or nothing was sent, and the page says why.
+OVER = """() => xlaExplorer.playground.run?.isDone || document.querySelector("#problems li")
+  || xlaExplorer.playground.line.state.textContent.includes("choose a target")"""
 
 
 @pytest.mark.long("otherwise one link, one end and one look stand for all")
@@ -110,10 +105,7 @@ def test_a_link_of_anything_breaks_nothing(server: Playground, context: BrowserC
     run = page.get_by_role("button", name="Run it")
     if run.count():
         run.click()
-        page.wait_for_timeout(1000)
+        wait_until(page, OVER)
     assert page.evaluate("globalThis.hit") is None
     assert page.evaluate("({}).polluted") is None
-    page.locator(".cm-content").focus()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(PROGRAM)
-    assert page.evaluate(TEXT) == PROGRAM
+    enter(page, PROGRAM)

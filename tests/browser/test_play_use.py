@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from .played import PATIENCE, PROGRAM, SETTLED, TEXT, open_play
-from .test_access import RULES, summary
+from .played import PROGRAM, SETTLED, TEXT, context, enter, open_play, settle, type_at_start
+from .test_access import judge
 from .visits import PHONE, WIDE
-from .waiting import wait_until
+from .waiting import wait_for_rest, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from playwright.sync_api import Browser, BrowserContext, Page
 
     from measuring.trial_server import Playground
@@ -29,14 +26,7 @@ FOCUSED = """() => {
 LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (WIDE, PHONE)]
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that has kept nothing."""
-    opened = browser.new_context(
-        viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
-    )
-    yield opened
-    opened.close()
+__all__ = ["context"]  # a fixture
 
 
 def tab_to(page: Page, wanted: str, key: str = "Tab") -> None:
@@ -57,12 +47,12 @@ def test_the_keyboard_alone_edits_compiles_steps_compares_and_copies_a_link(
     tab_to(page, "cm-content")
     page.keyboard.press("Control+Home")
     page.keyboard.press("Control+f")
-    page.keyboard.type("jnp.sin")
+    page.keyboard.type("jnp.tanh")
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     page.keyboard.type("jnp.cos")
     assert "jnp.cos(h)" in page.evaluate(TEXT)
-    wait_until(page, SETTLED, seconds=PATIENCE)
+    settle(page)
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     assert "cm-content" not in page.evaluate(FOCUSED)
@@ -71,7 +61,7 @@ def test_the_keyboard_alone_edits_compiles_steps_compares_and_copies_a_link(
     tab_to(page, "Result beside", "Shift+Tab")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.state.pair !== null", seconds=PATIENCE)
+    wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.state.pair !== null")
     assert page.locator(".cm-deletedChunk, .cm-changedText").count() == 0
     page.keyboard.press("Home")
     wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.state.pair === null")
@@ -102,13 +92,6 @@ def test_the_keyboard_alone_edits_compiles_steps_compares_and_copies_a_link(
     assert link.startswith(f"{server.address}/#")
 
 
-def judge(page: Page) -> list[str]:
-    """Return what axe finds, through shadow roots."""
-    page.evaluate(Axe().axe_script)
-    options = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
-    return [summary(each) for each in page.evaluate("async options => (await axe.run(options)).violations", options)]
-
-
 def widths(page: Page) -> tuple[int, int]:
     """Return how wide what is on the page is, and the page."""
     found: list[int] = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
@@ -129,7 +112,7 @@ def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
     def look(state: str) -> None:
         wide, room = widths(page)
         assert wide <= room, f"{state}: {wide} px in {room}"
-        found[state] = judge(page)
+        found[state] = judge(page, "html")
 
     look("a result")
     page.locator("#folds").evaluate("it => it.querySelectorAll('details').forEach((each) => (each.open = true))")
@@ -138,22 +121,20 @@ def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
         page.locator("summary", has_text=name).first.click()
         look(name)
         page.keyboard.press("Escape")
-    page.locator(".cm-content").focus()
-    page.keyboard.press("Control+Home")
-    page.keyboard.type("print('a long line ' * 30)\n1 +\n")
-    page.locator("#problems li").first.wait_for(timeout=PATIENCE * 1000)
+    type_at_start(page, "print('a long line ' * 30)\n1 +\n")
+    page.locator("#problems li").first.wait_for()
     look("a fault of syntax")
     page.keyboard.press("Backspace")
     page.keyboard.type(" no_such_name_" + "x" * 120 + "\n")
-    wait_until(page, "() => document.querySelector('#problems li[data-kind=loading]')", seconds=PATIENCE)
+    wait_until(page, "() => document.querySelector('#problems li[data-kind=loading]')")
     look("a fault of the code")
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(PROGRAM.replace("jnp.sin", "jnp.exp"))
-    wait_until(page, SETTLED, seconds=PATIENCE)
+    enter(page, PROGRAM.replace("jnp.tanh", "jnp.exp"))
+    settle(page)
     beside = page.get_by_label("Result beside")
     beside.select_option(index=beside.locator("option:enabled").count() - 1)
-    wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.state.pair !== null", seconds=PATIENCE)
-    page.wait_for_timeout(500)
+    wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.state.pair !== null")
+    wait_until(page, "() => globalThis.xlaExplorer.playground.explorer.second?.model && !xlaExplorer.pending()")
+    wait_for_rest(page)
     look("two panes")
     context.close()
     violations = [f"{state}: {each}" for state, listed in found.items() for each in listed]
@@ -163,17 +144,12 @@ def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
 def test_who_wants_less_motion_sees_none(server: Playground, browser: Browser) -> None:
     context = browser.new_context(reduced_motion="reduce")
     page = open_play(server, context)
-    page.locator(".cm-content").focus()
-    page.keyboard.press("Control+Home")
-    page.keyboard.type("# a remark\n")
+    type_at_start(page, "# a remark\n")
     moving = """() => {
       const roots = [document, ...[...document.querySelectorAll("*")].map(it => it.shadowRoot).filter(it => it)]
       return roots.flatMap(it => it.getAnimations()).filter(it => !it.effect?.target?.closest?.(".cm-cursorLayer"))
         .filter(it => it.playState === "running" && it.effect.getComputedTiming().duration > 10).length
     }"""
-    seen = []
-    for _ in range(20):
-        seen.append(page.evaluate(moving))
-        page.wait_for_timeout(50)
+    wait_until(page, f"() => {{ globalThis.moved = (globalThis.moved ?? 0) + ({moving})(); return ({SETTLED})() }}")
+    assert page.evaluate("globalThis.moved") == 0
     context.close()
-    assert max(seen) == 0

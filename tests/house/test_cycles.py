@@ -71,9 +71,9 @@ def test_a_planted_cycle_and_a_planted_string_are_named(tmp_path: Path) -> None:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     room = tmp_path / "snippets" / "xla_inspect"
     with (room / "captured" / "capture.py").open("a", encoding="utf-8") as file:
-        file.write("def show():\n    from xla_inspect.answers import summarize\n    return summarize\n")
+        file.write("def show():\n    from xla_inspect.questions.summary import summarize\n    return summarize\n")
     with (room / "hlo" / "shape.py").open("a", encoding="utf-8") as file:
         file.write('import importlib\nimportlib.import_module(f"xla_inspect.{len(__name__)}")\n')
     (cycle,) = list_cycles(tmp_path)
-    assert {"xla_inspect.captured.capture", "xla_inspect.answers"} <= set(cycle)
+    assert {"xla_inspect.captured.capture", "xla_inspect.questions.summary"} <= set(cycle)
     assert [place.partition(":")[0] for place in list_hidden_imports(tmp_path)] == ["snippets/xla_inspect/hlo/shape.py"]

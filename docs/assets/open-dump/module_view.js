@@ -2,29 +2,23 @@
 import { button, element, readAnswer } from "./elements.js"
 import { Stopped } from "./reader.js"
 
-const VIEWS = [
-  ["explorer", "Explorer"],
-  ["summary", "Summary"],
-  ["memory", "Memory at the peak"],
-  ["kernels", "Kernels"],
-  ["collectives", "Collectives"],
-]
-
 const readJson = (bytes) => JSON.parse(new TextDecoder().decode(bytes))
 
 export class ModuleView {
-  // `reader` has the module; `work(promise, text)` shows that something is under way; `parts` names the explorer's files.
-  constructor(reader, work, parts) {
-    Object.assign(this, { reader, work, parts })
+  // `reader` has the module; `work(promise, text)` shows that something is under way; `panels` holds the names of questions
+  // with their titles.
+  constructor(reader, work, panels) {
+    this.views = [["explorer", "Explorer"], ...panels]
+    Object.assign(this, { reader, work, parts: reader.parts })
     this.title = element("h2", { tabIndex: -1 })
     this.missing = element("details", { className: "missing" })
-    this.tabs = VIEWS.map(([name, label]) =>
+    this.tabs = this.views.map(([name, label]) =>
       button(label, () => this.show(name), {
         id: `dump-tab-${name}`,
         attributes: { role: "tab", "aria-controls": `dump-panel-${name}` },
       }),
     )
-    this.panels = VIEWS.map(([name]) =>
+    this.panels = this.views.map(([name]) =>
       element("div", {
         id: `dump-panel-${name}`,
         hidden: true,
@@ -55,7 +49,7 @@ export class ModuleView {
 
   async show(name) {
     this.view = name
-    VIEWS.forEach(([each], at) => {
+    this.views.forEach(([each], at) => {
       const isShown = each === name
       this.tabs[at].setAttribute("aria-selected", String(isShown))
       this.tabs[at].tabIndex = isShown ? 0 : -1
@@ -63,7 +57,7 @@ export class ModuleView {
     })
     if (this.answered.has(name)) return
     this.answered.add(name)
-    const panel = this.panels[VIEWS.findIndex(([each]) => each === name)]
+    const panel = this.panels[this.views.findIndex(([each]) => each === name)]
     try {
       if (name === "explorer") await this.explore(panel)
       else await this.answer(panel, name)
@@ -115,6 +109,6 @@ export class ModuleView {
     event.preventDefault()
     const next = (step + this.tabs.length) % this.tabs.length
     this.tabs[next].focus()
-    this.show(VIEWS[next][0])
+    this.show(this.views[next][0])
   }
 }

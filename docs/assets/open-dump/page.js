@@ -42,6 +42,7 @@ class OpenDump {
     try {
       const dump = await this.work(this.reader.open(found), "Reading the names and headers")
       if (this.taken !== found) return
+      this.panels = dump.panels
       this.table = new ModuleTable(dump, (module) => this.open(module))
       this.said.textContent = ""
       this.back()
@@ -54,7 +55,7 @@ class OpenDump {
   async open(module) {
     const { taken } = this
     this.refused.hidden = true
-    this.view ??= new ModuleView(this.reader, (promise, text) => this.work(promise, text), this.reader.parts)
+    this.view ??= new ModuleView(this.reader, (promise, text) => this.work(promise, text), this.panels)
     const { view } = this
     try {
       await view.read(module)

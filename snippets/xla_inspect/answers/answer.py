@@ -18,8 +18,8 @@ class Answer:
 
     @property
     def holds(self) -> bool:
-        """Whether the answer is the one that is hoped for, such as that a program fits; decides the exit status."""
-        return True
+        """Whether the answer is the one that is hoped for, such as that a program compiles; decides the exit status."""
+        return not getattr(self, "error", "")
 
     def tell(self) -> Iterator[Part]:
         """Yield the answer in the order in which it is read: the first part says it in one sentence."""
@@ -27,7 +27,7 @@ class Answer:
 
     def __str__(self) -> str:
         """The answer as a command prints it, without colours."""
-        from xla_inspect.answers.text import print_text
+        from xla_inspect.answers.answer_text import print_text
 
         return print_text(self)
 
@@ -37,6 +37,6 @@ class Answer:
 
     def _repr_html_(self) -> str:
         """Show the answer in a notebook."""
-        from xla_inspect.answers.html import write_fragment
+        from xla_inspect.answers.answer_html import write_fragment
 
         return write_fragment(self)

@@ -5,10 +5,10 @@ from xla_inspect.budgets.budget_check import Checked, check_budget
 from xla_inspect.budgets.budget_file import Budget, read_budgets
 from xla_inspect.budgets.budget_record import Record, read_records, write_records
 from xla_inspect.budgets.budget_report import BudgetReport
+from xla_inspect.budgets.compiled_call import hold_call
 from xla_inspect.budgets.compiled_program import CompiledProgram
-from xla_inspect.budgets.held_call import hold_call
+from xla_inspect.budgets.measured_number import Quantity, Verdict
 from xla_inspect.budgets.measures import MEASURES
-from xla_inspect.budgets.quantity import Quantity, Verdict
 from xla_inspect.budgets.snapshots import Snapshots
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import list_copies
 from xla_inspect.errors import InspectError
+from xla_inspect.questions.why import list_copies
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:

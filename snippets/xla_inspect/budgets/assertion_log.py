@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from xla_inspect.budgets.quantity import Quantity, Verdict
+    from xla_inspect.budgets.measured_number import Quantity, Verdict
 
 
 class BrokenError(AssertionError):

@@ -159,10 +159,7 @@ def _hold_traffic(program: CompiledProgram, claim: Claim) -> None:
     traffic = program.collectives(given.get("kind", ""), over=given.get("over", ""))
     for key, quantity in (("bytes", traffic.bytes), ("sent", traffic.sent), ("count", traffic.count)):
         if key in given:
-            bound = read_bound(given[key], quantity.unit, key)
-            limit = bound.find_limit(None)
-            if limit is not None and not bound.is_kept(quantity.number, limit):
-                raise BrokenError(quantity.explain(bound.sign, limit))
+            program.hold_number(quantity, given[key])
 
 
 _CHECKS: Mapping[str, Callable[[CompiledProgram, Claim], object]] = {

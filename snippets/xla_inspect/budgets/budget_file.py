@@ -6,9 +6,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.budgets.claim import CLAIMS, Claim, read_claims
-from xla_inspect.budgets.measures import MEASURES
-from xla_inspect.budgets.toml_values import (
+from xla_inspect.budgets.budget_schema import (
     read_arguments,
     read_count,
     read_mesh,
@@ -18,6 +16,8 @@ from xla_inspect.budgets.toml_values import (
     read_text,
     read_texts,
 )
+from xla_inspect.budgets.claim import CLAIMS, Claim, read_claims
+from xla_inspect.budgets.measures import MEASURES
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import suggest_file, suggest_name
 

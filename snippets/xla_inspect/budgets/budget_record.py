@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from xla_inspect import store
-from xla_inspect.answers import LineCount, Tally
 from xla_inspect.budgets.fingerprint import Fingerprint
 from xla_inspect.errors import InspectError
+from xla_inspect.questions.diff import LineCount, Tally
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import Any
 
 from xla_inspect.analysis import COLLECTIVE_KINDS
 from xla_inspect.budgets.bound import read_amount, read_bound
+from xla_inspect.budgets.budget_schema import read_arguments, read_targets, read_text, read_texts, refuse
 from xla_inspect.budgets.measures import MEASURES, TRACES, suggest_kind
-from xla_inspect.budgets.toml_values import read_arguments, read_targets, read_text, read_texts, refuse
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import suggest_name
 

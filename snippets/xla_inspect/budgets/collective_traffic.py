@@ -9,9 +9,9 @@ from xla_inspect.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from xla_inspect.answers import Exchange
     from xla_inspect.budgets.bound import Unit
-    from xla_inspect.budgets.quantity import Quantity
+    from xla_inspect.budgets.measured_number import Quantity
+    from xla_inspect.questions.collectives import Exchange
 
 
 class CollectiveTraffic:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.answers import compare_captures, explain_memory
 from xla_inspect.budgets.argument_places import find_argument, tell_copied, tell_untaken
 from xla_inspect.budgets.bound import read_amount, show_amount
-from xla_inspect.budgets.causes import Causes, tell_finding
 from xla_inspect.budgets.collective_traffic import CollectiveTraffic
+from xla_inspect.budgets.measured_number import Quantity
 from xla_inspect.budgets.measures import size_exchange
 from xla_inspect.budgets.program_numbers import ProgramNumbers
-from xla_inspect.budgets.quantity import Quantity
+from xla_inspect.budgets.regression_causes import Causes, tell_finding
 from xla_inspect.budgets.shared_kernel import SharedKernel
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
+from xla_inspect.questions.diff import compare_captures
+from xla_inspect.questions.memory import explain_memory
 from xla_inspect.targets import title
 from xla_inspect.units import shorten
 

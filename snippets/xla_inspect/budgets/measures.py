@@ -7,24 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import COLLECTIVE_KINDS, REDUCE_SCATTER, calls_host, list_kernels
-from xla_inspect.answers import (
-    Copy,
-    Exchange,
-    MemoryUse,
-    TargetSummary,
-    explain_memory,
-    find_exchanges,
-    list_copies,
-    summarize,
-)
 from xla_inspect.errors import InspectError
+from xla_inspect.questions.collectives import Exchange, find_exchanges
+from xla_inspect.questions.memory import MemoryUse, explain_memory
+from xla_inspect.questions.summary import TargetSummary, summarize
+from xla_inspect.questions.why import Copy, list_copies
 from xla_inspect.spelling import list_nearest, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from xla_inspect.budgets.bound import Unit
-    from xla_inspect.budgets.causes import Causes
+    from xla_inspect.budgets.regression_causes import Causes
     from xla_inspect.captured import Capture
 
 

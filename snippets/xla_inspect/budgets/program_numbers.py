@@ -6,16 +6,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from xla_inspect.analysis import HBM, find_refusal, tell_failure
-from xla_inspect.answers import explain_recompiles, tally
 from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
 from xla_inspect.budgets.bound import read_bound, show_amount
 from xla_inspect.budgets.budget_record import Record
-from xla_inspect.budgets.causes import Causes
 from xla_inspect.budgets.fingerprint import Fingerprint
+from xla_inspect.budgets.measured_number import Quantity
 from xla_inspect.budgets.measures import MEASURES, TRACES, Measured
-from xla_inspect.budgets.quantity import Quantity
+from xla_inspect.budgets.regression_causes import Causes
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
+from xla_inspect.questions.diff import tally
+from xla_inspect.questions.recompiles import explain_recompiles
 from xla_inspect.spelling import suggest_name
 from xla_inspect.subject import watch_calls
 from xla_inspect.targets import title
@@ -169,14 +170,23 @@ class ProgramNumbers:
             InspectError: It is no bound, or of what was recorded, and nothing was.
         """
         self._log.note_asserted()
-        quantity = self.measure(name)
+        self.hold_number(self.measure(name), given, self.record.numbers.get(name) if self.record else None)
+
+    def hold_number(self, quantity: Quantity, given: object, recorded: float | None = None) -> None:
+        """Assert a bound of a number that is measured already; errors as in `hold`.
+
+        Args:
+            quantity: The number.
+            given: The bound, see `read_bound`.
+            recorded: What was recorded of it.
+        """
         self._log.note_use(quantity)
-        bound = read_bound(given, quantity.unit, name)
-        limit = bound.find_limit(self.record.numbers.get(name) if self.record else None)
+        bound = read_bound(given, quantity.unit, quantity.name)
+        limit = bound.find_limit(recorded)
         if limit is None:
             message = (
-                f"nothing was recorded of {name} of {self.name}: pytest --xla-update records, or xla-inspect check "
-                "--update"
+                f"nothing was recorded of {quantity.name} of {self.name}: pytest --xla-update records, or xla-inspect "
+                "check --update"
             )
             raise InspectError(message)
         if not bound.is_kept(quantity.number, limit):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import REWRITING, Histories, KernelParts, find_lines, is_fusion
-from xla_inspect.answers import Selector
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import IDLE
+from xla_inspect.questions.why import Selector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from xla_inspect.commands.command_line import build_parser, main, run_here
-from xla_inspect.commands.command_list import BAD_INPUT, CHANGED, MISSING, NO, OK, QUESTIONS, list_questions
+from xla_inspect.commands.command_list import BAD_INPUT, CHANGED, MISSING, NO, OK, list_questions
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ __all__ = [
     "MISSING",
     "NO",
     "OK",
-    "QUESTIONS",
     "build_parser",
     "list_questions",
     "load_ipython_extension",

@@ -18,10 +18,12 @@ from xla_inspect.budgets import (
     read_records,
     write_records,
 )
-from xla_inspect.commands import child_process, command_list, output_file, question
+from xla_inspect.commands import child_process, command_list, question
 from xla_inspect.errors import InspectError
+from xla_inspect.output_file import check_output
 from xla_inspect.subject import Request
 from xla_inspect.targets import count_devices
+from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +52,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         InspectError: The file, its records, or something in it is not as it should be.
     """
     if options.html:
-        output_file.check_output(options.html, force=options.force)
+        check_output(options.html, force=options.force)
     budgets = read_budgets(options.file)
     if options.only and not (budgets := tuple(each for each in budgets if each.name == options.only)):
         known = ", ".join(each.name for each in read_budgets(options.file))
@@ -102,7 +104,7 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     if result.is_file():
         return status, json.loads(result.read_text(encoding="utf-8"))
     if status == command_list.OK:
-        question.say(f"{budget.name}: its process ended and left no result; does {budget.subject} end Python?")
+        print_note(f"{budget.name}: its process ended and left no result; does {budget.subject} end Python?")
     return status or command_list.BAD_INPUT, {}
 
 

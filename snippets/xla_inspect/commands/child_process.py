@@ -21,7 +21,7 @@ from xla_inspect import subject as subjects
 from xla_inspect.commands import time_limit, user_code
 from xla_inspect.process import REASONS, Child, find_line, name_end
 from xla_inspect.targets import list_original
-from xla_inspect.terminal import describe_terminal, drop_logs
+from xla_inspect.terminal import describe_terminal, drop_logs, print_note
 
 if TYPE_CHECKING:
     import argparse
@@ -85,7 +85,7 @@ def run(
             child.process.wait()
         except KeyboardInterrupt:
             _ignore_interrupts()
-            _say("xla-inspect: interrupted")
+            print_note("interrupted")
             return _INTERRUPTED
         finally:
             code = child.end()
@@ -96,10 +96,10 @@ def run(
 
                 sweep_dumps()
         if failure:
-            _say(f"xla-inspect: the answer cannot be written: {failure}")
+            print_note(f"the answer cannot be written: {failure}")
             return 2
         if not exit_status and not closed:
-            _say(_explain_end(code, options, file, Path(name) / STACKS))
+            print_note(_explain_end(code, options, file, Path(name) / STACKS))
         return int(exit_status or 2)
 
 
@@ -183,13 +183,7 @@ def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path
     if text.rpartition("Fatal Python error")[2].startswith("Timeout ("):
         return time_limit.explain(where, "loading or tracing it", options.load_limit)
     what_to_do = user_code.ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
-    return f"xla-inspect: {where}: the process that ran it ended before it was done ({name_end(code)})\n{what_to_do}"
-
-
-def _say(text: str) -> None:
-    # In one piece, since another thread passes on what the process says.
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    return f"{where}: the process that ran it ended before it was done ({name_end(code)})\n{what_to_do}"
 
 
 def sweep(folder: str) -> None:

@@ -14,18 +14,18 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from xla_inspect.commands import registry
 from xla_inspect.commands.command_list import (
     APART,
     BAD_INPUT,
     EXITS,
     GROUPS,
     MISSING,
-    QUESTIONS,
     list_questions,
 )
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.questions import QUESTIONS, load_part
 from xla_inspect.spelling import list_nearest, suggest_name
+from xla_inspect.terminal import PIPE_CLOSED, print_note, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,11 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         words = complete(sys.argv[1:] if arguments is None else arguments)
     except InspectError as error:
-        _say(f"xla-inspect: {error}")
+        print_note(str(error))
         return BAD_INPUT
     options = parse(words)
     if after := _list_own_options(options):
-        _say(f"xla-inspect: {', '.join(after)}: passed to the script; an option of xla-inspect stands before `run`")
+        print_note(f"{', '.join(after)}: passed to the script; an option of xla-inspect stands before `run`")
     if not getattr(options, "subject", None) or options.command in APART or _is_dump(options.subject[0]):
         return run_here(words)
     from xla_inspect.commands import child_process
@@ -141,16 +141,14 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     except InspectError as error:
         if getattr(options, "debug", False):
             traceback.print_exception(error)
-        _say(f"xla-inspect: {_clean(str(error))}")
+        print_note(_clean(str(error)))
         return MISSING if isinstance(error, TargetUnavailableError) else BAD_INPUT
     except KeyboardInterrupt:
-        _say("xla-inspect: interrupted")
+        print_note("interrupted")
         return 130
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
         if isinstance(error, BrokenPipeError) and out is sys.stdout:
             # Nobody reads any more, and Python flushes the stream once more when it ends.
-            from xla_inspect.terminal import PIPE_CLOSED
-
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return PIPE_CLOSED
         from xla_inspect.commands import user_code
@@ -158,7 +156,7 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
         if getattr(options, "debug", not file):
             traceback.print_exception(error)
         # Whatever the file does, the reader is told.
-        _say(f"xla-inspect: {user_code.explain(error, file or options.command)}")
+        print_note(user_code.explain(error, file or options.command))
         return user_code.find_status(error)
 
 
@@ -179,7 +177,7 @@ class Parser(argparse.ArgumentParser):
         if match := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             choices = [choice.strip("' ") for choice in match[2].split(",")]
             message = f"{message.partition(':')[0]}: there is no {match[1]!r}; {suggest_name(match[1], choices)}"
-        _say(f"{self.prog}: {_clean(message)}\n{self.format_usage().rstrip()}")
+        sys.stderr.write(f"{self.prog}: {_clean(message)}\n{self.format_usage().rstrip()}\n")
         sys.exit(BAD_INPUT)
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
@@ -225,23 +223,29 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
         return parser, parser
     text = list_questions()[chosen]
     subparser: Parser = commands.add_parser(chosen, description=f"{text[0].upper()}{text[1:]}.", epilog=EXITS)
-    module = registry.load(chosen)
     if chosen in QUESTIONS:
         from xla_inspect.commands import question
 
         question.add_arguments(subparser)
         question.add_forms(subparser)
-    module.add_arguments(subparser)
+        module = load_part(chosen, "options")
+    else:
+        from xla_inspect.commands.command_modules import load_command
+
+        module = load_command(chosen)
+    if add_arguments := getattr(module, "add_arguments", None):
+        add_arguments(subparser)
     return parser, subparser
 
 
 def _run(options: argparse.Namespace, out: TextIO) -> int:
-    module = registry.load(options.command)
     if options.command in QUESTIONS:
         from xla_inspect.commands import question
 
-        return question.run(module, options, out)
-    status: int = module.run(options, out)
+        return question.run(options, out)
+    from xla_inspect.commands.command_modules import load_command
+
+    status: int = load_command(options.command).run(options, out)
     return status
 
 
@@ -252,10 +256,4 @@ def _version() -> str:
 
 
 def _clean(text: str) -> str:
-    from xla_inspect.terminal import printable
-
     return "\n".join(map(printable, text.split("\n")))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201 - a command prints

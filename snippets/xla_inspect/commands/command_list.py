@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xla_inspect.questions import QUESTIONS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-QUESTIONS: Mapping[str, str] = {
-    "summary": "the targets side by side: kernels, memory, collectives, and what to ask next",
-    "memory": "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
-    "collectives": "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
-    "kernels": "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
-    "why": "why the compiler did that: two kernels, a copy, a layout, a collective; in its own words, and what helps",
-    "recompiles": "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
-    "passes": "where the time of a compile goes, pass by pass, and which part of the program makes the work",
-}
-"""Questions by name, with a sentence on what they answer; `ask_NAME` is its module here: see `question.Question`."""
 
 OTHERS: Mapping[str, str] = {
     "doctor": "what this machine can compile for, what to install, and what does not go together",
@@ -29,7 +20,8 @@ OTHERS: Mapping[str, str] = {
     "play": "serve a page on this machine on which you edit a function and see what the compilers make of it",
     "targets": "list the targets, and what those that cannot be compiled for lack",
 }
-"""The other subcommands likewise: each module has `add_arguments(parser)`, and `run(options, out)`, the exit status."""
+"""The subcommands that are no questions: the module of each has `run(options, out)`, which returns the exit status, and
+where it has options `add_arguments(parser)`."""
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "questions about a program": (*QUESTIONS,),
@@ -52,4 +44,4 @@ what was asked, or with the code; 3 a target cannot be compiled for here; 4 of c
 
 def list_questions() -> dict[str, str]:
     """Return each subcommand with what it does, the questions first."""
-    return {**QUESTIONS, **OTHERS}
+    return {name: question.text for name, question in QUESTIONS.items()} | {**OTHERS}

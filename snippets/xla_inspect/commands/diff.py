@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.analysis import use_lines_of
-from xla_inspect.answers import compare_captures
 from xla_inspect.captured import Times
-from xla_inspect.commands import child_process, command_list, output_file, question, revisions
+from xla_inspect.commands import child_process, command_list, question, revisions
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import Request, is_dump, is_saved, read_dump, read_saved
+from xla_inspect.output_file import check_output
+from xla_inspect.questions.diff import compare_captures
+from xla_inspect.subject import Request, is_dump, is_saved, list_call_options, read_dump, read_saved
+from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +80,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         InspectError: There are not two sides, or one of them cannot be had.
     """
     if options.html:
-        output_file.check_output(options.html, force=options.force)
+        check_output(options.html, force=options.force)
     sides = find_sides(options)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_diff_") as folder:
         captures: list[Capture] = []
@@ -189,7 +191,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
     asked = argparse.Namespace(subject=[*words], target=side.target, load_limit=options.load_limit, debug=options.debug)
     status = child_process.run(line, asked, folder=working, paths=paths)
     if not file.is_file():
-        question.say(f"so there is nothing to compare with: that was {side.name}")
+        print_note(f"so there is nothing to compare with: that was {side.name}")
         return status or command_list.BAD_INPUT
     (found,) = read_saved(Request((str(file),))).saved.values()
     return found
@@ -198,4 +200,4 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
 def _repeat(options: argparse.Namespace) -> list[str]:
     """Return the options that both sides have, as words of a command line."""
     own = [f"--load-limit={options.load_limit}", *(["--debug"] if options.debug else [])]
-    return [*own, *question.repeat(options)]
+    return [*own, *list_call_options(options)]

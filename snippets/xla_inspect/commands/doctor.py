@@ -9,7 +9,8 @@ import time
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect.answers import Diagnosis, TargetCheck, Trouble, print_answer, write_json
+from xla_inspect.answers import print_answer, write_json
+from xla_inspect.commands.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_cache
 from xla_inspect.installation import install_line

@@ -12,7 +12,7 @@ from xla_inspect.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.answers import ReleaseChange, ReleaseHistory, ReleaseRow
+    from xla_inspect.questions.since import ReleaseChange, ReleaseHistory, ReleaseRow
 
 _MOST = 120
 """Lines of a difference that an issue holds."""

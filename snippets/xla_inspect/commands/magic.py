@@ -11,10 +11,12 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.commands import command_line, command_list, question, registry
+from xla_inspect.commands import command_line, command_list, question
 from xla_inspect.errors import InspectError
+from xla_inspect.questions import QUESTIONS
 from xla_inspect.subject import Call
 from xla_inspect.targets import keep_devices
+from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,12 +115,12 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
     if options.command in command_list.APART:
         message = f"{options.command} reads files: write the cell into one with %%writefile, and name FILE.py:FUNCTION"
         raise InspectError(message)
-    if options.command not in command_list.QUESTIONS or options.json or options.html:
+    if options.command not in QUESTIONS or options.json or options.html:
         command_line.run_here(words)
         return None
-    _, answers, missing = question.find_answers(registry.load(options.command), options)
+    _, answers, missing = question.find_answers(options)
     for reason in missing:
-        question.say(reason)
+        print_note(reason)
     return Shown(answers)
 
 

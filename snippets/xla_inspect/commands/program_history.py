@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import use_lines_of
-from xla_inspect.answers import ReleaseHistory, ReleaseRow, explain_release_change, explain_release_failure
-from xla_inspect.commands import question
 from xla_inspect.errors import InspectError
+from xla_inspect.questions.since import ReleaseHistory, ReleaseRow, explain_release_change, explain_release_failure
 from xla_inspect.releases import (
     QUESTIONS,
     TIMED,
@@ -26,16 +25,16 @@ from xla_inspect.releases import (
     read_probe,
     run_probe,
 )
-from xla_inspect.subject import list_unknown, split_list
-from xla_inspect.terminal import printable
+from xla_inspect.subject import list_unknown, split_list, write_subject
+from xla_inspect.terminal import print_note, printable
 from xla_inspect.units import format_bytes, format_duration
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from xla_inspect.answers import ReleaseChange
     from xla_inspect.captured import Capture
+    from xla_inspect.questions.since import ReleaseChange
     from xla_inspect.releases import Boundary, Question
     from xla_inspect.subject import ReleaseTask
 
@@ -92,7 +91,7 @@ class ProgramHistory:
         return ReleaseHistory(
             program=self.task.name,
             target=self.task.target.name,
-            asked=question.retype(self.options, self.task.target.name),
+            asked=write_subject(self.options, self.task.target.name),
             first=self.span[0],
             last=self.span[-1],
             questions=tuple(each.name for each in self.asked),
@@ -210,7 +209,7 @@ class ProgramHistory:
 
     def say(self, text: str) -> None:
         """Tell the reader what is done, with the seconds since the beginning."""
-        question.say(f"{text} ({time.monotonic() - self.begun:.0f} s)")
+        print_note(f"{text} ({time.monotonic() - self.begun:.0f} s)")
 
 
 def _add_runs(measure: ReleaseMeasure, ran: dict[str, Any], limit: float) -> ReleaseMeasure:

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect import subject as subjects
 from xla_inspect.commands import time_limit
 from xla_inspect.commands.command_list import MISSING, NO, list_questions
-from xla_inspect.commands.output_file import check_output, write_file
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.targets import TARGETS, available, count_devices, find
-from xla_inspect.terminal import open_answer_paper
+from xla_inspect.questions import QUESTIONS, load_part
+from xla_inspect.targets import TARGETS, USUAL, available, count_devices, find
+from xla_inspect.terminal import open_answer_paper, print_note
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from xla_inspect.answers import Answer
     from xla_inspect.subject import Call, Request, Subject
-
-
-class Question(Protocol):
-    """A module of a question."""
-
-    HELP: str
-    USUAL: Sequence[str]
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add what this question alone takes."""
-
-    def ask(self, subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterable[Answer]:
-        """Return the answers, one for each target where the question is of one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None:
@@ -115,38 +100,6 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
     )
 
 
-def retype(options: argparse.Namespace, target: str = "") -> str:
-    """Return the subject with the options that all questions share, to be typed again behind another question.
-
-    Args:
-        options: The command line.
-        target: The one target that an answer is of, in the place of those that were asked for.
-    """
-    asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
-    targets = [f"--target={name}" for name in asked or () if name]
-    lines_of = [f"--lines-of={options.lines_of}"] * bool(options.lines_of)
-    words = [part for word in (*repeat(options), *lines_of, *targets) for part in _write_option(word)]
-    # What stands behind a script are its own arguments.
-    is_script = options.subject[0] == "run"
-    return shlex.join([*words, *options.subject] if is_script else [*options.subject, *words])
-
-
-def _write_option(word: str) -> list[str]:
-    """Return an option and its value as one types them, in one word only where the value looks like an option."""
-    name, equals, value = word.partition("=")
-    return [name, value] if equals and not value.startswith("-") else [word]
-
-
-def repeat(options: argparse.Namespace) -> list[str]:
-    """Return the options that say how a subject is called, as words of a command line."""
-    words = [f"--{name.replace('_', '-')}={value}" for name in _TEXTS if (value := getattr(options, name))]
-    words += [f"--{name}={value}" for name in _LISTS for value in getattr(options, name)]
-    return words + ["--grad"] * options.grad
-
-
-_TEXTS, _LISTS = ("args", "args_from", "mesh", "vmap", "only"), ("donate", "static", "xla")
-
-
 CALLS: dict[str, Call] = {}
 """The call of a notebook's cell that is asked about, by its text, while the question is answered."""
 
@@ -194,7 +147,7 @@ def _explain_second(words: Sequence[str]) -> str:
     return f"what is {second!r}?"
 
 
-def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
+def run(options: argparse.Namespace, out: TextIO) -> int:
     """Answer a question, and return the exit status.
 
     Raises:
@@ -202,40 +155,43 @@ def run(question: Question, options: argparse.Namespace, out: TextIO) -> int:
         TargetUnavailableError: This machine can compile for none of the targets.
     """
     if options.html:
+        from xla_inspect.output_file import check_output
+
         check_output(options.html, force=options.force)
-    subject, answers, missing = find_answers(question, options)
+    subject, answers, missing = find_answers(options)
     from xla_inspect.answers import list_absences
 
     captured = [*subject.saved.values()]
-    absences = list_absences(captured[0], options.command) if captured else {}
+    absences = list_absences(captured[0], QUESTIONS[options.command].needs) if captured else {}
     tell(answers, subject.name, options, out, others=subject.others, missing=absences)
     for reason in missing:
-        say(reason)
+        print_note(reason)
     if subject.failures:
         from xla_inspect.commands import user_code
 
         file = read_request(options).file
         for target, error in subject.failures.items():
-            say(f"{target}: {user_code.explain(error, file)}")
+            print_note(f"{target}: {user_code.explain(error, file)}")
         return min(map(user_code.find_status, subject.failures.values()))
     if missing:
         return MISSING
     return 0 if all(answer.holds for answer in answers) else NO
 
 
-def find_answers(question: Question, options: argparse.Namespace) -> tuple[Subject, list[Answer], list[str]]:
+def find_answers(options: argparse.Namespace) -> tuple[Subject, list[Answer], list[str]]:
     """Return what is asked about, the answers, and why there are none for some of the targets.
 
     Raises:
         InspectError: As `run`.
     """
+    question = load_part(options.command, "options")
     if take_names := getattr(question, "take_names", None):
         take_names(options)
     for target in options.target or ():
         find(target)
     subject = read_subject(read_request(options), options.load_limit)
     subject.is_timed, subject.lines_of = not options.no_times, options.lines_of
-    targets, missing = choose_targets(question.USUAL, subject, options.target)
+    targets, missing = choose_targets(getattr(question, "USUAL", USUAL), subject, options.target)
     return subject, list(question.ask(subject, targets, options)), missing
 
 
@@ -264,7 +220,7 @@ def tell(  # noqa: PLR0913 - what is told, and all that is said beside it
     if options.json:
         texts = [write_json(answer, missing) for answer in answers]
         if others:
-            say(also)
+            print_note(also)
         out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
     else:
         paper = open_answer_paper(out)
@@ -275,6 +231,8 @@ def tell(  # noqa: PLR0913 - what is told, and all that is said beside it
         if others:
             paper.say(also)
     if options.html:
+        from xla_inspect.output_file import write_file
+
         write_file(options.html, write_page(answers, name, missing))
 
 
@@ -295,41 +253,3 @@ def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] 
     if len(missing) == len(found):
         raise missing[0]
     return [name for name, target in found.items() if not target.obstacle], [str(error) for error in missing]
-
-
-def answer_each[T](
-    subject: Subject, targets: Sequence[str], ask: Callable[[str], T], *, can_refuse: bool = False
-) -> Iterator[T]:
-    """Yield the answer for each target, as it is known; an error of one is kept in `subject.failures`.
-
-    Args:
-        subject: What is asked about.
-        targets: The targets.
-        ask: What answers for one.
-        can_refuse: Whether an `InspectError`, as where one compiler lacks a name, is printed after the other answers.
-    """
-    refused: list[InspectError] = []
-    answered = False
-    for target in targets:
-        named = target if subject.call is None else subject.name_target(target)
-        try:
-            answer = ask(named)
-        except Exception as error:
-            if len(targets) == 1:
-                raise
-            if can_refuse and isinstance(error, InspectError):
-                refused.append(InspectError(f"{named}: {error}"))
-            else:
-                subject.failures[target] = error
-        else:
-            answered = True
-            yield answer
-    if not answered and (errors := [*refused, *subject.failures.values()]):
-        raise errors[0]
-    for refusal in refused:
-        say(str(refusal))
-
-
-def say(text: str) -> None:
-    """Tell the reader something that is no part of the answer."""
-    print(f"xla-inspect: {text}", file=sys.stderr)  # noqa: T201 - a command prints

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from xla_inspect.analysis import tell_failure
 from xla_inspect.captured import Captures
-from xla_inspect.commands import command_list, output_file, question
+from xla_inspect.commands import command_list, question
 from xla_inspect.compilation import explain_no_assembly
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.output_file import check_output, write_file
 from xla_inspect.subject import Request, read_saved
 from xla_inspect.targets import USUAL, find_entry
 
@@ -55,11 +56,11 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     request = question.read_request(options)
     beside = read_beside(options.beside)
     if options.output:
-        output_file.check_output(options.output, force=options.force)
+        check_output(options.output, force=options.force)
     subject = question.read_subject(request, options.load_limit)
     subject.lines_of = options.lines_of
     path = options.output or Path(re.sub(r"[^\w.-]+", "_", subject.name) + ".html")
-    output_file.check_output(path, force=options.force)
+    check_output(path, force=options.force)
     targets, missing = question.choose_targets(USUAL, subject, options.target)
     wanted = tuple(name for name in KEPT if not getattr(options, f"no_{name}"))
     captures, lacking = capture_all(subject, targets, {"donate_argnums": ()} if request.donate else {}, wanted)
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if reason := explain_no_assembly():
         left_out += [f"{name} has no assembly: {reason}" for name in captures if find_entry(name).kind == "cpu"]
     donated = capture_all(subject, tuple(captures), {})[0] if request.donate else None
-    output_file.write_file(path, write_report(captures, donated, beside=beside))
+    write_file(path, write_report(captures, donated, beside=beside))
     out.writelines(f"{line}\n" for line in (*missing, *left_out))
     out.write(f"{path}: {path.stat().st_size:,} bytes; open it in a browser\n")
     return command_list.MISSING if missing else 0

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches, tell_failure
-from xla_inspect.answers import explain_code, write_json
-from xla_inspect.commands import command_list, output_file, question
+from xla_inspect.answers import write_json
+from xla_inspect.commands import command_list, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
+from xla_inspect.output_file import check_output, write_file
+from xla_inspect.questions.code import explain_code
 from xla_inspect.report import write_below
 from xla_inspect.spelling import list_nearest
+from xla_inspect.subject import write_subject
 from xla_inspect.targets import find_entry, find_version
+from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +64,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         TargetUnavailableError: This machine cannot compile for the target.
     """
     if options.output:
-        output_file.check_output(options.output, force=options.force)
+        check_output(options.output, force=options.force)
     _check_stage(options)
     subject = question.read_subject(question.read_request(options), options.load_limit)
     subject.lines_of = options.lines_of
@@ -77,20 +81,20 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     text = STAGES[options.stage](compiled) + "\n"
     if is_code and (kind != "tpu" or options.json or options.full):
         named = compiled.retold(program=subject.name)
-        asked = question.retype(options, target)
+        asked = write_subject(options, target)
         told = explain_code(named, asked, kernel=options.kernel, full=options.full, gap=gap)
         text = f"{write_json(told)}\n" if options.json else f"{told}\n\n{text}"
     if options.output:
-        output_file.write_file(options.output, text)
+        write_file(options.output, text)
     else:
         out.write(text)
     if marks := [mark for mark in LEFT_OUT if mark in text]:
-        question.say(f"large literals are left out: {' or '.join(marks)} stands in their place")
+        print_note(f"large literals are left out: {' or '.join(marks)} stands in their place")
     if compiled.error:
-        question.say(f"the compiler for {compiled.target} gives up; what it left is above: {tell_failure(compiled)}")
+        print_note(f"the compiler for {compiled.target} gives up; what it left is above: {tell_failure(compiled)}")
         return command_list.NO
     for reason in filter(None, (gap, _find_stand_in(compiled, options.stage))):
-        question.say(reason)
+        print_note(reason)
     return 0
 
 

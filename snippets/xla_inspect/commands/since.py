@@ -6,9 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from xla_inspect.commands import child_process, command_list, issue_text, output_file, question
+from xla_inspect.commands import child_process, command_list, issue_text, question
 from xla_inspect.commands.program_history import ProgramHistory
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.output_file import check_output, write_file
 from xla_inspect.releases import (
     COMPILE_LIMIT,
     QUESTIONS,
@@ -19,14 +20,15 @@ from xla_inspect.releases import (
     list_releases,
     order,
 )
-from xla_inspect.subject import ReleaseTask, split_list
+from xla_inspect.subject import ReleaseTask, split_list, write_subject
 from xla_inspect.targets import find_version
+from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from xla_inspect.answers import ReleaseHistory
+    from xla_inspect.questions.since import ReleaseHistory
 
 
 USUAL = ("compiles", "kernels", "memory", "copies", "collectives", "code")
@@ -79,7 +81,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     """
     for path in (options.html, options.issue):
         if path:
-            output_file.check_output(path, force=options.force)
+            check_output(path, force=options.force)
     asked = _choose_questions(options)
     options.target = list(split_list(options.target or ["cpu"]))
     request = question.read_request(options)
@@ -93,15 +95,13 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         answers = list(_answer_each(tasks, span, asked, options))
     except SystemExit as error:
         # None of the reader's code runs in this process: it is a signal that asks it to end.
-        question.say("ended by a signal")
+        print_note("ended by a signal")
         return int(error.code or command_list.BAD_INPUT)
     question.tell(answers, tasks[0].name, options, out)
     if options.issue:
         changed = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""
-        output_file.write_file(
-            options.issue, issue_text.write_issue(changed, source, question.retype(options, changed.target))
-        )
+        write_file(options.issue, issue_text.write_issue(changed, source, write_subject(options, changed.target)))
     return command_list.OK if all(answer.holds for answer in answers) else command_list.NO
 
 
@@ -134,7 +134,7 @@ def _check_targets(tasks: Sequence[ReleaseTask]) -> None:
 
 def _choose_span(options: argparse.Namespace) -> tuple[str, ...]:
     """Return the releases between the two that the options name, or between the one here and ten before it."""
-    question.say("asking which releases of JAX there are ...")
+    print_note("asking which releases of JAX there are ...")
     known = _list_known()
     here = find_version("jax") or ""
     last = options.last or (here if here in known else known[-1])
@@ -155,5 +155,5 @@ def _list_known() -> tuple[str, ...]:
         installed = tuple(sorted(list_installed(), key=order))
         if len(installed) <= 1:
             raise
-        question.say(f"{str(error).partition(chr(10))[0]}; these are installed: {', '.join(installed)}")
+        print_note(f"{str(error).partition(chr(10))[0]}; these are installed: {', '.join(installed)}")
         return installed

@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_arguments(_: argparse.ArgumentParser) -> None:
-    """Add nothing: it takes no arguments."""
-
-
 def run(_: argparse.Namespace, out: TextIO) -> int:
     """Print a line per target, its name, and `available` or why it is not, and return the exit status."""
     width = max(map(len, TARGETS))

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from xla_inspect.terminal import print_note
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -41,10 +43,10 @@ def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
         if end_process is None:
             return
         faulthandler.cancel_dump_traceback_later()
-        _say(explain(_find_place(reader, file), doing, seconds))
+        print_note(explain(_find_place(reader, file), doing, seconds))
         end_process(2)
 
-    timers = [threading.Timer(SLOW, _say, [f"{doing} ..."]), threading.Timer(seconds, end)]
+    timers = [threading.Timer(SLOW, sys.stderr.write, [f"{doing} ...\n"]), threading.Timer(seconds, end)]
     for timer in timers:
         timer.daemon = True
         timer.start()
@@ -71,11 +73,7 @@ def _find_place(thread: int, file: str) -> str:
 def explain(place: str, doing: str, seconds: float) -> str:
     """Return the message for code that ran out of its time."""
     return (
-        f"xla-inspect: {place}: {doing} was not done after {seconds:g} s\n"
+        f"{place}: {doing} was not done after {seconds:g} s\n"
         'end the loop or the wait there, put it under `if __name__ == "__main__":`, or raise the limit, as in '
         "--load-limit 3600"
     )
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - a command prints

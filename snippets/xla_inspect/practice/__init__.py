@@ -7,7 +7,7 @@ What they share lies here:
 * `compiler` compiles, for the targets of `device`, under the reader's `flags`, and `progress` tells of it meanwhile;
 * `tables` says in rows what a capture holds, `equations` what a jaxpr holds, `jaxpr_to_hlo` what of the one came of
   the other, and `dump_folder` what such a folder holds;
-* `forecast` asks before a listing answers, `prompt` shows Python as it is typed, and `command` parses arguments and
+* `predictions` asks before a listing answers, `prompt` shows Python as it is typed, and `command` parses arguments and
   ends in order;
 * `marking` marks the reader's exercises, and in notebooks `notebook` shows all this and `cell_magic` marks a cell.
 """
@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 from xla_inspect.lazy_names import lazy_names
 from xla_inspect.practice import command, dump_folder, flags, jaxpr_to_hlo, notebook, tables
 from xla_inspect.practice.compiler import compile_for, dump, require, start_jax
-from xla_inspect.practice.forecast import NO, YES, Forecast
 from xla_inspect.practice.marking.exercise_watch import watch
 from xla_inspect.practice.marking.exercises import ALL, EXERCISES, FOLDER, LEVELS, find_exercises, name_file
-from xla_inspect.practice.marking.guide import list_exercises, show_hint, show_solution
+from xla_inspect.practice.marking.hints import list_exercises, show_hint, show_solution
 from xla_inspect.practice.marking.marker import run_marking
 from xla_inspect.practice.notebook import (
     ORDINALS,
@@ -37,6 +36,7 @@ from xla_inspect.practice.notebook import (
     tell_references,
 )
 from xla_inspect.practice.phases import CHECKED, PHASES
+from xla_inspect.practice.predictions import NO, YES, Forecast
 from xla_inspect.practice.prompt import Prompt
 from xla_inspect.practice.tables import (
     categories,
@@ -51,7 +51,7 @@ from xla_inspect.terminal import Paper
 if TYPE_CHECKING:
     from xla_inspect.practice import models
     from xla_inspect.practice.equations import Equations, compare_counts, explain
-    from xla_inspect.practice.marking.probes import bytes_moved, compiles, count_kernels, count_launches
+    from xla_inspect.practice.marking.check_helpers import bytes_moved, compiles, count_kernels, count_launches
     from xla_inspect.practice.marking.puzzles import PUZZLES
     from xla_inspect.practice.models import PARAMS, PREDICTED, X, Y, classify, init, loss, mlp, shape, wasteful
     from xla_inspect.practice.scores import list_scores, score_table

@@ -156,7 +156,7 @@ def close_phase(paper: Paper, phase: Phase) -> None:
         paper.show(run_line(f"python -m xla_inspect.main --watch {phase.name}"))
     else:
         paper.say("The exercises come with the project's repository: clone it, and run this there.")
-    paper.links({reference.title: reference.address for reference in phase.references})
+    paper.links(phase.references)
 
 
 def ask(paper: Paper, question: str) -> str:

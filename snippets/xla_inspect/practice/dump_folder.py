@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from xla_inspect.dumps import PASS, strip_front
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 _UNKNOWN = ("other", "nothing that this practice knows")
@@ -105,13 +104,3 @@ def _name_pass(name: str) -> str:
     if match["name"] == "pipeline-start":
         return f"where the pipeline {match['pipeline']} starts"
     return f"after {match['name']}, in {match['pipeline']}"
-
-
-def total(files: Iterable[DumpFile]) -> int:
-    """Return the bytes of files together."""
-    return sum(file.bytes for file in files)
-
-
-def shorten(name: str) -> str:
-    """Return a file's name without the number and the name of its module, and a TPU compiler's version."""
-    return strip_front(name)

@@ -9,13 +9,13 @@ import ast
 import re
 import tomllib
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import print_computation
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import CLUTTER
 from xla_inspect.plural import plural
+from xla_inspect.practice.command import TEXTS
 from xla_inspect.practice.marking.exercises import EXERCISES, LEVELS, check_line
 from xla_inspect.practice.marking.verdict import RIGHT, read_remark
 from xla_inspect.practice.phases import PHASES
@@ -128,31 +128,9 @@ def find_exercise(key: str) -> Exercise:
     return by_key[key]
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Something done in PyTorch and in JAX.
-
-    Attributes:
-        text: What it is, and PyTorch's side as it was recorded, in Markdown.
-        jax: JAX's side, as it is typed.
-        said: What differs, in Markdown.
-    """
-
-    text: str
-    jax: str
-    said: str
-
-
-def list_pairs() -> list[Pair]:
-    """Return what is done in PyTorch and in JAX, side by side."""
-    recorded = tomllib.loads((Path(__file__).parent / "texts" / "pairs.toml").read_text(encoding="utf-8"))
-    pairs = []
-    for entry in recorded["pair"]:
-        title = f"**{entry['title'].capitalize()}.** PyTorch ({recorded['version']}, as recorded):"
-        torch_code = markdown.fence(entry["torch"].strip(), "pycon")
-        explanation = f"{entry['said']} More: [{entry['about']}]({entry['address']})."
-        pairs.append(Pair(f"{title}\n\n{torch_code}", entry["jax"].strip(), explanation))
-    return pairs
+def read_pairs() -> dict[str, Any]:
+    """Return what is done in PyTorch, as recorded, and in JAX, as typed: a `pair` each, and PyTorch's `version`."""
+    return tomllib.loads((TEXTS / "pairs.toml").read_text(encoding="utf-8"))
 
 
 def pairs() -> CellMarkdown:
@@ -162,11 +140,16 @@ def pairs() -> CellMarkdown:
 
     from xla_inspect.practice.prompt import Prompt
 
-    prompt = Prompt(jax=jax, jnp=jnp)
-    sections = [
-        f"{pair.text}\n\nJAX, run now:\n\n{markdown.fence(prompt.type(pair.jax), 'pycon')}\n\n{pair.said}"
-        for pair in list_pairs()
-    ]
+    prompt, recorded = Prompt(jax=jax, jnp=jnp), read_pairs()
+    sections = []
+    for pair in recorded["pair"]:
+        sections += [
+            f"**{pair['title'].capitalize()}.** PyTorch ({recorded['version']}, as recorded):",
+            markdown.fence(pair["torch"].strip(), "pycon"),
+            "JAX, run now:",
+            markdown.fence(prompt.type(pair["jax"].strip()), "pycon"),
+            f"{pair['said']} More: [{pair['about']}]({pair['address']}).",
+        ]
     return CellMarkdown("\n\n".join(sections))
 
 
@@ -273,4 +256,4 @@ def references(phase: str) -> CellMarkdown:
 
 def tell_references(phase: str) -> str:
     """Return where to read on after a phase, as a list in Markdown."""
-    return "\n".join(f"* [{reference.title}]({reference.address})" for reference in PHASES[phase].references) + "\n"
+    return "\n".join(f"* [{title}]({address})" for title, address in PHASES[phase].references.items()) + "\n"

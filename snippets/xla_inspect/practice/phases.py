@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 OPENXLA, JAX = "https://openxla.org", "https://docs.jax.dev/en/latest"
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """Where to read on.
-
-    Attributes:
-        title: What is there.
-        address: Its address.
-    """
-
-    title: str
-    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +21,7 @@ class Phase:
         title: Its title.
         minutes: How long it takes.
         question: What it answers.
-        references: Where to read on.
+        references: Where to read on: what is there, to its address.
     """
 
     name: str
@@ -38,7 +29,7 @@ class Phase:
     title: str
     minutes: int
     question: str
-    references: tuple[Reference, ...]
+    references: Mapping[str, str]
 
 
 _ALL = (
@@ -48,14 +39,14 @@ _ALL = (
         "Basics",
         15,
         "How does one write a program that a compiler can take whole?",
-        (
-            Reference("JAX: arrays and jax.numpy", f"{JAX}/101/arrays.html"),
-            Reference("JAX: transformations", f"{JAX}/101/transformations.html"),
-            Reference("JAX: pytrees", f"{JAX}/101/pytrees.html"),
-            Reference("JAX: just-in-time compilation", f"{JAX}/201/jit.html"),
-            Reference("PyTorch: autograd mechanics", "https://docs.pytorch.org/docs/stable/notes/autograd.html"),
-            Reference("PyTorch: torch.compile", "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"),
-        ),
+        {
+            "JAX: arrays and jax.numpy": f"{JAX}/101/arrays.html",
+            "JAX: transformations": f"{JAX}/101/transformations.html",
+            "JAX: pytrees": f"{JAX}/101/pytrees.html",
+            "JAX: just-in-time compilation": f"{JAX}/201/jit.html",
+            "PyTorch: autograd mechanics": "https://docs.pytorch.org/docs/stable/notes/autograd.html",
+            "PyTorch: torch.compile": "https://docs.pytorch.org/docs/stable/generated/torch.compile.html",
+        },
     ),
     Phase(
         "jaxpr",
@@ -63,11 +54,11 @@ _ALL = (
         "Jaxpr",
         20,
         "What does JAX write down when it traces a function?",
-        (
-            Reference("JAX: the jaxpr language", f"{JAX}/601/jaxpr.html"),
-            Reference("JAX: how transformations trace", f"{JAX}/101/transformations.html"),
-            Reference("JAX: the operations of jax.lax", f"{JAX}/jax.lax.html"),
-        ),
+        {
+            "JAX: the jaxpr language": f"{JAX}/601/jaxpr.html",
+            "JAX: how transformations trace": f"{JAX}/101/transformations.html",
+            "JAX: the operations of jax.lax": f"{JAX}/jax.lax.html",
+        },
     ),
     Phase(
         "hlo",
@@ -75,13 +66,13 @@ _ALL = (
         "HLO",
         25,
         "What does the compiler leave in its dump, and where in it are fusions, layouts and constants?",
-        (
-            Reference("XLA: HLO dumps", f"{OPENXLA}/xla/hlo_dumps"),
-            Reference("XLA: operation semantics", f"{OPENXLA}/xla/operation_semantics"),
-            Reference("XLA: shapes and layouts", f"{OPENXLA}/xla/shapes"),
-            Reference("XLA: tiled layouts", f"{OPENXLA}/xla/tiled_layout"),
-            Reference("XLA: flags", f"{OPENXLA}/xla/flags_guidance"),
-        ),
+        {
+            "XLA: HLO dumps": f"{OPENXLA}/xla/hlo_dumps",
+            "XLA: operation semantics": f"{OPENXLA}/xla/operation_semantics",
+            "XLA: shapes and layouts": f"{OPENXLA}/xla/shapes",
+            "XLA: tiled layouts": f"{OPENXLA}/xla/tiled_layout",
+            "XLA: flags": f"{OPENXLA}/xla/flags_guidance",
+        },
     ),
     Phase(
         "optimization",
@@ -89,15 +80,12 @@ _ALL = (
         "Optimization",
         20,
         "What did the compiler change, which pass did it, and how many kernels are left?",
-        (
-            Reference("XLA: architecture", f"{OPENXLA}/xla/architecture"),
-            Reference("XLA: HLO passes", f"{OPENXLA}/xla/hlo_passes"),
-            Reference("XLA: GPU architecture overview", f"{OPENXLA}/xla/gpu_architecture"),
-            Reference(
-                "XLA's source: algebraic simplifier",
-                "https://github.com/openxla/xla/blob/main/xla/hlo/transforms/simplifiers/algebraic_simplifier.cc",
-            ),
-        ),
+        {
+            "XLA: architecture": f"{OPENXLA}/xla/architecture",
+            "XLA: HLO passes": f"{OPENXLA}/xla/hlo_passes",
+            "XLA: GPU architecture overview": f"{OPENXLA}/xla/gpu_architecture",
+            "XLA's source: algebraic simplifier": "https://github.com/openxla/xla/blob/main/xla/hlo/transforms/simplifiers/algebraic_simplifier.cc",
+        },
     ),
     Phase(
         "transforms",
@@ -105,11 +93,11 @@ _ALL = (
         "Grad and vmap",
         15,
         "What do grad and vmap add to the jaxpr, and what to the kernels?",
-        (
-            Reference("JAX: transformations", f"{JAX}/101/transformations.html"),
-            Reference("JAX: the autodiff cookbook", f"{JAX}/301/cookbook.html"),
-            Reference("JAX: primitives and their rules", f"{JAX}/601/jax-primitives.html"),
-        ),
+        {
+            "JAX: transformations": f"{JAX}/101/transformations.html",
+            "JAX: the autodiff cookbook": f"{JAX}/301/cookbook.html",
+            "JAX: primitives and their rules": f"{JAX}/601/jax-primitives.html",
+        },
     ),
 )
 

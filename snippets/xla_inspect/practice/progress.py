@@ -23,25 +23,17 @@ def doing(what: str, stream: TextIO | None = None) -> Iterator[None]:
         what: As in `starting JAX`.
         stream: Where to, by default the standard error.
     """
-    stream = sys.stderr if stream is None else stream
-    if takes_escapes(stream):
-        stream.write(f"{what} ...")
-        stream.flush()
-        try:
-            yield
-        finally:
-            stream.write("\r\x1b[K")
-            stream.flush()
-    else:
-        stream.write(f"{what} ...\n")
-        stream.flush()
+    line = _StatusLine(stream)
+    line.say(what)
+    try:
         yield
+    finally:
+        line.finish()
 
 
 @contextmanager
 def compiling(stream: TextIO | None = None) -> Iterator[None]:
     """Say what is compiled meanwhile; what the cache has is not compiled, and not said."""
-    stream = sys.stderr if stream is None else stream
     handler = _StatusLine(stream)
     level = _LOGGER.level
     _LOGGER.addHandler(handler)
@@ -57,19 +49,21 @@ def compiling(stream: TextIO | None = None) -> Iterator[None]:
 class _StatusLine(logging.Handler):
     """Shows the last message on one line of a terminal, and each on a line of its own elsewhere."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         super().__init__(logging.INFO)
-        self._stream = stream
+        self._stream = sys.stderr if stream is None else stream
         self._open = False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a message."""
-        if record.levelno > logging.INFO:
-            return
-        terminal = takes_escapes(self._stream)
-        self._stream.write(f"\r\x1b[K{record.getMessage()} ..." if terminal else f"{record.getMessage()} ...\n")
+        if record.levelno <= logging.INFO:
+            self.say(record.getMessage())
+
+    def say(self, text: str) -> None:
+        """Show a text in the place of the last one."""
+        self._open = takes_escapes(self._stream)
+        self._stream.write(f"\r\x1b[K{text} ..." if self._open else f"{text} ...\n")
         self._stream.flush()
-        self._open = terminal
 
     def finish(self) -> None:
         """Take the line away."""

@@ -6,14 +6,17 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.subject.asked_function import read_call, read_function, read_member, read_notebook_call
+    from xla_inspect.subject.command_words import list_call_options, write_subject
     from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
     from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
+    from xla_inspect.subject.python_subject import take_capture
     from xla_inspect.subject.release_task import ReleaseTask, list_unknown
     from xla_inspect.subject.request import EFFECTS, KINDS, Request, read_flags, read_kinds, read_mesh, split_list
     from xla_inspect.subject.saved import is_saved, read_saved
     from xla_inspect.subject.script import read_script
     from xla_inspect.subject.shapes import read_shapes
     from xla_inspect.subject.subject import Call, Subject
+    from xla_inspect.subject.target_answers import answer_each
     from xla_inspect.subject.trace_count import watch_calls
     from xla_inspect.subject.trials import Trial, list_trials
 else:
@@ -28,10 +31,12 @@ __all__ = [
     "Request",
     "Subject",
     "Trial",
+    "answer_each",
     "find_listed",
     "find_named",
     "is_dump",
     "is_saved",
+    "list_call_options",
     "list_trials",
     "list_unknown",
     "load_file",
@@ -50,5 +55,7 @@ __all__ = [
     "read_script",
     "read_shapes",
     "split_list",
+    "take_capture",
     "watch_calls",
+    "write_subject",
 ]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import jax_private
 from xla_inspect.compilation import list_program_members
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import loading, modules, shapes
-from xla_inspect.subject.naming import name_function
+from xla_inspect.subject import loading, nn_models, shapes
+from xla_inspect.subject.function_names import name_function
 from xla_inspect.subject.subject import Call, Subject
 
 if TYPE_CHECKING:
@@ -92,14 +92,14 @@ def read_call(
         InspectError: It is nothing that can be called.
     """
     _hide_frames()
-    if model := modules.as_function(function, args, kwargs):
-        return Subject(type(function).__name__, Call(*modules.hold_rest(*model), kwargs, settings), options=options)
+    if model := nn_models.as_function(function, args, kwargs):
+        return Subject(type(function).__name__, Call(*nn_models.hold_rest(*model), kwargs, settings), options=options)
     if not callable(function):
         message = f"{function!r:.80} is of the type {type(function).__name__}, and nothing that can be called"
         raise InspectError(message)
     static = _find_static(function, settings)
     return Subject(
-        name_function(function), Call(*modules.hold_rest(function, args, static), kwargs, settings), options=options
+        name_function(function), Call(*nn_models.hold_rest(function, args, static), kwargs, settings), options=options
     )
 
 
@@ -174,10 +174,10 @@ def _make_arguments(named: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def _make_call(module: ModuleType, place: str, name: str, asked: Call, *, is_transformed: bool) -> Call:
     """Return what is to be compiled where `asked.function` is whatever the name stands for in a module."""
     found = _instantiate(asked.function, name) if isinstance(asked.function, type) else asked.function
-    if call := modules.as_function(found, asked.args, asked.kwargs):
-        return Call(*modules.hold_rest(*call), asked.kwargs)
+    if call := nn_models.as_function(found, asked.args, asked.kwargs):
+        return Call(*nn_models.hold_rest(*call), asked.kwargs)
     # A derivative or a batch is made of the function itself.
-    jitted_as = found if is_transformed else modules.jit_as_nnx(found, asked.args, asked.kwargs)
+    jitted_as = found if is_transformed else nn_models.jit_as_nnx(found, asked.args, asked.kwargs)
     if jitted := _open_jitted(jitted_as, asked):
         return jitted
     if not callable(found):
@@ -188,7 +188,7 @@ def _make_call(module: ModuleType, place: str, name: str, asked: Call, *, is_tra
     held = loading.find_named(module, owner, place) if owner else None
     if isinstance(held, type) and inspect.isfunction(found) and not _takes(found, asked):
         found = getattr(_instantiate(held, owner), method)
-    return Call(*modules.hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
+    return Call(*nn_models.hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
 
 
 def _check_kind(function: Callable[..., Any], place: str, name: str) -> None:
@@ -212,7 +212,7 @@ def _open_jitted(function: Any, asked: Call) -> Call | None:
 
     if not hasattr(function, "lower") or isinstance(function, type(jax.jit(_open_jitted))):
         return None
-    from xla_inspect.subject.watching import ANY, ReachedError, Watch
+    from xla_inspect.subject.compile_listener import ANY, ReachedError, Watch
 
     watch = Watch(ANY)
     with watch.watching(), suppress(ReachedError):
@@ -220,7 +220,7 @@ def _open_jitted(function: Any, asked: Call) -> Call | None:
             function.lower(*asked.args, **asked.kwargs)
         except TypeError:
             # To Equinox a shape is no array, but a tracer of one is.
-            call, arrays = modules.hold_rest(partial(function), asked.args)
+            call, arrays = nn_models.hold_rest(partial(function), asked.args)
             jax.eval_shape(call, *arrays, **asked.kwargs)
     return watch.reached.call if watch.reached else None
 

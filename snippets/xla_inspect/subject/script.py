@@ -17,14 +17,14 @@ from xla_inspect import jax_private, targets
 from xla_inspect.analysis import ScriptRun
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import suggest_file, suggest_name
+from xla_inspect.subject.compile_listener import ReachedError, Watch
 from xla_inspect.subject.loading import put_on_path
 from xla_inspect.subject.subject import Subject
-from xla_inspect.subject.watching import ReachedError, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from xla_inspect.subject.noted import Noted
+    from xla_inspect.subject.recorded_jit import Noted
     from xla_inspect.subject.request import Request
 
 

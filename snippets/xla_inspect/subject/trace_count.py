@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
 from xla_inspect.analysis import ScriptRun
-from xla_inspect.subject.naming import name_function
-from xla_inspect.subject.watching import Watch
+from xla_inspect.subject.compile_listener import Watch
+from xla_inspect.subject.function_names import name_function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

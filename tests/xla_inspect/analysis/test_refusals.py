@@ -14,7 +14,9 @@ from jax.experimental.pallas import triton as plgpu
 
 from xla_inspect import capture
 from xla_inspect.analysis import find_refusal, name_failure, read_refusal
-from xla_inspect.answers import explain_memory, rank_launches, summarize
+from xla_inspect.questions.kernels import rank_launches
+from xla_inspect.questions.memory import explain_memory
+from xla_inspect.questions.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable

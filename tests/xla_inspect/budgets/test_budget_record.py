@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from xla_inspect.answers import LineCount, Tally
 from xla_inspect.budgets import Record, read_records, write_records
 from xla_inspect.budgets.fingerprint import Fingerprint
 from xla_inspect.errors import InspectError
+from xla_inspect.questions.diff import LineCount, Tally
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -331,3 +331,9 @@ def test_what_stands_in_a_line_gives_no_order_to_a_terminal() -> None:
     said = (hold_call(lit, ROWS).results < "1 KiB").explain()
     assert "\x1b" not in said
     assert "\\x1b[31m" in said
+
+
+def test_each_broken_comparison_of_one_number_names_its_own_limit() -> None:
+    peak = held().measure("peak")
+    texts = [(peak < limit).explain() for limit in ("1 KiB", "2 KiB")]
+    assert [text.partition(" KiB (")[0].rpartition(" ")[2] for text in texts] == ["1", "2"]

@@ -7,7 +7,7 @@ import pytest
 from planted import MISTAKES, Mistake
 
 from xla_inspect.budgets import BrokenError, hold_call
-from xla_inspect.budgets.causes import Causes
+from xla_inspect.budgets.regression_causes import Causes
 
 
 def ask(mistake: Mistake, function, args, call) -> str:  # noqa: ANN001 - those of the mistake

@@ -14,7 +14,7 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 from xla_inspect.budgets import BrokenError, hold_call
-from xla_inspect.budgets.causes import Causes
+from xla_inspect.budgets.regression_causes import Causes
 
 S = jax.ShapeDtypeStruct
 FOUR = {"mesh": {"data": 4}}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
-from xla_inspect.answers import Diagnosis, describe_json
+from xla_inspect.answers import describe_json
 from xla_inspect.commands import doctor
+from xla_inspect.commands.diagnosis import Diagnosis
 from xla_inspect.targets import TARGETS
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ import xla_inspect
 from xla_inspect import capture, jax_private
 from xla_inspect.analysis import find_frame, use_lines_of
 from xla_inspect.captured import Capture
-from xla_inspect.commands import BAD_INPUT, QUESTIONS, build_parser, list_questions, run_here
+from xla_inspect.commands import BAD_INPUT, build_parser, list_questions, run_here
 from xla_inspect.errors import InspectError
+from xla_inspect.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,9 @@ from jsonschema import Draft202012Validator
 
 from common import ROOT
 from xla_inspect import InspectError
-from xla_inspect.answers import MachineCode, describe_json
+from xla_inspect.answers import describe_json
 from xla_inspect.commands import command_line
+from xla_inspect.questions.code import MachineCode
 
 if TYPE_CHECKING:
     from pathlib import Path

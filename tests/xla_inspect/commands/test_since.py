@@ -16,8 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "releases"))  # tests are fou
 
 from released import make_here
 
-from xla_inspect.answers import ReleaseHistory, describe_json
+from xla_inspect.answers import describe_json
 from xla_inspect.commands import command_line, program_history, since
+from xla_inspect.questions.since import ReleaseHistory
 from xla_inspect.releases import ReleaseError, run_probe
 
 if TYPE_CHECKING:

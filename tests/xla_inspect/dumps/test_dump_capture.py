@@ -17,10 +17,13 @@ from jaxlib import _hlo
 from programs import mlp
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import find_stage, list_held, list_launches
-from xla_inspect.answers import explain_memory, find_exchanges, rank_launches, summarize
 from xla_inspect.compilation import list_options
 from xla_inspect.dumps import Files, dump_capture, list_modules, read_capture
 from xla_inspect.practice import dump
+from xla_inspect.questions.collectives import find_exchanges
+from xla_inspect.questions.kernels import rank_launches
+from xla_inspect.questions.memory import explain_memory
+from xla_inspect.questions.summary import summarize
 from xla_inspect.targets import find, find_entry
 
 from .test_archive import pack_tar

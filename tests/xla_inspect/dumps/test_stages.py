@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect.analysis import find_stage
-from xla_inspect.answers import (
-    compare_captures,
-    explain_memory,
-    explain_passes,
-    find_exchanges,
-    rank_launches,
-    summarize,
-    write_json,
-)
+from xla_inspect.answers import write_json
 from xla_inspect.dumps import Files, list_modules, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import parse_module
+from xla_inspect.questions.collectives import find_exchanges
+from xla_inspect.questions.diff import compare_captures
+from xla_inspect.questions.kernels import rank_launches
+from xla_inspect.questions.memory import explain_memory
+from xla_inspect.questions.passes import explain_passes
+from xla_inspect.questions.summary import summarize
 
 if TYPE_CHECKING:
     from xla_inspect.answers import Answer

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import re
-import tomllib
 
 import pytest
 
 from xla_inspect import basics
-from xla_inspect.practice import command
+from xla_inspect.practice import command, notebook
 
 
 @pytest.fixture(scope="module")
 def pairs() -> list[dict[str, str]]:
-    found = tomllib.loads(command.TEXTS.joinpath("pairs.toml").read_text(encoding="utf-8"))
-    assert found["version"].startswith("torch ")
-    listed: list[dict[str, str]] = found["pair"]
+    listed: list[dict[str, str]] = notebook.read_pairs()["pair"]
     return listed
-
-
-def test_there_are_three_pairs_each_with_both_sides_and_a_source(pairs: list[dict[str, str]]) -> None:
-    assert len(pairs) == 3
-    for pair in pairs:
-        assert pair["torch"].strip().startswith(">>> ")
-        assert pair["address"].startswith("https://")
 
 
 def test_both_sides_of_the_gradient_are_the_same_number(pairs: list[dict[str, str]]) -> None:

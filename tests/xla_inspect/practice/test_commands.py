@@ -48,7 +48,7 @@ def test_a_command_shows_its_phases_with_their_minutes_and_ends_each_with_refere
     for part, phase in zip(parts, expected, strict=True):
         _, last = part.split("Read on\n")
         listed = [line.strip() for line in last.splitlines() if line.strip().startswith("https://")]
-        assert listed == [reference.address for reference in phase.references]
+        assert listed == [*phase.references.values()]
 
 
 @pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])

@@ -13,7 +13,7 @@ import pytest
 from planting import BY_KEY, plant
 
 from xla_inspect import capture
-from xla_inspect.practice.marking.faults import FAULTS
+from xla_inspect.practice.marking.dump_faults import FAULTS
 from xla_inspect.practice.marking.marker import mark
 from xla_inspect.practice.marking.sandbox import Sandbox
 

@@ -16,9 +16,9 @@ from planting import BY_KEY
 from xla_inspect import InspectError, capture
 from xla_inspect.analysis import list_launches
 from xla_inspect.practice.marking import check_capstone as judged
+from xla_inspect.practice.marking.check_helpers import compiles
 from xla_inspect.practice.marking.check_jaxpr import W, X, _normal
 from xla_inspect.practice.marking.exercises import EXERCISES, LEVELS, Exercise, find_exercises
-from xla_inspect.practice.marking.probes import compiles
 from xla_inspect.practice.phases import CHECKED, PHASES
 from xla_inspect.subject import Request, load_file, read_function
 
@@ -171,7 +171,7 @@ def test_the_slow_model_when_it_is_run_says_which_shapes_it_compiles_for() -> No
 
 def test_the_slow_model_compiles_its_step_for_each_length_of_a_piece() -> None:
     slow = load_file(BY_KEY["capstone/model"].file.with_name("slow.py"))
-    pieces = [judged.probes.random(length, slow.WIDTH) for length in (8, 4, 8)]
+    pieces = [judged.check_helpers.random(length, slow.WIDTH) for length in (8, 4, 8)]
     with compiles() as lines:
         slow.read(slow.make_layers(), pieces)
     assert [line.split()[1] for line in lines].count("step") == 2

@@ -42,7 +42,7 @@ def test_in_a_terminal_the_line_goes_away(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     with progress.doing("starting JAX", stream):
-        assert stream.getvalue() == "starting JAX ..."
+        assert stream.getvalue() == "\r\x1b[Kstarting JAX ..."
     assert stream.getvalue().endswith("\r\x1b[K")
     stream = Terminal()
     with progress.compiling(stream):

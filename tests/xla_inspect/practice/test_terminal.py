@@ -12,7 +12,7 @@ import pytest
 
 from xla_inspect import basics, terminal
 from xla_inspect.practice import models
-from xla_inspect.practice.notebook import list_pairs
+from xla_inspect.practice.notebook import read_pairs
 from xla_inspect.terminal import Paper, open_paper, understands_colour
 
 
@@ -136,9 +136,10 @@ def test_titles_and_headings_are_wrapped_and_underlined_as_far_as_they_reach() -
 def test_the_python_that_the_practice_shows_fits_into_eighty_columns() -> None:
     functions = (models.mlp, models.loss, models.classify, models.wasteful, models.doubled)
     predicted = (function for function, _ in models.PREDICTED.values())
-    typed = (basics.ARRAYS, basics.JIT, basics.GRAD, basics.VMAP, basics.MODEL, basics.STEP)
+    typed = [basics.ARRAYS, basics.JIT, basics.GRAD, basics.VMAP, basics.MODEL, basics.STEP]
+    typed += [pair["jax"] for pair in read_pairs()["pair"]]
     shown = [line for each in (*functions, *predicted) for line in inspect.getsource(each).splitlines()]
-    shown += [f">>> {line}" for text in (*typed, *(each.jax for each in list_pairs())) for line in text.splitlines()]
+    shown += [f">>> {line}" for text in typed for line in text.splitlines()]
     assert [line for line in shown if len(line) > 80 - len(terminal.INDENT)] == []
 
 

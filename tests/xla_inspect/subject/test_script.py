@@ -252,15 +252,15 @@ def test_jax_is_as_it_was_when_a_script_has_run(tmp_path: Path) -> None:
 
 def test_calls_of_what_is_compiled_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a loop of many steps costs is what it costs without."""
-    from xla_inspect.subject import watching
+    from xla_inspect.subject import compile_listener
 
     looked: list[str] = []
-    trace = watching.Watch._trace  # noqa: SLF001 - what looks
+    trace = compile_listener.Watch._trace  # noqa: SLF001 - what looks
 
     def count(*args: object) -> object:
         looked.append("at one")
         return trace(*args)  # type: ignore[arg-type]  # as they come
 
-    monkeypatch.setattr(watching.Watch, "_trace", count)
+    monkeypatch.setattr(compile_listener.Watch, "_trace", count)
     read(tmp_path, "step = jax.jit(lambda x: x * 2)\nx = step(x)\nsize = len\nfor _ in range(1000):\n    x = step(x)")
     assert len(looked) < 10

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import jax
 import pytest
 
-from xla_inspect.answers import explain_memory
 from xla_inspect.commands import run_here
+from xla_inspect.questions.memory import explain_memory
 from xla_inspect.subject import KINDS, Request, Subject, Trial, list_trials, read_function
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from jax.profiler import ProfileData
 from scanned import EXAMPLE, scanned
 
 from xla_inspect import capture
-from xla_inspect.answers import join_times
+from xla_inspect.questions.kernels import join_times
 from xla_inspect.traces import measure, open_trace
 
 if TYPE_CHECKING:

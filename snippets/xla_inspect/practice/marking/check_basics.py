@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xla_inspect.compilation import capture
-from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.verdict import Remark, bad, good, judge
 
 if TYPE_CHECKING:
@@ -32,24 +32,24 @@ def check_mlp(submission: Submission) -> Iterator[Remark]:
     mlp, where = submission.function("mlp"), submission.locate("mlp")
     make = submission.function("Params")
     sizes = ((64, 128), (128,), (128, 16), (16,))
-    params = make(*(jnp.asarray(probes.random(*size, seed=seed, scale=0.2)) for seed, size in enumerate(sizes)))
-    x = jnp.asarray(probes.random(32, 64, seed=9))
-    probes.expect_shapes(mlp, probes.shapes(params, x), jax.ShapeDtypeStruct((32, 16), np.float32), where)
-    with probes.compiles() as first:
+    params = make(*(jnp.asarray(check_helpers.random(*size, seed=seed, scale=0.2)) for seed, size in enumerate(sizes)))
+    x = jnp.asarray(check_helpers.random(32, 64, seed=9))
+    check_helpers.expect_shapes(mlp, check_helpers.shapes(params, x), jax.ShapeDtypeStruct((32, 16), np.float32), where)
+    with check_helpers.compiles() as first:
         result = mlp(params, x)
     for weights, earlier in ((params, result), (make(*(2 * weight for weight in params)), None)):
         w1, b1, w2, b2, rows = (np.asarray(array) for array in (*weights, x))
         expected = np.maximum(rows @ w1 + b1, 0) @ w2 + b2
-        probes.expect_numbers(mlp(weights, x) if earlier is None else earlier, expected, where)
+        check_helpers.expect_numbers(mlp(weights, x) if earlier is None else earlier, expected, where)
     yield good("the numbers are right, for two sets of parameters")
-    taken = capture(mlp, *probes.shapes(params, x))
-    matmuls = probes.find_all(taken.module, "dot")
+    taken = capture(mlp, *check_helpers.shapes(params, x))
+    matmuls = check_helpers.find_all(taken.module, "dot")
     yield judge(
         len(matmuls) == LAYERS,
         "the compiled program holds two matmuls, one for each layer",
         f"{where}: the compiled program holds {len(matmuls)} matmuls, and two layers need two; is a loop "
         "over the examples written out? `@` takes the whole batch",
-        probes.lines(matmuls),
+        check_helpers.lines(matmuls),
         "hlo",
     )
     yield judge(
@@ -59,7 +59,7 @@ def check_mlp(submission: Submission) -> Iterator[Remark]:
         "decorate the function with `@jax.jit`",
         first,
     )
-    with probes.compiles() as second:
+    with check_helpers.compiles() as second:
         mlp(params, x)
     yield judge(not second, "a second call compiles nothing", f"{where}: a second call compiles again", second)
 
@@ -69,21 +69,20 @@ def check_gradient(submission: Submission) -> Iterator[Remark]:
     gradient, loss, make = (submission.function(name) for name in ("gradient", "loss", "Params"))
     where = submission.locate("gradient")
     sizes = ((6, 10), (10,), (10, 4), (4,))
-    params = make(*(probes.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(sizes)))
-    x, y = probes.random(8, 6, seed=7), probes.random(8, 4, seed=8)
-    probes.expect_shapes(gradient, probes.shapes(params, x, y), probes.shapes(params)[0], where)
-    probes.expect_numbers(jax.jit(gradient)(params, x, y), _derive(params, x, y), where)
+    params = make(*(check_helpers.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(sizes)))
+    x, y = check_helpers.random(8, 6, seed=7), check_helpers.random(8, 4, seed=8)
+    check_helpers.expect(gradient, (params, x, y), _derive(params, x, y), where)
     yield good("the numbers are those of a derivation by hand")
-    example = probes.shapes(params, x, y)
+    example = check_helpers.shapes(params, x, y)
     taken, alone = capture(gradient, *example), capture(loss, *example)
     times = taken.cost.flops / alone.cost.flops
-    matmuls = probes.find_all(taken.module, "dot")
+    matmuls = check_helpers.find_all(taken.module, "dot")
     yield judge(
         times <= DEARER,
         f"the compiled program takes {times:.1f} times the operations of the loss, with {len(matmuls)} matmuls",
         f"{where}: the compiled program takes {times:.0f} times the operations of the loss, and a gradient in reverse "
         "about three times; is the loss computed once for each parameter? See how large its matmuls are:",
-        probes.lines(sorted(matmuls, key=lambda matmul: -matmul.shape.bytes)),
+        check_helpers.lines(sorted(matmuls, key=lambda matmul: -matmul.shape.bytes)),
         "hlo",
     )
 
@@ -103,13 +102,12 @@ def check_pairwise(submission: Submission) -> Iterator[Remark]:
     pairwise, where = submission.function("pairwise"), submission.locate("pairwise")
     jaxprs = {}
     for n, m in ((4, 6), (8, 12)):
-        xs, ys = probes.random(n, 3, seed=n), probes.random(m, 3, seed=m)
-        probes.expect_shapes(pairwise, probes.shapes(xs, ys), jax.ShapeDtypeStruct((n, m), np.float32), where)
+        xs, ys = check_helpers.random(n, 3, seed=n), check_helpers.random(m, 3, seed=m)
         expected = np.sqrt(((xs[:, None, :].astype(np.float64) - ys[None]) ** 2).sum(-1))
-        probes.expect_numbers(jax.jit(pairwise)(xs, ys), expected, where)
+        check_helpers.expect(pairwise, (xs, ys), expected, where)
         jaxprs[f"{n} x {m} pairs"] = jax.make_jaxpr(pairwise)(xs, ys)
     yield good("the numbers are right, for 4 x 6 pairs and for 8 x 12")
-    yield from probes.judge_loops(jaxprs, "row", where)
+    yield from check_helpers.judge_loops(jaxprs, "row", where)
 
 
 def _is_step(shapes: list[str]) -> bool:
@@ -121,16 +119,16 @@ def _is_step(shapes: list[str]) -> bool:
 def check_compile_once(submission: Submission) -> Iterator[Remark]:
     """One compile of the step for all rates."""
     train, where = submission.function("train"), submission.locate("train")
-    start, *slopes = (probes.random(256, seed=seed) for seed in range(5))
+    start, *slopes = (check_helpers.random(256, seed=seed) for seed in range(5))
     weights, gradients = jnp.asarray(start), [jnp.asarray(slope) for slope in slopes]
     seen = []
     for rates in ((0.1, 0.05, 1, 0.025), (0.2, 2, 0.3, 0.7)):
         # NumPy's, so that nothing is compiled for it.
         expected = start - sum(rate * slope for rate, slope in zip(rates, slopes, strict=True))
-        with probes.compiles() as lines:
+        with check_helpers.compiles() as lines:
             result = train(weights, gradients, rates)
-        probes.expect_shapes(lambda weights=result: weights, (), jax.ShapeDtypeStruct((256,), np.float32), where)
-        probes.expect_numbers(result, expected, where)
+        check_helpers.expect_shapes(lambda weights=result: weights, (), jax.ShapeDtypeStruct((256,), np.float32), where)
+        check_helpers.expect_numbers(result, expected, where)
         seen.append(lines)
     yield good("the numbers are right, for two lists of rates")
     first, second = seen

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-from xla_inspect.analysis import print_instruction
 from xla_inspect.compilation import capture
-from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.check_diagnose import check_diagnose
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
 
@@ -93,11 +91,8 @@ def check_model(submission: Submission) -> Iterator[Remark]:
     before, after = _watch(slow, layers, "slow.py"), _watch(submission.module, layers, submission.where)
     for (lengths, description), expected, memory in zip(TEXTS.items(), before.memories, after.memories, strict=True):
         if memory.shape != expected.shape:
-            text = (
-                f"{submission.locate('read')}: it returns {probes.say_shape(memory)}, and {probes.say_shape(expected)} "
-                "is asked for"
-            )
-            raise WrongError(bad(text))
+            returned, asked = map(check_helpers.say_shape, (memory, expected))
+            raise WrongError(bad(f"{submission.locate('read')}: it returns {returned}, and {asked} is asked for"))
         end = sum(lengths)
         if np.any(memory[end:]):
             text = (
@@ -105,7 +100,7 @@ def check_model(submission: Submission) -> Iterator[Remark]:
                 "which should stay zero; rows that only fill a piece up are no tokens, so let `step` keep what is there"
             )
             raise WrongError(bad(text))
-        probes.expect_numbers(memory, expected, f"{submission.locate('read')}, {description}", tolerance=1e-3)
+        check_helpers.expect_numbers(memory, expected, f"{submission.locate('read')}, {description}", tolerance=1e-3)
     yield good(f"the memory is that of the slow model, after {len(TEXTS)} texts, of which one fills it")
     yield from _judge_shapes(after, submission.locate("read"))
     yield from _judge_transposition(before.step, after.step, where)
@@ -124,8 +119,8 @@ def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) ->
     vars(model)["step"] = recorder
     try:
         for seed, lengths in enumerate(TEXTS):
-            pieces = [probes.random(length, 128, seed=10 * seed + at) for at, length in enumerate(lengths)]
-            with probes.compiles() as lines:
+            pieces = [check_helpers.random(length, 128, seed=10 * seed + at) for at, length in enumerate(lengths)]
+            with check_helpers.compiles() as lines:
                 memories.append(np.asarray(model.read(layers, pieces)))
             compiled.append(lines)
     finally:
@@ -160,13 +155,10 @@ def _judge_shapes(after: Reading, where: str) -> Iterator[Remark]:
 
 def _judge_transposition(before: Capture, after: Capture, where: str) -> Iterator[Remark]:
     """Whether the exponentials are fused with the matmul before them, where this compiler does that at all."""
-    exponentials = probes.find_all(after.module, "exponential")
+    exponentials = check_helpers.find_all(after.module, "exponential")
     apart = [instruction for instruction in exponentials if not _has_matmul(after.module, instruction)]
-    matmuls = [instruction for instruction in probes.find_all(after.module, "dot") if _is_turned(instruction)]
-    lines = [
-        *probes.lines(matmuls),
-        *(f"%{instruction.computation}: {print_instruction(instruction)}" for instruction in apart),
-    ]
+    matmuls = [instruction for instruction in check_helpers.find_all(after.module, "dot") if _is_turned(instruction)]
+    lines = [*check_helpers.lines(matmuls), *check_helpers.place_lines(apart)]
     yield judge(
         not matmuls and not (apart and _fuses_matmuls(before)),
         "transposition: no matmul takes a transposed operand, and the exponentials are fused with the one before them"
@@ -204,14 +196,13 @@ def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Itera
     memory = [instruction.parameter_number for instruction in same if instruction.opcode == "parameter"]
     copies = [instruction for instruction in same if instruction.opcode == "copy"]
     size = same[0].shape.bytes if same else 0
-    header = after.after.partition("\n")[0]
-    header_parts = [part for part in re.split(r", (?=\w+=)", header) if part.startswith(("HloModule", "input_output"))]
+    header_parts = check_helpers.read_header(after, "HloModule", "input_output")
     yield judge(
         any(number in memory for number in taken) and not copies,
         "donation: the memory is updated where it lies",
         f"donation, {where}: the memory is copied, {size:,} bytes a step, since the caller may still "
         "need the old one; no `input_output_alias` for it stands in the first line:",
-        [*header_parts, *probes.lines(copies)],
+        [*header_parts, *check_helpers.lines(copies)],
         "hlo",
     )
 
@@ -221,13 +212,13 @@ def _holds(dimensions: tuple[int, ...], least: tuple[int, int]) -> bool:
 
 
 def _judge_loop(after: Capture, layers: int, where: str) -> Iterator[Remark]:
-    matmuls = probes.find_all(after.module, "dot")
+    matmuls = check_helpers.find_all(after.module, "dot")
     yield judge(
         len(matmuls) < layers,
         f"loop: {len(matmuls)} matmuls stand in the program, for {layers} layers",
         f"loop, {where}: {len(matmuls)} matmuls stand in the program, {len(matmuls) // layers} for each of "
         f"{layers} layers: the Python loop is written out, and so is every kernel",
-        probes.lines(matmuls),
+        check_helpers.lines(matmuls),
         "hlo",
     )
 
@@ -235,9 +226,9 @@ def _judge_loop(after: Capture, layers: int, where: str) -> Iterator[Remark]:
 def _compare(before: Reading, after: Reading) -> Iterator[str]:
     """Yield the table of what was and what is."""
     texts = {
-        "kernels compiled": (probes.count_kernels(before.step), probes.count_kernels(after.step)),
-        "launches of a step": (probes.count_launches(before.step), probes.count_launches(after.step)),
-        "bytes moved by a step": (probes.bytes_moved(before.step), probes.bytes_moved(after.step)),
+        "kernels compiled": (check_helpers.count_kernels(before.step), check_helpers.count_kernels(after.step)),
+        "launches of a step": (check_helpers.count_launches(before.step), check_helpers.count_launches(after.step)),
+        "bytes moved by a step": (check_helpers.bytes_moved(before.step), check_helpers.bytes_moved(after.step)),
         "new memory for its result": tuple(
             reading.step.memory.outputs - reading.step.memory.aliased for reading in (before, after)
         ),

@@ -10,8 +10,8 @@ import jax
 from xla_inspect.analysis import print_instruction
 from xla_inspect.compilation import capture
 from xla_inspect.plural import plural
-from xla_inspect.practice.marking import probes
-from xla_inspect.practice.marking.faults import FAULTS
+from xla_inspect.practice.marking import check_helpers
+from xla_inspect.practice.marking.dump_faults import FAULTS
 from xla_inspect.practice.marking.puzzles import make_arguments
 from xla_inspect.practice.marking.verdict import Remark, bad, good, judge
 from xla_inspect.spelling import suggest_name
@@ -54,7 +54,7 @@ def check_diagnose(submission: Submission) -> Iterator[Remark]:
                 not proofs,
                 f"{fault}: mended",
                 f"{fault}, {where}: these lines of what your `step` compiles to show it",
-                probes.lines(proofs),
+                check_helpers.lines(proofs),
                 "hlo",
             )
     yield Remark(good=True, text="slow and mended:", lines=tuple(_compare(before, after)))
@@ -131,7 +131,7 @@ def _expect_same(submission: Submission, patient: ModuleType, where: str) -> Non
         WrongError: They differ, or are computed where no compiler sees it.
     """
     step = submission.function("step")
-    probes.expect_shapes(step, submission.given.EXAMPLE, jax.eval_shape(patient.step, *patient.EXAMPLE), where)
+    check_helpers.expect_shapes(step, submission.given.EXAMPLE, jax.eval_shape(patient.step, *patient.EXAMPLE), where)
     mine = step if hasattr(step, "lower") else jax.jit(step)
     for seed, scale in enumerate(SCALES):
         weights, memory, position, ids = make_arguments(patient.EXAMPLE, seed, scale)
@@ -139,14 +139,14 @@ def _expect_same(submission: Submission, patient: ModuleType, where: str) -> Non
         position = position % (patient.LENGTH - patient.PIECE)
         expected = patient.step(weights, memory, position, ids)
         result = mine(weights, patient.POSITIONS, memory.copy(), position, ids)
-        probes.expect_numbers(result, expected, where, tolerance=1e-3)
+        check_helpers.expect_numbers(result, expected, where, tolerance=1e-3)
 
 
 def _compare(before: Capture, after: Capture) -> Iterator[str]:
     """Yield the table of what was and what is."""
     measured: dict[str, Callable[[Capture], int]] = {
-        "kernels": probes.count_kernels,
-        "bytes read and written": probes.bytes_moved,
+        "kernels": check_helpers.count_kernels,
+        "bytes read and written": check_helpers.bytes_moved,
         "new memory for its results": lambda found: found.memory.outputs - found.memory.aliased,
     }
     for what, count in measured.items():

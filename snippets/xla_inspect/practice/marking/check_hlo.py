@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from xla_inspect.analysis import list_fusions, list_launches
 from xla_inspect.compilation import capture
-from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def check_read_dump(submission: Submission) -> Iterator[Remark]:
         len(launched),
         f"`ENTRY` launches {len(launched)} fusions",
         f"Each line of `ENTRY` with `fusion(` counts, whatever it is named after.{changed}",
-        probes.lines([instruction for instruction in module.entry if instruction.opcode != "parameter"]),
+        check_helpers.lines([instruction for instruction in module.entry if instruction.opcode != "parameter"]),
     )
     first, *_, last = (
         instruction
@@ -47,7 +46,7 @@ def check_read_dump(submission: Submission) -> Iterator[Remark]:
         _layout(first),
         f"the transposed matrix is first made with the layout {_layout(first)}: nothing had to move",
         f"This is the first line of `ENTRY` that makes f32[256,128].{changed}",
-        probes.lines([first]),
+        check_helpers.lines([first]),
     )
     yield submission.judge(
         "RELAYOUT",
@@ -55,18 +54,18 @@ def check_read_dump(submission: Submission) -> Iterator[Remark]:
         f"`{last.name}` brings it into the layout {_layout(last)}: this is the copy that the transpose costs",
         "Two lines of `ENTRY` make f32[256,128]; the second takes the first and changes nothing but the "
         f"layout.{changed}",
-        probes.lines(
+        check_helpers.lines(
             [instruction for instruction in module.entry if instruction.opcode in {"fusion", "copy", "transpose"}]
         ),
     )
-    halves = [instruction for instruction in probes.find_all(module, "constant") if instruction.literal == "0.5"]
+    halves = [instruction for instruction in check_helpers.find_all(module, "constant") if instruction.literal == "0.5"]
     places = dict.fromkeys(instruction.computation for instruction in halves)
     yield submission.judge(
         "HALVES",
         len(places),
         f"`constant(0.5)` stands in {len(places)} computations: both fusions that need the matmul compute it",
         f"These are all lines of the dump with `constant(0.5)`, each after its computation.{changed}",
-        [f"%{instruction.computation}: {line}" for instruction, line in zip(halves, probes.lines(halves), strict=True)],
+        check_helpers.place_lines(halves),
     )
 
 
@@ -79,14 +78,13 @@ def check_one_fusion(submission: Submission) -> Iterator[Remark]:
     """One launch, and that a fusion."""
     alternate, where = submission.function("alternate"), submission.locate("alternate")
     for seed, w in enumerate((np.float32(1.5), np.float32(-0.3))):
-        x = probes.random(4096, seed=seed)
-        probes.expect_shapes(alternate, probes.shapes(x, w), jax.ShapeDtypeStruct((4096,), np.float32), where)
-        probes.expect_numbers(jax.jit(alternate)(x, w), np.where(np.arange(4096) % 2 == 0, x * w, np.tanh(x)), where)
+        x = check_helpers.random(4096, seed=seed)
+        check_helpers.expect(alternate, (x, w), np.where(np.arange(4096) % 2 == 0, x * w, np.tanh(x)), where)
     yield good("the numbers are right, for two inputs")
-    compiled = capture(alternate, *probes.shapes(x, w))
+    compiled = capture(alternate, *check_helpers.shapes(x, w))
     fusions = list_fusions(compiled.module)
-    kernels = probes.kernel_lines(compiled)
-    launched = probes.lines(launch.instruction for launch in list_launches(compiled))
+    kernels = check_helpers.kernel_lines(compiled)
+    launched = check_helpers.lines(launch.instruction for launch in list_launches(compiled))
     yield judge(
         len(launched) == 1 and len(fusions) == 1,
         f"one kernel is launched, a fusion of {len(fusions[0].opcodes) if fusions else 0} operations",
@@ -115,20 +113,18 @@ def check_constants(submission: Submission) -> Iterator[Remark]:
     lookup, where = submission.function("lookup"), submission.locate("lookup")
     table = np.sin(np.arange(512 * 64, dtype=np.float32)).reshape(512, 64)
     ids = np.arange(32, dtype=np.int32) * 7
-    probes.expect_shapes(lookup, probes.shapes(table, ids), jax.ShapeDtypeStruct((32, 64), np.float32), where)
-    probes.expect_numbers(jax.jit(lookup)(table, ids), table[ids] * 8, where)
+    check_helpers.expect(lookup, (table, ids), table[ids] * 8, where)
     yield good("the numbers are right for the table of the file")
-    compiled = capture(lookup, *probes.shapes(table, ids))
-    large = [
-        instruction for instruction in probes.find_all(compiled.module, "constant") if instruction.shape.bytes > SMALL
-    ]
+    compiled = capture(lookup, *check_helpers.shapes(table, ids))
+    constants = check_helpers.find_all(compiled.module, "constant")
+    large = [instruction for instruction in constants if instruction.shape.bytes > SMALL]
     size = sum(instruction.shape.bytes for instruction in large)
     yield judge(
         not large,
         "no constant of the program is larger than a number",
         f"{where}: the compiled program carries {size:,} bytes of constants; whatever `lookup` reads from the file "
         "and not from its arguments is one",
-        probes.lines(large),
+        check_helpers.lines(large),
         "hlo",
     )
     parameters = compiled.module.entry.parameters
@@ -136,23 +132,23 @@ def check_constants(submission: Submission) -> Iterator[Remark]:
         any(instruction.shape.dimensions == (512, 64) for instruction in parameters),
         f"the table is a parameter: {compiled.memory.arguments:,} bytes of arguments",
         f"{where}: the table is no parameter of the compiled program, whose parameters are",
-        probes.lines(parameters),
+        check_helpers.lines(parameters),
         "hlo",
     )
     if large:
         return
     other = jax.jit(lookup)(table[::-1].copy(), ids)
-    probes.expect_numbers(other, table[::-1][ids] * 8, f"{where}, with another table")
+    check_helpers.expect_numbers(other, table[::-1][ids] * 8, f"{where}, with another table")
     yield good("another table gives other numbers")
 
 
 def check_donate(submission: Submission) -> Iterator[Remark]:
     """Two results that lie where the two arguments lay."""
     update, where = submission.function("update"), submission.locate("update")
-    params, momentum, gradient = (probes.random(512, 64, seed=seed) for seed in range(3))
-    example = probes.shapes(params, momentum, gradient)
+    params, momentum, gradient = (check_helpers.random(512, 64, seed=seed) for seed in range(3))
+    example = check_helpers.shapes(params, momentum, gradient)
     result = jax.ShapeDtypeStruct((512, 64), np.float32)
-    probes.expect_shapes(update, example, (result, result), where)
+    check_helpers.expect_shapes(update, example, (result, result), where)
     if not hasattr(update, "lower"):
         raise WrongError(
             bad(f"{where}: the function is not jitted, and only a compiled program can take over a buffer")
@@ -162,15 +158,12 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
         warnings.simplefilter("ignore")
         moved = 0.9 * momentum + gradient
         arguments = (jnp.asarray(params), jnp.asarray(momentum), jnp.asarray(gradient))
-        probes.expect_numbers(update(*arguments), (params - 0.1 * moved, moved), where)
+        check_helpers.expect_numbers(update(*arguments), (params - 0.1 * moved, moved), where)
         yield good("the numbers are right")
         compiled = capture(update, *example)
     aliases = {next(iter(output), 0): argument for output, argument in compiled.module.aliases.items()}
     names = ("params", "momentum", "gradient")
-    header = compiled.after.partition("\n")[0]
-    header_parts = [
-        part for part in re.split(r", (?=\w+=)", header) if part.startswith(("HloModule", "input_output", "entry"))
-    ]
+    header_parts = check_helpers.read_header(compiled, "HloModule", "input_output", "entry")
     for output, name in enumerate(("params", "momentum")):
         taken = aliases.get(output)
         fate = "has a buffer of its own" if taken is None else f"is written over `{names[taken]}`"

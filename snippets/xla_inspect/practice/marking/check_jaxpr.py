@@ -10,16 +10,16 @@ import jax.numpy as jnp
 from jax.extend import core
 
 from xla_inspect.compilation import count_primitives, walk_equations
-from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
+from xla_inspect.practice.models import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from xla_inspect.practice.marking.submission import Submission
 
-X = jax.ShapeDtypeStruct((16, 8), jnp.float32)
-W = jax.ShapeDtypeStruct((8, 4), jnp.float32)
+X, W = shape(16, 8), shape(8, 4)
 
 
 def _layer(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -59,7 +59,7 @@ def check_primitives(submission: Submission) -> Iterator[Remark]:
         jaxpr = jax.make_jaxpr(program)(X, W)
         counts, expected = count(jaxpr), dict(count_primitives(jaxpr))
         if not isinstance(counts, dict):
-            raise WrongError(bad(f"{where}: it returns {probes.say_shape(counts)}, and a dict is asked for"))
+            raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(counts)}, and a dict is asked for"))
         strange = next((key for key in counts if not isinstance(key, str)), None)
         if strange is not None:
             kind = type(strange).__name__
@@ -73,7 +73,7 @@ def check_primitives(submission: Submission) -> Iterator[Remark]:
             if id(equation) not in outer and equation.primitive.name in wrong
         ]
         reason = "; these stand in jaxprs that an equation holds" if inside else "; these are the equations"
-        listing = [probes.print_equation(equation) for equation in inside] or probes.equations(jaxpr, *wrong)
+        listing = list(map(check_helpers.print_equation, inside)) or check_helpers.equations(jaxpr, *wrong)
         yield judge(
             not wrong,
             f"{name}: {sum(expected.values())} equations of {len(expected)} primitives",
@@ -94,7 +94,7 @@ def check_follow(submission: Submission) -> Iterator[Remark]:
             answer = follow(jaxpr, argument)
             expected = _reach(jaxpr, argument)
             if not isinstance(answer, list):
-                raise WrongError(bad(f"{where}: it returns {probes.say_shape(answer)}, and a list is asked for"))
+                raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(answer)}, and a list is asked for"))
             names = [equation.primitive.name for equation in expected]
             part = next((at for at, pair in enumerate(zip_longest(answer, names)) if pair[0] != pair[1]), None)
             if part is not None:
@@ -103,7 +103,7 @@ def check_follow(submission: Submission) -> Iterator[Remark]:
                     f"{where}: {name}, argument {argument}: after {part} right it names {named}, where the jaxpr has "
                     + (f"`{names[part]}`, which depends on it:" if part < len(names) else "no more that depends on it")
                 )
-                yield bad(text, [probes.print_equation(step) for step in expected[part : part + 1]], "jaxpr")
+                yield bad(text, [check_helpers.print_equation(step) for step in expected[part : part + 1]], "jaxpr")
                 return
         yield good(f"{name}: right for both arguments, of {len(jaxpr.eqns)} equations")
 
@@ -171,7 +171,7 @@ def _outputs(jaxpr: core.Jaxpr) -> str:
 
 def _agree(function: Callable[..., Any]) -> bool:
     """Return whether a function gives the numbers of the original."""
-    a, b = probes.random(16, 8), probes.random(8, 4, seed=1)
+    a, b = check_helpers.random(16, 8), check_helpers.random(8, 4, seed=1)
     try:
         return bool(jnp.allclose(function(a, b), _normal(a, b), rtol=1e-4, atol=1e-5))
     except Exception:  # noqa: BLE001 - the difference was told already

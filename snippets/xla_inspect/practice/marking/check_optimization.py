@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from xla_inspect.compilation import capture
 from xla_inspect.hlo import categorise
-from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
+from xla_inspect.practice.models import shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 EQUATIONS, PRIMITIVES = 6, 4
 """How roundabout the program that vanishes has to be at least."""
-
-
-def _shape(*dimensions: int) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(dimensions, jnp.float32)
 
 
 def _probabilities(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -49,9 +45,9 @@ def _sums(x: jax.Array) -> jax.Array:
 
 def _capture_all() -> dict[str, Capture]:
     return {
-        "probabilities": capture(_probabilities, _shape(64, 128), _shape(128, 256)),
-        "the best four": capture(_best, _shape(64)),
-        "standard scores": capture(_standard, _shape(64, 128)),
+        "probabilities": capture(_probabilities, shape(64, 128), shape(128, 256)),
+        "the best four": capture(_best, shape(64)),
+        "standard scores": capture(_standard, shape(64, 128)),
     }
 
 
@@ -62,7 +58,7 @@ def check_categories(submission: Submission) -> Iterator[Remark]:
         for stage, module in (("before", compiled.unoptimized_module), ("after", compiled.module)):
             counts = count(module)
             if not isinstance(counts, dict):
-                raise WrongError(bad(f"{where}: it returns {probes.say_shape(counts)}, and a dict is asked for"))
+                raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(counts)}, and a dict is asked for"))
             expected = Counter(categorise(instruction.opcode) for instruction in module.walk())
             wrong = [key for key in sorted({*counts, *expected}) if counts.get(key, 0) != expected[key]]
             differences = ", ".join(
@@ -83,9 +79,7 @@ def check_categories(submission: Submission) -> Iterator[Remark]:
 def _elsewhere(module: Module, categories: list[str]) -> list[str]:
     instructions = [instruction for instruction in module.walk() if categorise(instruction.opcode) in categories[:1]]
     outside = [instruction for instruction in instructions if instruction.computation != module.entry.name]
-    return [
-        f"%{instruction.computation}: {line}" for instruction, line in zip(outside, probes.lines(outside), strict=True)
-    ]
+    return check_helpers.place_lines(outside)
 
 
 def check_find_pass(submission: Submission) -> Iterator[Remark]:
@@ -97,7 +91,7 @@ def check_find_pass(submission: Submission) -> Iterator[Remark]:
         "standard scores": ("compare", "sqrt", "cosine"),
         "running sums": ("call",),
     }
-    for name, compiled in (_capture_all() | {"running sums": capture(_sums, _shape(8, 8))}).items():
+    for name, compiled in (_capture_all() | {"running sums": capture(_sums, shape(8, 8))}).items():
         for opcode in asked[name]:
             stages = {"before": compiled.unoptimized_module} | {
                 f"{n} {p.name}": p.module for n, p in enumerate(compiled.passes, 1)
@@ -134,14 +128,13 @@ def _find(counts: dict[str, int]) -> str | None:
 def check_vanish(submission: Submission) -> Iterator[Remark]:
     """Many equations, and nothing launched but a copy of the parameter."""
     nothing, where = submission.function("nothing"), submission.locate("nothing")
-    x, other = probes.random(64, 128), probes.random(64, 128, seed=1)
-    probes.expect_shapes(nothing, probes.shapes(x), jax.ShapeDtypeStruct((64, 128), np.float32), where)
+    x, other = check_helpers.random(64, 128), check_helpers.random(64, 128, seed=1)
     for argument in (x, other):
-        probes.expect_numbers(jax.jit(nothing)(argument), argument, where, tolerance=1e-6)
+        check_helpers.expect(nothing, (argument,), argument, where, tolerance=1e-6)
     yield good("it returns its argument, whatever that is")
     jaxpr = jax.make_jaxpr(nothing)(x)
-    used = probes.used(jaxpr)
-    listed = [probes.print_equation(equation) for equation in used]
+    used = check_helpers.used(jaxpr)
+    listed = [check_helpers.print_equation(equation) for equation in used]
     yield judge(
         len(used) >= EQUATIONS,
         f"the result depends on {len(used)} equations",
@@ -157,13 +150,13 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
         listed,
         "jaxpr",
     )
-    compiled = capture(nothing, *probes.shapes(x))
+    compiled = capture(nothing, *check_helpers.shapes(x))
     launched = [left.opcode for left in compiled.module.entry if left.opcode not in {"parameter", "bitcast"}]
     yield judge(
         launched in ([], ["copy"]),
         "nothing is left but a copy of the parameter",
         f"{where}: the compiler could not prove that this is nothing; what is left computes",
-        [*probes.lines(probes.inside(compiled.module)), *probes.kernel_lines(compiled)],
+        [*check_helpers.lines(check_helpers.inside(compiled.module)), *check_helpers.kernel_lines(compiled)],
         "hlo",
     )
 
@@ -171,6 +164,6 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
 def check_predict_kernels(submission: Submission) -> Iterator[Remark]:
     """The numbers that come out."""
     for name, example in submission.given.EXAMPLES.items():
-        launched = probes.kernel_lines(capture(getattr(submission.given, name), *example))
+        launched = check_helpers.kernel_lines(capture(getattr(submission.given, name), *example))
         explanation = f"`{name}` launches these.{submission.say_changed(name)}"
         yield submission.judge(name.upper(), len(launched), f"`{name}` launches {len(launched)}", explanation, launched)

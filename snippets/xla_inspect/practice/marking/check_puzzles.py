@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from xla_inspect import targets
-from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.puzzles import PUZZLES, Puzzle, compile_puzzle, make_arguments
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
 from xla_inspect.targets import title
@@ -60,11 +60,11 @@ def _expect_same(submission: Submission, puzzle: Puzzle, where: str) -> Remark:
         _expect_specs(submission)
     with _one_device(getattr(given, "MESH", {})):
         expected_shape = jax.eval_shape(given.start, *given.EXAMPLE)
-        probes.expect_shapes(better, given.EXAMPLE, expected_shape, where)
+        check_helpers.expect_shapes(better, given.EXAMPLE, expected_shape, where)
         for seed, scale in enumerate(SCALES):
             arguments = make_arguments(given.EXAMPLE, seed, scale)
             expected = jax.jit(given.start)(*arguments)
-            probes.expect_numbers(_run(better, arguments), expected, where, puzzle.tolerance)
+            check_helpers.expect_numbers(_run(better, arguments), expected, where, puzzle.tolerance)
     return good(f"the numbers are those of `start`, for {len(SCALES)} inputs")
 
 
@@ -97,7 +97,7 @@ def _judge_limits(puzzle: Puzzle, start: Capture, mine: Capture, where: str) -> 
             count <= most,
             f"{count:,} {limit.words}, of {most:,} that are allowed",
             f"{where}: it takes {count:,} {limit.words}, and {most:,} are allowed",
-            probes.kernel_lines(mine),
+            check_helpers.kernel_lines(mine),
             "hlo",
         )
 
@@ -119,6 +119,6 @@ def _judge_score(puzzle: Puzzle, start: Capture, best: Capture, mine: Capture, w
         scores[0] <= scores[2] + scores[2] // NEAR,
         told,
         f"{where}: {told}. This is what yours runs:",
-        probes.kernel_lines(mine),
+        check_helpers.kernel_lines(mine),
         "hlo",
     )

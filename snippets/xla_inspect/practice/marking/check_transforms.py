@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from xla_inspect.compilation import capture, walk_equations
-from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.verdict import Remark, good, judge
+from xla_inspect.practice.models import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,15 +30,11 @@ DEARER = 8
 SIZES = ((6, 10), (10,), (10, 4), (4,))
 
 
-def _shape(*dimensions: int) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(dimensions, jnp.float32)
-
-
 def check_count_products(submission: Submission) -> Iterator[Remark]:
     """The matmuls that the jaxprs hold."""
     loss = submission.given.loss
-    params, x, y = submission.given.Params(*(_shape(*size) for size in SIZES)), _shape(8, 6), _shape(8, 4)
-    many = (_shape(32, 8, 6), _shape(32, 8, 4))
+    params, x, y = submission.given.Params(*(shape(*size) for size in SIZES)), shape(8, 6), shape(8, 4)
+    many = (shape(32, 8, 6), shape(32, 8, 4))
     programs = {
         "LOSS": ("`loss`", loss, (params, x, y)),
         "GRADIENT": ("`jax.grad(loss)`", jax.grad(loss), (params, x, y)),
@@ -46,7 +42,7 @@ def check_count_products(submission: Submission) -> Iterator[Remark]:
         "PER_EXAMPLE": ("`vmap` of the gradient", jax.vmap(jax.grad(loss), in_axes=(None, 0, 0)), (params, *many)),
     }
     for name, (words, program, example) in programs.items():
-        matmuls = probes.equations(jax.make_jaxpr(program)(*example), "dot_general")
+        matmuls = check_helpers.equations(jax.make_jaxpr(program)(*example), "dot_general")
         explanation = f"The jaxpr of {words} holds these matmuls.{submission.say_changed('loss')}"
         yield replace(
             submission.judge(name, len(matmuls), f"{words} holds {len(matmuls)}", explanation, matmuls),
@@ -58,19 +54,18 @@ def check_per_example(submission: Submission) -> Iterator[Remark]:
     """The right norms, by a program that does not grow with the batch."""
     norms, loss, make = (submission.function(name) for name in ("norms", "loss", "Params"))
     where = submission.locate("norms")
-    params = make(*(probes.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(SIZES)))
+    params = make(*(check_helpers.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(SIZES)))
     jaxprs, one = {}, jax.jit(jax.grad(loss))
     for batch in (5, 10):
-        xs, ys = probes.random(batch, 6, seed=7), probes.random(batch, 4, seed=8)
-        probes.expect_shapes(norms, probes.shapes(params, xs, ys), _shape(batch), where)
+        xs, ys = check_helpers.random(batch, 6, seed=7), check_helpers.random(batch, 4, seed=8)
         gradients = [jax.tree.leaves(one(params, x, y)) for x, y in zip(xs, ys, strict=True)]
         expected = np.array(
             [math.sqrt(sum(float((np.asarray(g, np.float64) ** 2).sum()) for g in one)) for one in gradients]
         )
-        probes.expect_numbers(jax.jit(norms)(params, xs, ys), expected, where)
+        check_helpers.expect(norms, (params, xs, ys), expected, where)
         jaxprs[f"{batch} examples"] = jax.make_jaxpr(norms)(params, xs, ys)
     yield good("the numbers are those of one gradient after the other")
-    yield from probes.judge_loops(jaxprs, "example", where)
+    yield from check_helpers.judge_loops(jaxprs, "example", where)
 
 
 def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
@@ -78,9 +73,8 @@ def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
     curve, where = submission.function("curve"), submission.locate("curve")
     jaxprs = {}
     for size in (LARGE, SMALL):
-        x, v = probes.random(size, seed=1), probes.random(size, seed=2)
-        probes.expect_shapes(curve, probes.shapes(x, v), _shape(size), where)
-        probes.expect_numbers(jax.jit(curve)(x, v), _multiply(x, v), where)
+        x, v = check_helpers.random(size, seed=1), check_helpers.random(size, seed=2)
+        check_helpers.expect(curve, (x, v), _multiply(x, v), where)
         jaxprs[size] = jax.make_jaxpr(curve)(x, v)
     yield good("the numbers are those of the matrix, derived by hand")
     values = sorted(walk_equations(jaxprs[LARGE]), key=_size, reverse=True)
@@ -89,11 +83,11 @@ def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
         not large,
         "no value of the jaxpr is as large as the matrix",
         f"{where}: {len(large)} values of the jaxpr have as many numbers as the matrix, {LARGE**2:,}",
-        dict.fromkeys(probes.print_equation(equation) for equation in large),
+        dict.fromkeys(check_helpers.print_equation(equation) for equation in large),
         "jaxpr",
     )
     sizes = {f"{size} numbers": jaxprs[size] for size in (SMALL, LARGE)}
-    loops = [*probes.judge_loops(sizes, "column", where)]
+    loops = [*check_helpers.judge_loops(sizes, "column", where)]
     yield from loops
     if large or not all(remark.good for remark in loops):
         return
@@ -103,13 +97,13 @@ def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
         f"the compiled program takes {times:.1f} times the operations of the gradient",
         f"{where}: the compiled program takes {times:.0f} times the operations of the gradient, and a derivative of it "
         "in one direction about three times. Its largest values are",
-        [probes.print_equation(equation) for equation in values],
+        [check_helpers.print_equation(equation) for equation in values],
         "jaxpr",
     )
 
 
 def _count_flops(function: Callable[..., Any], arguments: int) -> float:
-    return capture(function, *(_shape(LARGE),) * arguments).cost.flops
+    return capture(function, *(shape(LARGE),) * arguments).cost.flops
 
 
 def _size(equation: core.JaxprEqn) -> int:

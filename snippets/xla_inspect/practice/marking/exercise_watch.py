@@ -9,7 +9,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.practice.marking import guide
+from xla_inspect.practice.command import DONE, INTERRUPTED
+from xla_inspect.practice.marking import hints
 from xla_inspect.practice.marking.exercises import ALL, find_exercises, name_file
 from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.marking.marker import LIMIT, mark_and_report
@@ -31,9 +32,6 @@ CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 
 KEYS = "Saving the file marks it again. Type h for a hint, s for a solution, n for the next one, q to end, and Enter."
 
-DONE, INTERRUPTED = 0, 130
-"""What it ends with: all right or asked to end, and interrupted."""
-
 
 class Watch:
     """The exercises that are watched, and the one that is worked at.
@@ -52,7 +50,7 @@ class Watch:
         self._logbook = Logbook(folder)
         self._seen: dict[Exercise, tuple[int, int] | None] = {}
         self._typed: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self.current = self._find_next() or exercises[0]
+        self.current = self._logbook.find_open(exercises) or exercises[0]
 
     def run(self, sandbox: Sandbox) -> None:
         """Mark until all are right, or until somebody asks for the end."""
@@ -60,14 +58,14 @@ class Watch:
         if sys.stdin.isatty():
             threading.Thread(target=_read_keys, args=(self._typed,), daemon=True).start()
         self._mark(sandbox)
-        while self._find_next() is not None:
+        while self._logbook.find_open(self._exercises):
             time.sleep(PAUSE)
             if saved := self._find_saved():
                 self.current = saved
                 self._mark(sandbox)
             elif not self._typed.empty() and not self._obey(self._typed.get(), sandbox):
                 return
-        guide.tell_where_to_go(self._paper)
+        hints.tell_where_to_go(self._paper)
 
     def _mark(self, sandbox: Sandbox) -> None:
         paper = self._paper
@@ -76,8 +74,8 @@ class Watch:
         exercise = replace(self.current)
         paper.heading(f"{exercise.key}: {exercise.safe_title}")
         verdict = mark_and_report(exercise, sandbox, paper, self._logbook)
-        guide.show_progress(paper, self._folder)
-        following = self._find_next()
+        hints.show_progress(paper, self._folder)
+        following = self._logbook.find_open(self._exercises)
         if verdict.verdict == RIGHT and following is not None:
             self.current = following
             paper.say(f"Go on with {name_file(following.file)}: {following.safe_title}")
@@ -88,22 +86,19 @@ class Watch:
         """Do what a key asks for, and return whether to go on."""
         match typed:
             case "h":
-                guide.show_hint(self._paper, self.current.key, self._folder)
+                hints.show_hint(self._paper, self.current.key, self._folder)
             case "s":
-                guide.show_solution(self._paper, self.current.key, self._folder)
+                hints.show_solution(self._paper, self.current.key, self._folder)
             case "n":
                 at = self._exercises.index(self.current) + 1
                 order = (*self._exercises[at:], *self._exercises[:at])
-                self.current = next((each for each in order if not self._logbook.is_right(each)), self.current)
+                self.current = self._logbook.find_open(order) or self.current
                 self._mark(sandbox)
             case "q":
                 return False
             case _:
                 self._paper.say(KEYS)
         return True
-
-    def _find_next(self) -> Exercise | None:
-        return next((each for each in self._exercises if not self._logbook.is_right(each)), None)
 
     def _find_saved(self) -> Exercise | None:
         """Return an exercise whose file is another than when it was last looked at, once it is written whole."""
@@ -139,7 +134,7 @@ def watch(called: str, folder: Path | None, paper: Paper, limit: float = LIMIT) 
             Watch(exercises, folder, paper).run(sandbox)
         except KeyboardInterrupt:
             paper.say("")
-            guide.show_progress(paper, folder)
+            hints.show_progress(paper, folder)
             return INTERRUPTED
     return DONE
 

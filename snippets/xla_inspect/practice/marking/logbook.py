@@ -15,6 +15,7 @@ from xla_inspect.practice.marking.exercises import FOLDER
 from xla_inspect.practice.marking.verdict import RIGHT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from xla_inspect.practice.marking.exercises import Exercise
@@ -39,6 +40,10 @@ class Logbook:
     def is_right(self, exercise: Exercise) -> bool:
         """Return whether an exercise was right when it was marked last."""
         return self._read().get(exercise.key, {}).get(RIGHT_ONCE) == 1
+
+    def find_open(self, exercises: Iterable[Exercise]) -> Exercise | None:
+        """Return the first of some exercises that was not right when it was marked last, or None."""
+        return next((exercise for exercise in exercises if not self.is_right(exercise)), None)
 
     def note(self, exercise: Exercise, verdict: str) -> None:
         """Keep how an exercise was marked."""

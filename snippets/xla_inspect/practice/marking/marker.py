@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
-from xla_inspect.practice.marking import guide
+from xla_inspect.practice.command import USAGE
+from xla_inspect.practice.marking import hints
 from xla_inspect.practice.marking.exercises import (
     ALL,
     EXERCISES,
@@ -38,9 +39,6 @@ LIMIT = 60.0
 
 STATUS = {RIGHT: 0, WRONG: 1, UNWRITTEN: 3}
 """What the command exits with; where several hold, something wrong outweighs something not yet written."""
-
-USAGE = 2
-"""What it exits with where there is nothing to mark."""
 
 
 def run_marking(
@@ -94,9 +92,7 @@ def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
     """Return what is to be said of an exercise; one that is not yet written, or is no Python, is not run."""
     try:
         places = exercise.places
-    except SyntaxError as error:
-        return ExerciseVerdict(WRONG, (describe(error, exercise.file),))
-    except (InspectError, ValueError) as error:
+    except (InspectError, SyntaxError, ValueError) as error:
         return ExerciseVerdict(WRONG, (describe(error, exercise.file),))
     if places:
         return ExerciseVerdict(UNWRITTEN, (), places=places)
@@ -164,7 +160,7 @@ def summarise(verdicts: Sequence[tuple[Exercise, ExerciseVerdict]], paper: Paper
             "exercise shows a hint, and one more each time."
         )
     folder = verdicts[-1][0].folder
-    guide.show_progress(paper, folder)
+    hints.show_progress(paper, folder)
     order = [exercise for kind in (WRONG, UNWRITTEN) for exercise, verdict in verdicts if verdict.verdict == kind]
     if order:
         paper.say(f"Go on with {name_file(order[0].file)}, and check it:")
@@ -172,11 +168,10 @@ def summarise(verdicts: Sequence[tuple[Exercise, ExerciseVerdict]], paper: Paper
         return
     keys = [exercise.key for exercise in EXERCISES]
     later = EXERCISES[keys.index(verdicts[-1][0].key) + 1 :]
-    logbook = Logbook(folder)
     # What comes next; after the last, what was left out before.
-    following = next((each for each in (*later, *EXERCISES) if not logbook.is_right(each)), None)
+    following = Logbook(folder).find_open((*later, *EXERCISES))
     if following is None:
-        guide.tell_where_to_go(paper)
+        hints.tell_where_to_go(paper)
         return
     paper.say(f"Go on with {name_file(replace(following, folder=folder).file)}, and check it:")
     paper.show(check_line(following.key, folder=folder))

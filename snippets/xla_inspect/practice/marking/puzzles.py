@@ -13,7 +13,7 @@ import jax
 from xla_inspect import targets
 from xla_inspect.analysis import Count, list_collectives
 from xla_inspect.compilation import capture
-from xla_inspect.practice.marking import probes
+from xla_inspect.practice.marking import check_helpers
 from xla_inspect.report import format_bytes
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def _count_beside(found: Capture) -> int:
     return max(memory.temporaries, memory.peak - memory.arguments - memory.outputs + memory.aliased)
 
 
-KERNELS = Measure("kernels", probes.count_kernels)
-MOVED = Measure("read and written", probes.bytes_moved, in_bytes=True)
+KERNELS = Measure("kernels", check_helpers.count_kernels)
+MOVED = Measure("read and written", check_helpers.bytes_moved, in_bytes=True)
 BESIDE = Measure("beside arguments and result", _count_beside, in_bytes=True)
 WORK = Measure("operations", lambda found: Count(found.module).computation(found.module.entry).flops)
 SENT = Measure("sent by each device", lambda found: sum(_sent(each) for each in list_collectives(found.module)), True)  # noqa: FBT003 - in bytes
@@ -143,19 +143,19 @@ PUZZLES: Mapping[str, Puzzle] = {
     "history": Puzzle(
         MOVED,
         bound=ONCE,
-        limits=(Limit("kernels in the program", probes.count_kernels, lambda _: 8),),
+        limits=(Limit("kernels in the program", check_helpers.count_kernels, lambda _: 8),),
     ),
     "layer_norm": Puzzle(MOVED, bound=ONCE),
     "narrow": Puzzle(MOVED, "h100", bound=ONCE, tolerance=2e-2),
     "cache": Puzzle(
         MOVED, bound=Bound(_count_row_twice, "the row and the position are read once, and the row written once")
     ),
-    "attention": Puzzle(BESIDE, limits=(Limit("launches", probes.count_launches, lambda _: 1000),)),
+    "attention": Puzzle(BESIDE, limits=(Limit("launches", check_helpers.count_launches, lambda _: 1000),)),
     "remat": Puzzle(
         BESIDE,
         limits=(
             Limit("operations", WORK.take, lambda start: WORK.take(start) * 3 // 2),
-            Limit("launches", probes.count_launches, lambda _: 200),
+            Limit("launches", check_helpers.count_launches, lambda _: 200),
         ),
     ),
     "embedding": Puzzle(WORK, bound=Bound(lambda _: 0, "rows can be copied without an operation on any number")),
@@ -195,9 +195,9 @@ def make_arguments(example: Any, seed: int, scale: float) -> Any:  # noqa: ANN40
     leaves, tree = jax.tree.flatten(example)
     rows = leaves[0].shape[0]
     arrays = [
-        probes.random(*leaf.shape, seed=100 * seed + at, scale=scale)
+        check_helpers.random(*leaf.shape, seed=100 * seed + at, scale=scale)
         if leaf.dtype == "float32"
-        else probes.random_places(*leaf.shape, seed=seed, below=rows)
+        else check_helpers.random_places(*leaf.shape, seed=seed, below=rows)
         for at, leaf in enumerate(leaves)
     ]
     return jax.tree.unflatten(tree, arrays)

@@ -1,0 +1,163 @@
+"""A number that was measured of a compiled program: compared, it gives a verdict that has to be asserted."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, ClassVar
+
+from xla_inspect.budgets.bound import OPERATORS, read_amount, show_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xla_inspect.budgets.assertion_log import AssertionLog
+    from xla_inspect.budgets.bound import Unit
+
+
+__tracebackhide__ = True
+_OWN = ("xla_inspect.", "pytest_xla_inspect")
+
+
+class Quantity:
+    """A number that was measured, which compares with numbers and with text such as `9 GiB`.
+
+    Args:
+        name: What it is, such as `peak`.
+        number: How much.
+        unit: What it counts.
+        of: What it was measured of, such as `step on NVIDIA H100`.
+        explain: What tells where it comes from, given the sign and the limit that it broke.
+        log: What notes that it was compared, or None.
+    """
+
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it equals numbers, and compares with text
+    __array_ufunc__ = None
+    """So that numbers of NumPy leave a comparison to it."""
+
+    def __init__(  # noqa: PLR0913 - what a number is of
+        self,
+        name: str,
+        number: float,
+        unit: Unit,
+        *,
+        of: str,
+        explain: Callable[[str, float], str],
+        log: AssertionLog | None = None,
+    ) -> None:
+        """Compare it with nothing yet."""
+        self.name, self.number, self.unit, self.of = name, number, unit, of
+        self._explain, self._log = explain, log
+        if log is not None:
+            log.note_read(self, find_caller())
+
+    def _compare(self, sign: str, other: object) -> Verdict:
+        verdict = Verdict(self, sign, other)
+        if self._log is not None:
+            for each in (self, other):
+                if isinstance(each, Quantity):
+                    self._log.note_use(each)
+            self._log.note_verdict(verdict, find_caller())
+        return verdict
+
+    def __lt__(self, other: object) -> Verdict:
+        """Return whether it is less."""
+        return self._compare("<", other)
+
+    def __le__(self, other: object) -> Verdict:
+        """Return whether it is no more."""
+        return self._compare("<=", other)
+
+    def __gt__(self, other: object) -> Verdict:
+        """Return whether it is more."""
+        return self._compare(">", other)
+
+    def __ge__(self, other: object) -> Verdict:
+        """Return whether it is no less."""
+        return self._compare(">=", other)
+
+    def __eq__(self, other: object) -> Verdict:  # type: ignore[override]
+        """Return whether it is as much."""
+        return self._compare("==", other)
+
+    def __ne__(self, other: object) -> Verdict:  # type: ignore[override]
+        """Return whether it is another number."""
+        return self._compare("!=", other)
+
+    def __bool__(self) -> bool:
+        """Refuse, since a number that is asserted without a bound says nothing.
+
+        Raises:
+            TypeError: Always.
+        """
+        message = f"{self.name} is {self}: compare it with something, as in `assert step.{self.name} <= {self}`"
+        raise TypeError(message)
+
+    def __int__(self) -> int:
+        """Return the bare number, whole."""
+        return int(float(self))
+
+    def __float__(self) -> float:
+        """Return the bare number."""
+        if self._log is not None:
+            self._log.note_use(self)
+        return float(self.number)
+
+    def __str__(self) -> str:
+        """Return the number in its unit."""
+        if self._log is not None:
+            self._log.note_use(self)
+        return show_amount(self.number, self.unit)
+
+    def __repr__(self) -> str:
+        """Return the number in its unit, with what it is of."""
+        return f"<{self.name} of {self.of}: {self}>"
+
+    def explain(self, sign: str, limit: float) -> str:
+        """Return what is to be said where a comparison does not hold: how much it is, and where that comes from."""
+        wanted, measured = show_amount(limit, self.unit), show_amount(self.number, self.unit)
+        if wanted == measured:
+            wanted, measured = f"{limit:,.0f}", f"{self.number:,.0f}"
+        by = self.number - limit
+        over = f" ({show_amount(abs(by), self.unit)} too {'much' if by > 0 else 'little'})" if by else ""
+        comparison = f"{self.name} of {self.of} is {measured}, and has to be {sign} {wanted}{over}"
+        return "\n".join(filter(None, (comparison, self._explain(sign, limit))))
+
+
+class Verdict:
+    """Whether a comparison holds: what `assert` takes. One that nobody takes is reported at the end of the test.
+
+    Args:
+        quantity: What was measured.
+        sign: One of `OPERATORS`.
+        other: What it is compared with: another quantity, a number or text.
+    """
+
+    def __init__(self, quantity: Quantity, sign: str, other: object) -> None:
+        """Decide it."""
+        self.quantity, self.sign = quantity, sign
+        self.limit = other.number if isinstance(other, Quantity) else read_amount(other, quantity.unit, quantity.name)
+        self.holds = bool(OPERATORS[sign](quantity.number, self.limit))
+        self.is_taken = False
+
+    def __bool__(self) -> bool:
+        """Return whether it holds, and be taken."""
+        self.is_taken = True
+        return self.holds
+
+    def __repr__(self) -> str:
+        """Return the comparison, and whether it holds."""
+        unit = self.quantity.unit
+        said = f"{show_amount(self.quantity.number, unit)} {self.sign} {show_amount(self.limit, unit)}"
+        return f"<{self.quantity.name}: {said} {'holds' if self.holds else 'does not hold'}>"
+
+    def explain(self) -> str:
+        """Return what is to be said where it does not hold."""
+        return self.quantity.explain(self.sign, self.limit)
+
+
+def find_caller() -> str:
+    """Return the line outside of this package that this is called from, as FILE:LINE."""
+    frame = sys._getframe(1)  # noqa: SLF001 - documented
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(_OWN):
+        frame = frame.f_back  # type: ignore[assignment]  # None at the end
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""

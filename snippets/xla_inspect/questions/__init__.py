@@ -1,0 +1,12 @@
+"""The questions about a program, each a package: its options, the function that finds the answer, the rendering."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.registry import QUESTIONS, load_part
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = ["QUESTIONS", "load_part"]

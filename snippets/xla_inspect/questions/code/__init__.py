@@ -1,0 +1,15 @@
+"""The machine code of kernels."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.code.finding import MachineCode, explain_code
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "MachineCode",
+    "explain_code",
+]

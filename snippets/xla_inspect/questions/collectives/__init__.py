@@ -1,0 +1,22 @@
+"""The data that devices send each other."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.collectives.collective import Exchange
+    from xla_inspect.questions.collectives.finding import find_exchanges
+    from xla_inspect.questions.collectives.options import collectives
+    from xla_inspect.questions.collectives.replication import Replication
+    from xla_inspect.questions.collectives.unpartitioned_program import PRODUCTS
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "PRODUCTS",
+    "Exchange",
+    "Replication",
+    "collectives",
+    "find_exchanges",
+]

@@ -1,0 +1,301 @@
+"""The collectives of a capture: lines, axes, overlapping work, and the reason for each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import (
+    Stage,
+    ValueFlow,
+    close_brackets,
+    find_frame,
+    find_mesh,
+    find_stage,
+    is_cut_anew,
+    list_collectives,
+    model_launches,
+    read_groups,
+    read_pairs,
+    search,
+    tell_failure,
+)
+from xla_inspect.answers import Answer, LineTotal, sum_scopes
+from xla_inspect.questions.collectives.collective import (
+    Exchange,
+    Meanwhile,
+    Place,
+)
+from xla_inspect.questions.collectives.collective_reasons import MOVERS, Reasons, list_carried
+from xla_inspect.questions.collectives.replication import (
+    Replication,
+    find_replication,
+)
+from xla_inspect.questions.collectives.unpartitioned_program import name_primitive
+from xla_inspect.units import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from xla_inspect.analysis import Collective, Launched, Mesh
+    from xla_inspect.answers import Part
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+
+_LONGEST_LINE = 60
+_SHOWN = 4
+_MOST_NAMES = 6
+
+
+@dataclass(frozen=True)
+class Exchanges(Answer):
+    """What the devices of one target send each other.
+
+    Attributes:
+        program: The name of the program.
+        target: The target's short name, with its grid.
+        devices: How many devices the program is spread over.
+        mesh: Axes and their sizes; empty where the program names none.
+        exchanges: The collectives, those that carry most first.
+        error: What the compiler said where it gave up, or an empty string.
+        stage: The stage of the module that has them.
+        replication: The arguments, results and work that the devices repeat, or None where that is not known.
+        scopes: Of the one line that most bytes are brought for, or of all without a line, the bytes by scope (`text`).
+            Empty where neither has most, or those have one scope.
+    """
+
+    program: str
+    target: str
+    devices: int
+    mesh: tuple[tuple[str, int], ...]
+    exchanges: tuple[Exchange, ...]
+    error: str
+    stage: Stage
+    replication: Replication | None = None
+    scopes: tuple[LineTotal, ...] = ()
+
+    def tell(self) -> Iterator[Part]:
+        """Yield the sentence, the exchanges, what for, and what overlaps."""
+        from xla_inspect.questions.collectives.rendering import render
+
+        return render(self)
+
+
+def _describe(same: Sequence[Exchange]) -> str:
+    """Return what the exchanges of a row carry, their lines, and why they are there."""
+    one = same[0]
+    counts = Counter(one.shapes)
+    carried = ", ".join(
+        f"{f'{count} x ' if count > 1 else ''}{shape}" for shape, count in list(counts.items())[:_SHOWN]
+    )
+    carried += ", ..." if len(counts) > _SHOWN else ""
+    told = {True: "asked for", False: "partitioner", None: "nothing in the module says what it is there for"}[
+        one.is_asked
+    ]
+    names = list(dict.fromkeys(name for each in same for name in each.arguments))
+    arguments = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+    reasons = list(dict.fromkeys(each.reason for each in same))
+    because = "; ".join(reasons[:_SHOWN]) + ("; ..." if len(reasons) > _SHOWN else "")
+    lines = "; ".join(
+        f"{place.line}: `{shorten(close_brackets(place.text), _LONGEST_LINE)}`" for place in one.places if place.text
+    )
+    scope = f" [{one.scope}]" if one.scope else ""
+    inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
+    first = one.name if len(same) == 1 else f"{one.name}, ..."
+    said = ": ".join(filter(None, (told, ", ".join(filter(None, (arguments, because))))))
+    if one.is_asked is None:
+        said = "; ".join(filter(None, (arguments, told)))
+    return f"{first} {carried}{scope}{f', line {lines}' if lines else ''}{inferred}. {said[0].upper()}{said[1:]}."
+
+
+_BOOKKEEPING = 64
+"""Bytes and operations of a launch below which it hides no exchange."""
+
+_WRAPPED = re.compile(r"^(?P<name>[\w.]+)\((?P<inner>.*)\)$")
+_SCOPE = re.compile(r"[\w.\[\] '-]+")
+_FRAMEWORK = frozenset(
+    {"body", "branch", "checkpoint", "closed_call", "cond", "custom_jvp_call", "custom_vjp_call", "eval_jaxpr"}
+    | {"pjit", "rematted_computation", "scan", "shard_map", "while"}
+)
+
+_TRANSFORMS = frozenset({"jit", "jvp", "pjit", "transpose", "vmap", "shard_map", "xla_call"})
+
+
+def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> Exchanges:
+    """Return what the devices of a capture send each other.
+
+    Args:
+        program: The name of the program.
+        capture: The capture, which needs no modules between the passes.
+        axes: Names and sizes of the mesh as the call has it; empty where it has none.
+    """
+    mesh = find_mesh(capture, axes.items())
+    found: list[Exchange] = []
+    devices, stage = 1, find_stage(capture)
+    if capture.after:
+        devices = stage.devices
+        found = list(_Finding(capture, mesh).list_exchanges())
+    elif mesh is not None:
+        devices = mesh.size
+    found.sort(key=lambda each: -each.total_bytes)
+    error = tell_failure(capture)
+    replication = find_replication(capture, mesh) if stage.is_final else None
+    mesh_axes = mesh.axes if mesh else ()
+    scopes = sum_scopes([(each.where if each.places else "", each.scope, each.total_bytes) for each in found])
+    return Exchanges(program, capture.target, devices, mesh_axes, tuple(found), error, stage, replication, scopes)
+
+
+def answer_dump(capture: Capture, _: str) -> Exchanges:
+    """Return the answer about a module of a dump."""
+    return find_exchanges(capture.program, capture, {})
+
+
+class _Finding:
+    """What the collectives of one capture are found with."""
+
+    def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
+        self.capture, self.mesh = capture, mesh
+        self.flow = ValueFlow(capture.module)
+        self.reasons = Reasons(capture, mesh, self.flow)
+
+    @cached_property
+    def launched(self) -> dict[Instruction, Launched]:
+        """The launches by what stands for them in the schedule; asked for where something is asynchronous."""
+        return {each.launch.scheduled: each for each in model_launches(self.capture)}
+
+    def list_exchanges(self) -> Iterator[Exchange]:
+        """Yield the exchanges in the module's order."""
+        for collective in list_collectives(self.capture.module):
+            yield self._describe(collective)
+
+    def _describe(self, collective: Collective) -> Exchange:
+        instruction = collective.instruction
+        count = find_stage(self.capture).devices
+        groups = read_groups(instruction.attributes.get("replica_groups", ""), count)
+        pairs = read_pairs(instruction)
+        axes: tuple[str, ...] = ()
+        if self.mesh is not None and self.mesh.size == count:
+            axes = self.mesh.name_pairs(pairs) if pairs else self.mesh.name_axes(groups) if groups else ()
+        group = self._count_along(axes) if pairs and axes else collective.group
+        is_asked = self.reasons.is_asked(collective)
+        result = collective.done if collective.is_async else instruction
+        uses = [use for use, _ in self.flow.find_uses(result)]
+        rematerializes = is_asked is False and is_cut_anew(self.flow, collective)
+        places, inferred = self._find_places(collective, [] if rematerializes else uses)
+        primitive = name_primitive(instruction) or name_primitive(collective.scheduled)
+        asked = {True: primitive, None: ""}
+        return Exchange(
+            name=collective.scheduled.name if collective.is_async else collective.name,
+            kind=collective.kind,
+            shapes=tuple(operand.shape.plain for operand in self.capture.module.operands(instruction)),
+            operand_bytes=collective.operand_bytes,
+            sent_bytes=replace(collective, group=group).sent_bytes,
+            group=group,
+            axes=axes,
+            is_all=group == count,
+            devices=groups[0] if groups and not pairs else (),
+            runs=collective.runs,
+            loops=tuple(loop.name for loop in collective.within),
+            places=places,
+            scope=_name_scope(instruction.op_name or collective.scheduled.op_name or ""),
+            inferred=inferred,
+            is_asked=is_asked,
+            reason=asked[is_asked] if is_asked in asked else self.reasons.explain(collective, axes, uses),
+            arguments=() if is_asked else self.reasons.name_arguments(collective),
+            is_async=collective.is_async,
+            meanwhile=self._find_meanwhile(collective),
+            is_rematerialized=rematerializes,
+            groups=groups if groups and not pairs else (),
+            pairs=pairs,
+        )
+
+    def _count_along(self, axes: Sequence[str]) -> int:
+        sizes = dict(self.mesh.axes) if self.mesh else {}
+        total = 1
+        for axis in axes:
+            total *= sizes[axis]
+        return total
+
+    def _find_places(self, collective: Collective, uses: Sequence[Instruction]) -> tuple[tuple[Place, ...], str]:
+        """Return the lines of a collective, and how they are known where its own instruction says none."""
+        own = [step for step in (collective.instruction, collective.scheduled, collective.done) if self._locate(step)]
+        if collective.kind == "all-gather" and (not own or name_primitive(own[0]) in MOVERS):
+            # Where a value is cut out of a stack of weights, or written in another type, says less than what takes it.
+            taking = self._collect(self._locate(use) for use in uses)
+            if taking:
+                return taking, "" if own else "what takes it"
+        operands = list_carried(self.capture.module, collective.instruction)
+        if (len(operands) > 1 and collective.kind != "all-to-all") or not own:
+            above = self._collect(self._search(operand, upwards=True) for operand in operands)
+            if above and (not own or len(above) > 1):
+                return above, "" if own else "what it takes"
+        if own:
+            return self._collect([self._locate(own[0])]), ""
+        below = self._collect([self._search(collective.done, upwards=False)])
+        return below, "what takes it" if below else ""
+
+    def _search(self, value: Instruction, *, upwards: bool) -> Place | None:
+        """Return the nearest line of what a value is computed from, or of what it is taken by."""
+        reached = search([value], self._list_above if upwards else self.capture.module.users)
+        return next(filter(None, map(self._locate, reached)), None)
+
+    def _list_above(self, value: Instruction) -> Iterable[Instruction]:
+        module = self.capture.module
+        if value.opcode in {"parameter", "get-tuple-element"}:
+            origin = self.flow.find_origin(value)
+            return (origin,) if origin is not value else ()
+        inside = [called.root for called in module.called(value)] if value.opcode in {"fusion", "async-start"} else []
+        return (*inside, *module.operands(value))
+
+    def _locate(self, instruction: Instruction) -> Place | None:
+        frame = find_frame(self.capture, instruction)
+        if frame is None:
+            return None
+        lines = self.capture.sources.get(frame.file, "").splitlines()
+        text = lines[frame.line - 1].strip() if 0 < frame.line <= len(lines) else ""
+        return Place(frame.file, frame.line, text)
+
+    def _collect(self, places: Iterable[Place | None]) -> tuple[Place, ...]:
+        return tuple(dict.fromkeys(place for place in places if place))
+
+    def _find_meanwhile(self, collective: Collective) -> Meanwhile | None:
+        """Return what the schedule has between start and done, or None where the exchange is not asynchronous."""
+        if not collective.is_async or collective.done is collective.scheduled:
+            return None
+        order = self.capture.module.computation(collective.scheduled.computation).instructions
+        if collective.done.computation != collective.scheduled.computation:
+            return None
+        between = order[order.index(collective.scheduled) + 1 : order.index(collective.done)]
+        work = [self.launched[each] for each in between if each in self.launched]
+        kernels = [each for each in work if each.launch.role == "kernel" and _is_work(each)]
+        times = [each.bound.seconds for each in kernels if each.bound]
+        return Meanwhile(
+            kernels=len(kernels),
+            flops=sum(each.work.flops for each in kernels),
+            moved_bytes=sum(each.bytes for each in kernels),
+            least_seconds=sum(times) if len(times) == len(kernels) and kernels else None,
+        )
+
+
+def _is_work(launched: Launched) -> bool:
+    """Return whether a launch does more than to count a loop's trips or find a place."""
+    return launched.bytes + launched.on_chip + launched.work.flops > _BOOKKEEPING
+
+
+def _name_scope(op_name: str) -> str:
+    """Return the scopes that a program names around an operation, without what JAX and its transformations add."""
+    scopes: list[str] = []
+    backward = False
+    for part in op_name.partition(":")[0].split("/")[:-1]:
+        backward |= part.startswith("transpose(")
+        name = part
+        while match := _WRAPPED.match(name):
+            # jit(name) is a function, and jvp(name) a scope that is differentiated.
+            name = "" if match["name"] in {"jit", "pjit"} else match["inner"]
+        if _SCOPE.fullmatch(name) and name not in _FRAMEWORK and name not in _TRANSFORMS:
+            scopes.append(name)
+    return "/".join((*scopes, *(["backward"] if backward else [])))

@@ -1,0 +1,49 @@
+"""`xla-inspect collectives`: what devices send each other, by line, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import subject as subjects
+from xla_inspect.questions import collectives as package
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+
+    from xla_inspect.answers import Answer
+    from xla_inspect.captured import Capture
+    from xla_inspect.questions.collectives.finding import Exchanges
+    from xla_inspect.subject import Subject
+
+
+def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
+    """Yield one answer for each target."""
+    del options
+    yield from subjects.answer_each(
+        subject, targets, lambda target: package.find_exchanges(subject.name, subject.capture(target), subject.axes)
+    )
+
+
+def collectives(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    target: str = "cpu:8",
+    lines_of: str = "",
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> Exchanges:
+    """Return what the devices send each other: by line, bytes, axis of the mesh, and who asked for it.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: As in `summary`.
+        target: A short name, with as many devices as the mesh has.
+        lines_of: As in `summary`.
+        **arguments: As in `summary`; `mesh` and `specs` lay the program out.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: As in `summary`.
+    """
+    found = subjects.take_capture(fn, target, example_args, arguments, lines_of)
+    return package.find_exchanges(found.program, found, arguments.get("mesh") or {})

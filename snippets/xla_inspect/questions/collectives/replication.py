@@ -1,0 +1,150 @@
+"""Arguments and results that every device holds whole, and work that several devices repeat."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import model_launches
+from xla_inspect.plural import plural
+from xla_inspect.questions.collectives.shardings import find_sharding
+from xla_inspect.units import format_amount, format_bytes, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from xla_inspect.analysis import Mesh
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction, Shape
+
+_IDENTITY = frozenset({"partition-id", "replica-id"})
+"""Opcodes that let devices with the same arguments do different work."""
+_LONG = 60
+_PARAMETER, _AXIS = re.compile(r"P\((.*)\)"), re.compile(r"'([^']*)'")
+
+
+@dataclass(frozen=True)
+class Replication:
+    """The parts of a program that devices hold alike.
+
+    Attributes:
+        devices: How many devices the program is spread over.
+        arguments: How many arguments it has.
+        whole: The names of the arguments that each device holds whole.
+        whole_bytes: The bytes of those, of one device.
+        argument_bytes: The bytes of all arguments, of one device.
+        results: How many results it has.
+        whole_results: How many of those each device holds whole.
+        result_bytes: The bytes of the latter, of one device.
+        copies: How many devices do the same work, 1 where each does its own, or None where nobody knows.
+        flops: The operations of one device, where several do the same.
+    """
+
+    devices: int
+    arguments: int
+    whole: tuple[str, ...]
+    whole_bytes: int
+    argument_bytes: int
+    results: int
+    whole_results: int
+    result_bytes: int
+    copies: int | None
+    flops: float
+
+    @property
+    def is_total(self) -> bool:
+        """Whether each device holds all arguments and does all of the work."""
+        return self.copies == self.devices
+
+    @property
+    def sentence(self) -> str:
+        """The arguments, results and operations that are replicated, or an empty string where nothing is."""
+        flops = f", {format_amount(self.flops)} flops" if self.flops else ""
+        if self.is_total:
+            return (
+                f"each of {self.devices} devices does all of the work{flops}: "
+                f"{_count(self.arguments, 'argument')} ({format_bytes(self.whole_bytes)}) and "
+                f"{_count(self.whole_results, 'result')} ({format_bytes(self.result_bytes)}) "
+                f"{'is' if self.arguments + self.whole_results == 1 else 'are'} whole on each"
+            )
+        parts = []
+        if self.whole_bytes:
+            names = shorten(", ".join(self.whole), _LONG)
+            size = f"{format_bytes(self.whole_bytes)} of the {format_bytes(self.argument_bytes)} of its arguments"
+            parts.append(f"each device holds {names} whole ({size})")
+        if self.result_bytes:
+            count = _count(self.results, "result")
+            count = count if self.whole_results == self.results else f"{self.whole_results} of {count[4:]}"
+            verb = "is" if self.whole_results == 1 else "are"
+            parts.append(f"{count} ({format_bytes(self.result_bytes)}) {verb} whole on each")
+        if self.copies and self.copies > 1:
+            parts.append(f"each part of the work is done by {self.copies} devices{flops and f', {flops[2:]} each'}")
+        return "; ".join(parts)
+
+
+def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
+    """Return the arguments, results and work that devices repeat, or None for one device or a module without a before.
+
+    Args:
+        capture: The capture.
+        mesh: The mesh that names the axes, or None.
+    """
+    if not (capture.after and capture.before) or capture.module.num_partitions == 1:
+        return None
+    wholes, parts = (_list_parameters(module.entry) for module in (capture.unoptimized_module, capture.module))
+    results = [list(module.entry.root.shape.leaves()) for module in (capture.unoptimized_module, capture.module)]
+    if len(wholes) != len(parts) or len(results[0]) != len(results[1]):
+        return None
+    pairs = list(zip(wholes, parts, strict=True))
+    alike = [part for whole, part in pairs if whole.shape.dimensions == part.shape.dimensions]
+    kept = [part for whole, part in zip(*results, strict=True) if whole.dimensions == part.dimensions]
+    copies = _count_copies(capture, mesh, pairs)
+    launched = model_launches(capture) if copies and copies > 1 else ()
+    return Replication(
+        devices=capture.module.num_partitions,
+        arguments=len(parts),
+        whole=tuple(each.op_name or each.name for each in alike),
+        whole_bytes=_sum_bytes(each.shape for each in alike),
+        argument_bytes=_sum_bytes(each.shape for each in parts),
+        results=len(results[1]),
+        whole_results=len(kept),
+        result_bytes=_sum_bytes(kept),
+        copies=copies,
+        flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched),
+    )
+
+
+def _list_parameters(instructions: Iterable[Instruction]) -> list[Instruction]:
+    parameters = [each for each in instructions if each.opcode == "parameter"]
+    return sorted(parameters, key=lambda each: each.parameter_number or 0)
+
+
+def _sum_bytes(shapes: Iterable[Shape]) -> int:
+    return sum(each.bytes for each in shapes)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"the {noun}" if number == 1 else f"all {plural(number, noun)}"
+
+
+def _count_copies(capture: Capture, mesh: Mesh | None, pairs: list[tuple[Instruction, Instruction]]) -> int | None:
+    """Return how many devices have the same arguments and run the same program, which so do the same work.
+
+    That holds for each device only where nothing is exchanged and no instruction asks for the number of its device.
+    """
+    devices = capture.module.num_partitions
+    if any(
+        each.opcode in _IDENTITY or each.opcode.startswith(("all-", "collective-")) for each in capture.module.walk()
+    ):
+        return None
+    cut = [whole for whole, part in pairs if whole.shape.dimensions != part.shape.dimensions]
+    if not cut:
+        return devices
+    named = [_PARAMETER.fullmatch(find_sharding(each, mesh)) for each in cut]
+    if mesh is None or mesh.size != devices or not all(named):
+        return None
+    axes = {name for match in named if match for name in _AXIS.findall(match[1])}
+    sizes = dict(mesh.axes)
+    return devices // prod(sizes[name] for name in axes) if axes <= sizes.keys() else None

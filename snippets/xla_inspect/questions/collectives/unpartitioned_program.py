@@ -1,0 +1,156 @@
+"""The program as it is written, before it is partitioned: what its operations are, and how their values are spread."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import ValueFlow, find_frame, name_kind, search
+from xla_inspect.questions.collectives.shardings import find_sharding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.analysis import Mesh
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+PRODUCTS = frozenset({"convolution", "dot"})
+"""The opcodes of matrix products."""
+NEIGHBOURS = frozenset({"concatenate", "convolution", "gather", "pad", "reduce-window", "reverse", "slice"})
+"""Opcodes that take elements beside their own, which may be another device's."""
+
+_TELLING = NEIGHBOURS | PRODUCTS | {"custom-call", "dynamic-slice", "dynamic-update-slice", "reduce", "scatter", "sort"}
+_MOST_SHAPES = 4
+_KEY = re.compile(r"\['([^']+)'\]")
+_ESCAPED = re.compile(r"\\(['\"])")
+
+
+class WrittenProgram:
+    """The module as the compiler got it.
+
+    Args:
+        capture: The capture.
+        mesh: The mesh that names the axes, or None where none is known.
+    """
+
+    def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
+        """Look up its instructions by name and line."""
+        self.capture, self.mesh = capture, mesh
+        self.flow = ValueFlow(capture.unoptimized_module)
+        self.by_place: dict[tuple[str, str, int], list[Instruction]] = defaultdict(list)
+        self.collectives: list[Instruction] = []
+        for instruction in capture.unoptimized_module.walk():
+            if frame := find_frame(capture, instruction):
+                self.by_place[name_primitive(instruction), frame.file, frame.line].append(instruction)
+            if name_kind(instruction):
+                self.collectives.append(instruction)
+        self.parameters = {
+            parameter.parameter_number: parameter for parameter in capture.unoptimized_module.entry.parameters
+        }
+        self.argument_names = {parameter.op_name for parameter in self.parameters.values()}
+
+    def find_given(self, instruction: Instruction, shaped: Instruction) -> Instruction | None:
+        """Return the instruction of the module as imported that one of the optimized module has the name and line of.
+
+        Args:
+            instruction: The instruction of the optimized module.
+            shaped: One whose shape tells those apart that have one name and line, as a product and its gradients do.
+        """
+        frame = find_frame(self.capture, instruction)
+        if frame is None:
+            return None
+        found = self.by_place.get((name_primitive(instruction), frame.file, frame.line), [])
+        named = [each for each in found if (instruction.op_name or "").endswith(each.op_name or "")] or found
+        # One operation of JAX may be several of HLO, of which those that only prepare say nothing.
+        return min(named, key=lambda each: (each.opcode not in _TELLING, _differ(each, shaped)), default=None)
+
+    def find_alike(self, source: Instruction, summed: Instruction) -> tuple[str, ...]:
+        """Return the arguments that a result is the gradient of by its shape, where it does not come from a weight.
+
+        A product of what goes back with a weight is the gradient of what went in; one of two that are computed, that of
+        a weight.
+
+        Args:
+            source: The product as the program has it.
+            summed: What is added up, which may be the product transposed.
+        """
+        module = self.flow.module
+        for operand in module.operands(source):
+            origin = self.flow.find_origin(operand)
+            is_argument = origin.opcode == "parameter" and origin.computation == module.entry.name
+            if is_argument and len(origin.shape.dimensions) >= len(operand.shape.dimensions) > 1:
+                return ()
+        exact, likely = [], []
+        own = tuple(size for size in summed.shape.dimensions if size > 1)
+        for parameter in self.parameters.values():
+            # What is scanned over has a layer's weights along its first dimension.
+            for dimensions in (parameter.shape.dimensions, parameter.shape.dimensions[1:]):
+                if len(dimensions) > 1 and dimensions == own:
+                    exact.append(name_argument(parameter))
+                if len(dimensions) > 1 and sorted(dimensions) == sorted(source.shape.dimensions):
+                    likely.append(name_argument(parameter))
+        names = _choose(exact or likely, (source.op_name or "").split("/"))
+        return names if 0 < len(names) <= _MOST_SHAPES else ()
+
+    def find_shardings(self, source: Instruction | None) -> tuple[str, str, str]:
+        """Return how an operation's value was spread, how a constraint wants it, and where that stands."""
+        if source is None:
+            return "", "", ""
+        operands = self.flow.module.operands(source)
+        constraint = source if source.custom_call_target == "Sharding" else None
+        held = self._find_held(operands[0] if constraint is not None and operands else source)
+        for use, _ in self.flow.find_uses(source) if constraint is None else ():
+            if use.custom_call_target == "Sharding":
+                constraint = use
+                break
+        if constraint is None:
+            return held, "", ""
+        frame = find_frame(self.capture, constraint)
+        where = f", which {frame.file.rpartition('/')[2]}:{frame.line} asks for" if frame else ""
+        return held, find_sharding(constraint, self.mesh), where
+
+    def _find_held(self, value: Instruction) -> str:
+        """Return how the nearest value of the same size is spread that a value is computed from, if any says so."""
+
+        def list_before(current: Instruction) -> Iterator[Instruction]:
+            origin = self.flow.find_origin(current, whole=True)
+            before = (origin,) if origin is not current else self.flow.module.operands(current)
+            return (each for each in before if each.shape.is_array and each.shape.size == value.shape.size)
+
+        return next(filter(None, (find_sharding(each, self.mesh) for each in search([value], list_before))), "")
+
+
+def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
+    """Return those arguments of some that an operation belongs with, by the modules that both name.
+
+    The state of an optimizer has the shapes of the weights, and ends in their names: the first stands for all.
+    """
+    scores = {name: sum(key in path for key in _KEY.findall(name)) for name in names}
+    best = [name for name in scores if scores[name] == max(scores.values())]
+    kept: list[str] = []
+    for name in best:
+        if not any(name.endswith(other[other.find("[") :]) for other in kept if "[" in other):
+            kept.append(name)
+    return tuple(kept)
+
+
+def _differ(one: Instruction, other: Instruction) -> int:
+    """Return how little the shapes of a value and of what may be a part of it have in common; none is the same."""
+    if not (one.shape.is_array and other.shape.is_array):
+        return 3
+    if sorted(size for size in one.shape.dimensions if size > 1) == sorted(s for s in other.shape.dimensions if s > 1):
+        return 0
+    whole, part = one.shape.size, other.shape.size
+    return 1 if part and whole % part == 0 else 2
+
+
+def name_primitive(instruction: Instruction) -> str:
+    """Return the name of the primitive that an instruction comes from, or an empty string."""
+    return (instruction.op_name or "").rpartition("/")[2]
+
+
+def name_argument(parameter: Instruction) -> str:
+    """Return what the program calls an argument, such as `params['w1']`."""
+    return _ESCAPED.sub(r"\1", parameter.op_name or parameter.name)

@@ -1,0 +1,133 @@
+"""What a program has by line of Python: kernels, runs of collectives, bytes at the peak; and how two differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import list_held, model_launches
+from xla_inspect.questions.collectives import find_exchanges
+from xla_inspect.questions.diff.difference import LineChange
+from xla_inspect.questions.memory import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from xla_inspect.captured import Capture
+
+
+@dataclass(frozen=True)
+class LineCount:
+    """How often something is there by a line of Python, or how many bytes it is.
+
+    Attributes:
+        what: The kind of kernel or of collective, or what lies in memory.
+        file: The file, or an empty string where no line is known.
+        line: The line, counted from one, or 0.
+        text: What stands there, by which a line is known again though its number changed.
+        number: Kernels, runs of collectives, or bytes.
+    """
+
+    what: str
+    file: str
+    line: int
+    text: str
+    number: int
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is known by: what is counted, the file's name, and the text of the line."""
+        return (self.what, self.file.rpartition("/")[2], self.text or str(self.line))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a program has by line.
+
+    Attributes:
+        kernels: Kernels by kind.
+        collectives: Runs of collectives by kind and axes.
+        memory: Bytes at the peak by what they are for.
+    """
+
+    kernels: tuple[LineCount, ...]
+    collectives: tuple[LineCount, ...]
+    memory: tuple[LineCount, ...]
+
+
+@dataclass(frozen=True)
+class TallyChange:
+    """How two tallies differ, each line once.
+
+    Attributes:
+        kernels: Lines whose number of kernels differs.
+        collectives: Lines whose runs of collectives differ.
+        memory: Lines whose bytes at the peak differ.
+    """
+
+    kernels: tuple[LineChange, ...]
+    collectives: tuple[LineChange, ...]
+    memory: tuple[LineChange, ...]
+
+
+def tally(capture: Capture) -> Tally:
+    """Return what a capture has by line; of a compile that gave up, what there is of it."""
+    return Tally(_join(_count_kernels(capture)), _join(_count_exchanges(capture)), _join(_measure(capture)))
+
+
+def compare_tallies(left: Tally, right: Tally) -> TallyChange:
+    """Return how two tallies differ; a line is known by what it says, since its number changes with what is above."""
+    return TallyChange(
+        _compare(left.kernels, right.kernels),
+        _compare(left.collectives, right.collectives),
+        _compare(left.memory, right.memory),
+    )
+
+
+def _count_kernels(capture: Capture) -> Iterable[LineCount]:
+    for each in model_launches(capture) if capture.after else ():
+        if each.launch.role == "kernel":
+            line = each.lines[0] if each.lines else None
+            yield _count(capture, each.launch.kind, line.file if line else "", line.number if line else 0, 1)
+
+
+def _count_exchanges(capture: Capture) -> Iterable[LineCount]:
+    for each in find_exchanges(capture.program, capture, {}).exchanges:
+        place = each.places[0] if each.places else None
+        what = f"{each.kind} {'x'.join(each.axes) or each.group}"
+        file, line = (place.file, place.line) if place else ("", 0)
+        yield _count(capture, what, file, line, 1 if each.runs is None else each.runs)
+
+
+def _measure(capture: Capture) -> Iterable[LineCount]:
+    """Yield the bytes at the peak, by what they are for and the line they come from."""
+    for held in list_held(capture):
+        if held.line is not None:
+            yield _count(capture, ROLES[held.role], held.line.file, held.line.number, held.size)
+        elif held.role == "argument":
+            yield _count(capture, f"argument {held.name}", "", 0, held.size)
+
+
+def _count(capture: Capture, what: str, file: str, line: int, number: int) -> LineCount:
+    lines = capture.sources.get(file, "").splitlines()
+    return LineCount(what, file, line, lines[line - 1].strip() if 0 < line <= len(lines) else "", number)
+
+
+def _join(counts: Iterable[LineCount]) -> tuple[LineCount, ...]:
+    """Return counts of which those of one line are added up."""
+    found: dict[tuple[str, str, str], LineCount] = {}
+    for each in counts:
+        before = found[each.key].number if each.key in found else 0
+        found[each.key] = LineCount(each.what, each.file, each.line, each.text, before + each.number)
+    return tuple(found.values())
+
+
+def _compare(left: tuple[LineCount, ...], right: tuple[LineCount, ...]) -> tuple[LineChange, ...]:
+    before, after = ({each.key: each for each in of} for of in (left, right))
+    changes = []
+    for key in dict.fromkeys((*before, *after)):
+        numbers = tuple(of[key].number if key in of else 0 for of in (before, after))
+        if numbers[0] != numbers[1]:
+            known = after.get(key) or before[key]
+            changes.append(LineChange(known.what, known.file, known.line, known.text, *numbers))
+    return tuple(changes)

@@ -1,0 +1,165 @@
+"""The difference of two captures, found."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import compare_modules, find_stage, model_launches, name_failure
+from xla_inspect.questions.collectives import find_exchanges
+from xla_inspect.questions.diff.counts_by_line import compare_tallies, tally
+from xla_inspect.questions.diff.difference import Amount, Difference, InstructionPair, Side, Version
+from xla_inspect.questions.diff.instruction_pairs import UNSEEN, is_different, pair_instructions
+from xla_inspect.questions.memory import ON_THE_WAY, explain_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.analysis import Launched, Stage
+    from xla_inspect.captured import Capture
+
+
+_PLANNED = frozenset({"peak memory", "  arguments", "  temporaries", "  results", "generated code"})
+"""What is counted of a memory plan."""
+_NAME = re.compile(r"module @[\w.$-]+")
+
+
+def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> Difference:
+    """Return what differs between two captures.
+
+    Args:
+        left: The first, the older one of two commits.
+        right: The second.
+        names: What they are called.
+    """
+    stages = find_stage(left), find_stage(right)
+    has_launches = all(stage.has_launches for stage in stages)
+    added = removed = changed = None
+    same: bool | None = None
+    pairs: tuple[InstructionPair, ...] = ()
+    if _are_comparable(left, right, stages):
+        change = compare_modules(left.module, right.module)
+        added, removed = len(change.added), len(change.removed)
+        changed = sum(not UNSEEN.issuperset(each.aspects) for each in change.changed)
+        same = not (added or removed or changed or change.is_reordered) and (
+            _has_plan(left) != _has_plan(right) or left.memory == right.memory
+        )
+        pairs = () if has_launches else pair_instructions(change, left, right)
+    is_same_code, given_as = _compare_code(left, right)
+    if is_same_code is False and given_as == "HLO":
+        pairs = pair_instructions(compare_modules(left.unoptimized_module, right.unoptimized_module), left, right)
+    launches = tuple(model_launches(each) if each.after else () for each in (left, right))
+    kernels = tuple([each for each in of if each.launch.role == "kernel"] for of in launches)
+    lines = compare_tallies(tally(left), tally(right))
+    kinds = tuple(Counter(each.launch.kind for each in of) for of in kernels)
+    if not has_launches and left.after and right.after:
+        kinds = tuple(_count_opcodes(of) for of in (left, right))
+    amounts = _count(left, right, launches) if has_launches else _count_instructions(left, right)
+    if _has_plan(left) != _has_plan(right):
+        amounts = [each for each in amounts if each.name not in _PLANNED]
+    return Difference(
+        left=_describe(left, names[0]),
+        right=_describe(right, names[1]),
+        is_same_code=is_same_code,
+        given_as=given_as,
+        instructions=pairs,
+        is_compiler_known=bool(left.versions and right.versions),
+        are_options_known=all(of.options or not of.is_dumped for of in (left, right)),
+        is_same_result=same,
+        versions=_compare_names(left.versions, right.versions),
+        options=_compare_names(_spell(left.options), _spell(right.options)),
+        added=added,
+        removed=removed,
+        changed=changed,
+        amounts=tuple(amounts),
+        kinds=tuple(
+            Amount(kind, "", kinds[0][kind], kinds[1][kind])
+            for kind in dict.fromkeys((*kinds[0], *kinds[1]))
+            if kinds[0][kind] != kinds[1][kind]
+        ),
+        # Of the same instructions one side may name lines and axes that the other does not tell.
+        kernels=lines.kernels if has_launches and not same else (),
+        collectives=lines.collectives if has_launches and not same else (),
+        memory=lines.memory if has_launches and not same and _has_plan(left) == _has_plan(right) else (),
+    )
+
+
+def _are_comparable(left: Capture, right: Capture, stages: tuple[Stage, Stage]) -> bool:
+    """Return whether the modules of two captures are of one stage and one target, so that instructions compare."""
+    if not (left.after and right.after) or stages[0].name != stages[1].name or stages[0].shapes != stages[1].shapes:
+        return False
+    return left.target == right.target or "unknown" in {left.target, right.target}
+
+
+def _compare_code(left: Capture, right: Capture) -> tuple[bool | None, str]:
+    """Return whether the compiler was given the same program, None where nothing tells, and in what form that shows."""
+    if left.stablehlo and right.stablehlo:
+        return _NAME.sub("", left.stablehlo) == _NAME.sub("", right.stablehlo), "StableHLO"
+    if not (left.before and right.before):
+        return None, ""
+    return not is_different(compare_modules(left.unoptimized_module, right.unoptimized_module)), "HLO"
+
+
+def _has_plan(capture: Capture) -> bool:
+    """Return whether the memory that a capture needs is known."""
+    return not capture.is_dumped or bool(capture.buffers)
+
+
+def _count_instructions(left: Capture, right: Capture) -> list[Amount]:
+    if not (left.after and right.after):
+        return []
+    return [Amount("instructions", "", left.module.instruction_count(), right.module.instruction_count())]
+
+
+def _count_opcodes(capture: Capture) -> Counter[str]:
+    return capture.module.opcode_counts()
+
+
+def _describe(capture: Capture, name: str) -> Side:
+    return Side(
+        name=name,
+        program=capture.program,
+        target=capture.target,
+        versions=dict(capture.versions),
+        options=_spell(capture.options),
+        compile_seconds=capture.times.compiling,
+        error=name_failure(capture),
+        stage=find_stage(capture),
+    )
+
+
+def _spell(options: Mapping[str, str | int | bool]) -> dict[str, str]:
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
+
+
+def _compare_names(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[Version, ...]:
+    return tuple(
+        Version(name, left.get(name, ""), right.get(name, ""))
+        for name in dict.fromkeys((*left, *right))
+        if left.get(name, "") != right.get(name, "")
+    )
+
+
+def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], ...]) -> list[Amount]:
+    counts = [Counter(each.launch.role for each in of) for of in launches]
+    flops = [sum(each.work.flops * (each.launch.runs or 1) for each in of) for of in launches]
+    moved = [sum(each.bytes * (each.launch.runs or 1) for each in of) for of in launches]
+    exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (left, right)]
+    sent = [sum(each.total_bytes for each in of) for of in exchanges]
+    memories = [explain_memory(of, "") for of in (left, right)]
+    code = [of.memory.generated_code for of in (left, right)]
+    return [
+        Amount("kernels", "", counts[0]["kernel"], counts[1]["kernel"]),
+        Amount("copies", "", counts[0]["copy"], counts[1]["copy"]),
+        Amount("collectives", "", len(exchanges[0]), len(exchanges[1])),
+        Amount("bytes exchanged", "bytes", sent[0], sent[1]),
+        Amount("flops", "flops", flops[0], flops[1]),
+        Amount("bytes moved", "bytes", moved[0], moved[1]),
+        Amount("peak memory", "bytes", *(each.needed_bytes for each in memories)),
+        Amount("  arguments", "bytes", *(each.sum_roles("argument") for each in memories)),
+        Amount("  temporaries", "bytes", *(each.sum_roles(*ON_THE_WAY) for each in memories)),
+        Amount("  results", "bytes", *(each.sum_roles("result") for each in memories)),
+        Amount("  constants", "bytes", *(each.sum_roles("constant") for each in memories)),
+        Amount("generated code", "bytes", *code),
+    ]

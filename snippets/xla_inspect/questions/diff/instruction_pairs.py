@@ -1,0 +1,61 @@
+"""The instructions in which two modules of one stage differ, each beside the one in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import find_frame, print_instruction
+from xla_inspect.questions.diff.difference import InstructionPair
+
+if TYPE_CHECKING:
+    from xla_inspect.analysis import ModuleChange
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+UNSEEN = frozenset({"metadata", "name"})
+"""What may differ between two instructions that are the same."""
+
+_FOLLOWING = UNSEEN | {"operands", "called computations"}
+_HIDDEN = frozenset({"metadata", "frontend_attributes", "backend_config"})
+
+
+def is_different(change: ModuleChange) -> bool:
+    """Return whether two modules differ in more than names and lines."""
+    came_or_went = change.added or change.removed or change.is_reordered
+    return bool(came_or_went) or any(not UNSEEN.issuperset(each.aspects) for each in change.changed)
+
+
+def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tuple[InstructionPair, ...]:
+    """Return the instructions that differ between two modules.
+
+    What only takes another operand, since that one came or went, is left out where others differ.
+
+    Args:
+        change: The difference of the modules.
+        left: The capture that the first is of.
+        right: That of the second.
+    """
+    came = [*change.added]
+    pairs: list[tuple[Instruction | None, Instruction | None]] = []
+    for old in change.removed:
+        alike = (new for new in came if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
+        new = next(alike, None) or next((new for new in came if new.shape.plain == old.shape.plain), None)
+        if new is not None:
+            came.remove(new)
+        pairs.append((old, new))
+    pairs += [(None, new) for new in came]
+    differing = [each for each in change.changed if not UNSEEN.issuperset(each.aspects)]
+    own = [each for each in differing if not _FOLLOWING.issuperset(each.aspects)]
+    pairs += [(each.before, each.after) for each in (own if pairs or own else differing)]
+    return tuple(
+        InstructionPair(_print(old), _print(new), _locate(right, new) or _locate(left, old)) for old, new in pairs
+    )
+
+
+def _print(instruction: Instruction | None) -> str:
+    return print_instruction(instruction, _HIDDEN, layouts=False).strip() if instruction else ""
+
+
+def _locate(capture: Capture, instruction: Instruction | None) -> str:
+    frame = find_frame(capture, instruction) if instruction else None
+    return f"{frame.file.rpartition('/')[2]}:{frame.line}" if frame else ""

@@ -1,0 +1,23 @@
+"""The launches of a program, their work and times."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.kernels.finding import USUAL_ROWS, rank_launches
+    from xla_inspect.questions.kernels.launch_rows import find_scope, list_fused
+    from xla_inspect.questions.kernels.options import kernels
+    from xla_inspect.questions.kernels.profile_join import Names, join_times
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "USUAL_ROWS",
+    "Names",
+    "find_scope",
+    "join_times",
+    "kernels",
+    "list_fused",
+    "rank_launches",
+]

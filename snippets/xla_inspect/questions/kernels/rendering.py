@@ -1,0 +1,219 @@
+"""The launches in paragraphs and tables: all of them, or one in detail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import close_brackets
+from xla_inspect.answers import Hint, Table, suggest, tell_lines, tell_scopes
+from xla_inspect.plural import plural
+from xla_inspect.questions.kernels.finding import _LONGEST, Kernels, show_seconds
+from xla_inspect.targets import title
+from xla_inspect.units import format_amount, format_bytes, format_share, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xla_inspect.answers import Part
+    from xla_inspect.questions.kernels.launch_rows import LaunchRow
+
+
+_NAME = 26
+_COLUMNS = ("launch", "least", "by", "runs", "bytes", "flops", "where")
+
+
+def render(kernels: Kernels) -> Iterator[Part]:
+    """Yield the sentence, the launches or those that were asked for, and what to ask next."""
+    if not kernels.stage.has_launches and kernels.stage.name != "none":
+        where = f"{kernels.stage.join(kernels.program)} on {title(kernels.target)}"
+        yield f"{where}: no kernels yet. {_explain_stage(kernels)}"
+        return
+    if kernels.error:
+        yield f"{kernels.program} does not compile for {title(kernels.target)}: {shorten(kernels.error, _LONGEST)}"
+        if not kernels.launches:
+            return
+        yield "What the compiler left until it gave up:"
+    elif kernels.named:
+        yield _say_named(kernels)
+    else:
+        yield _say_all(kernels)
+    if kernels.named:
+        for name in kernels.named:
+            yield from _tell_one(kernels, next(row for row in kernels.launches if row.name == name))
+    else:
+        yield from _tell_list(kernels)
+    if kernels.registers_gap:
+        yield kernels.registers_gap
+    yield kernels.model
+
+
+def _explain_stage(kernels: Kernels) -> str:
+    later = "Fusion and the schedule decide the kernels later, so its instructions are no launches."
+    if kernels.stage.name == "unknown":
+        later = "It has no fusions either, so as far as it shows its instructions are no launches."
+    return f"{kernels.stage.explain()} {later}"
+
+
+def _say_all(kernels: Kernels) -> str:
+    program = kernels.stage.join(kernels.program)
+    roles = Counter(row.role for row in kernels.launches)
+    counted = ", ".join(
+        plural(number, role, "copies" if role == "copy" else "") for role, number in roles.most_common()
+    )
+    if not kernels.launches:
+        return f"{program} on {title(kernels.target)} launches nothing."
+    first = kernels.launches[0]
+    where = f" ({first.where})" if first.where else ""
+    if not kernels.least_seconds:
+        moved = format_bytes(first.weight[1])
+        return f"{program} on {title(kernels.target)}: {counted}; {first.name}{where} moves most, {moved}."
+    share = format_share(first.weight[0] / kernels.least_seconds)
+    most = show_seconds(kernels.least_seconds)
+    return (
+        f"{program} on {title(kernels.target)}: {counted}, at least {most} in all; "
+        f"{first.name}{where} takes most, {share}."
+    )
+
+
+def _say_named(kernels: Kernels) -> str:
+    row = next(row for row in kernels.launches if row.name == kernels.named[0])
+    what = f"{row.kind} {row.role}" if row.kind != row.role else row.kind
+    where = f" of {row.where}" if row.where else ""
+    least = f", at least {show_seconds(row.least_seconds)} a run" if row.least_seconds else ""
+    return f"{row.name} is a {what}{where} in {kernels.program} on {title(kernels.target)}{least}."
+
+
+def _tell_list(kernels: Kernels) -> Iterator[Part]:
+    shown, others = kernels.launches[: kernels.shown], kernels.launches[kernels.shown :]
+    cells = tuple(map(_list_row, shown))
+    # Without a roof there is no least time, and nothing that limits.
+    kept = [at for at in range(len(_COLUMNS)) if kernels.least_seconds is not None or at not in {1, 2}]
+    rows = tuple(tuple(row[at] for at in kept) for row in cells)
+    numbers = tuple(number for number, at in enumerate(kept) if at in {1, 3, 4, 5})
+    if rows:
+        yield Table(tuple(_COLUMNS[at] for at in kept), rows, numbers)
+    if others:
+        least = sum(row.weight[0] for row in others)
+        share = (
+            f" ({format_share(least / kernels.least_seconds, 1)} of the least time)" if kernels.least_seconds else ""
+        )
+        left = plural(len(others), "smaller launch", "smaller launches")
+        yield f"Left out: {left}{share}; --all shows all."
+    if kernels.unknown_runs:
+        yield (
+            f"{plural(kernels.unknown_runs, 'launch', 'launches')} in loops or branches of which the compiler does "
+            "not know how often they run (? above) count once."
+        )
+    unit = ("bytes", _show_bytes) if kernels.least_seconds is None else ("least", show_seconds)
+    if len(kernels.launches) > len(kernels.lines) > 1:
+        yield tell_lines(kernels.lines, *unit)
+    if kernels.scopes:
+        yield tell_scopes(kernels.scopes, *unit)
+    if shown:
+        yield Hint(
+            "One of them in detail:",
+            suggest("kernels", kernels.asked, "--kernel", shown[0].name),
+        )
+
+
+def _tell_one(kernels: Kernels, row: LaunchRow) -> Iterator[Part]:
+    yield Table(("of one run", ""), tuple(_list_facts(row)), title=row.name)
+    rows = tuple(
+        (
+            each.where or "no line kept",
+            ", ".join(f"{name} {number}" if number > 1 else name for name, number in each.opcodes.items()),
+            close_brackets(each.text),
+        )
+        for each in row.fused
+    )
+    if rows:
+        yield Table(("line", "text and operations"), tuple((a, f"{c}  [{b}]" if c else b) for a, b, c in rows))
+    if row.code:
+        yield Hint(
+            f"Its code ({', '.join(row.code)}):",
+            suggest("show", kernels.asked, "--stage", "code", "--kernel", row.symbol or row.name),
+        )
+
+
+def _show_bytes(number: float) -> str:
+    return format_bytes(round(number))
+
+
+def _list_row(row: LaunchRow) -> tuple[str, ...]:
+    size = _show_size(row)
+    line = f"{row.where} {close_brackets(row.text)}".strip()
+    about = [line, f"[{row.scope}]" if row.scope else "", row.library, row.callback, size]
+    return (
+        shorten(row.name, _NAME),
+        show_seconds(row.weight[0]),
+        row.bound,
+        "?" if row.runs is None else f"{row.runs:,}",
+        format_bytes(row.weight[1]),
+        format_amount(row.flops * (row.runs or 1)) if row.flops else ("?" if row.unknown_work else "0"),
+        "; ".join(part for part in about if part) or "no line kept",
+    )
+
+
+def _show_size(row: LaunchRow) -> str:
+    if row.vmem_bytes is not None:
+        return f"{format_bytes(row.vmem_bytes)} of VMEM"
+    if not row.grid or not row.threads:
+        return ""
+    shared = f", {format_bytes(row.shared_bytes)} shared" if row.shared_bytes else ""
+    registers = f", {row.registers} registers" if row.registers is not None else ""
+    spilled = f", {format_bytes(row.spilled_bytes)} spilled" if row.spilled_bytes else ""
+    return f"{_show_launch(row.grid, row.threads)}{shared}{registers}{spilled}"
+
+
+def _show_launch(grid: tuple[int, int, int], threads: tuple[int, int, int]) -> str:
+    return f"{_show_grid(grid, 'block')} of {_show_grid(threads, 'thread')}"
+
+
+def _show_grid(size: tuple[int, int, int], noun: str) -> str:
+    numbers = [f"{number:,}" for number in size if number > 1]
+    return f"{' x '.join(numbers)} {noun}s" if numbers else f"1 {noun}"
+
+
+def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a launch, a name and a value each."""
+    runs = "an unknown number of times" if row.runs is None else plural(row.runs, "time")
+    around = f" (in {', '.join(row.within)})" if row.within else ""
+    yield "runs", runs + around
+    yield "kind", ", ".join(part for part in (row.role, row.kind, row.callback) if part)
+    if row.library:
+        yield "computed by", row.library
+    if row.where:
+        yield "line", f"{row.where}  {close_brackets(row.text)}".strip()
+    if row.scope:
+        yield "scope", row.scope
+    yield "reads", format_bytes(row.read_bytes)
+    yield "writes", format_bytes(row.written_bytes)
+    if row.on_chip_bytes:
+        yield "on the chip", format_bytes(row.on_chip_bytes)
+    if row.vmem_bytes is not None:
+        yield "VMEM", f"{format_bytes(row.vmem_bytes)} for its own buffers"
+    flops = ", ".join(f"{format_amount(number)} {kind}" for kind, number in row.flops_by_type.items() if number)
+    yield "flops", flops or ("unknown" if row.unknown_work else "none")
+    if row.unknown_work:
+        yield "unknown work", f"{', '.join(row.unknown_work)} says nothing of it"
+    if row.transcendentals:
+        yield "exp, tanh, ...", format_amount(row.transcendentals)
+    yield from _list_device_facts(row)
+
+
+def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a launch on its device, likewise."""
+    if row.least_seconds is not None:
+        yield "least time", f"{show_seconds(row.least_seconds)}, limited by {row.limit}"
+    if row.grid and row.threads:
+        yield "grid", _show_launch(row.grid, row.threads)
+    if row.shared_bytes is not None:
+        yield "shared memory", f"{format_bytes(row.shared_bytes)} a block"
+    if row.registers is not None:
+        yield "registers", f"{row.registers} a thread, {format_bytes(row.spilled_bytes or 0)} spilled"
+    if row.occupancy is not None:
+        bound = f", bound by {' and '.join(row.bound_by)}" if row.occupancy < 1 else ""
+        yield "occupancy", f"{format_share(row.occupancy)} of a multiprocessor's warps{bound}"
+    if row.symbol and row.symbol != row.name:
+        yield "in the code", row.symbol

@@ -1,0 +1,20 @@
+"""The memory that a program takes of one device."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.memory.finding import ON_THE_WAY, ROLES, MemoryTrial, MemoryUse, explain_memory
+    from xla_inspect.questions.memory.options import memory
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "ON_THE_WAY",
+    "ROLES",
+    "MemoryTrial",
+    "MemoryUse",
+    "explain_memory",
+    "memory",
+]

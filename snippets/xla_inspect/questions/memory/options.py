@@ -1,0 +1,86 @@
+"""The options of the question about memory, and its Python function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import analysis
+from xla_inspect import subject as subjects
+from xla_inspect.questions import memory as package
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.questions.memory.finding import MemoryTrial, MemoryUse
+    from xla_inspect.subject import Subject
+
+USUAL = ("h100", "tpu-v5e")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what a row is of, and what is to be tried."""
+    how = parser.add_argument_group("the question")
+    how.add_argument("--by", choices=("line", "scope", "buffer"), default="line", help="a row for each (default: line)")
+    how.add_argument(
+        "--try",
+        dest="tried",
+        metavar="CHANGE",
+        help=f"compile with changes that may help, and tell what they save: {', '.join(subjects.KINDS)}, or all",
+    )
+
+
+def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[MemoryUse]:
+    """Yield the answer for each target.
+
+    Raises:
+        InspectError: There is no such change to try.
+    """
+    kinds = subjects.read_kinds(options.tried, known=subjects.KINDS)
+
+    def answer(target: str) -> MemoryUse:
+        capture = subject.capture(target)
+        trials = list(_try_changes(subject, target, kinds, capture)) if kinds else []
+        asked = subjects.write_subject(options, target) if subject.call else ""
+        return package.explain_memory(capture, asked, by=options.by, trials=trials)
+
+    yield from subjects.answer_each(subject, targets, answer)
+
+
+def _try_changes(subject: Subject, target: str, kinds: Sequence[str], capture: Capture) -> Iterator[MemoryTrial]:
+    """Yield the memory that the program takes with each change that can be tried."""
+    for trial in subjects.list_trials(subject, kinds, capture):
+        try:
+            use = package.explain_memory(trial.capture(target), "")
+        except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
+            text = f"{type(error).__name__}: {error}".partition("\n")[0]
+            yield package.MemoryTrial(trial.change, None, None, text)
+        else:
+            left = use.refusal.sentence if use.refusal and use.refusal.space != analysis.HBM else ""
+            yield package.MemoryTrial(trial.change, use.needed_bytes or None, use.fits, left)
+
+
+def memory(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    target: str = "cpu",
+    by: str = "line",
+    lines_of: str = "",
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> MemoryUse:
+    """Return whether a program fits, and what takes the memory of a device, also where the compile fails for it.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: As in `summary`.
+        target: A short name, with a topology where wanted.
+        by: What a row is of: `line`, `scope` or `buffer`.
+        lines_of: As in `summary`.
+        **arguments: As in `summary`.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: As in `summary`.
+    """
+    return package.explain_memory(subjects.take_capture(fn, target, example_args, arguments, lines_of), "", by=by)

@@ -1,0 +1,16 @@
+"""The time of a compile."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.passes.finding import explain_passes
+    from xla_inspect.questions.passes.options import passes
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "explain_passes",
+    "passes",
+]

@@ -1,0 +1,75 @@
+"""`xla-inspect passes`: where the time of a compile goes, and which part of the program makes the work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import subject as subjects
+from xla_inspect.errors import InspectError
+from xla_inspect.questions import passes as package
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+
+    from xla_inspect.answers import Answer
+    from xla_inspect.captured import Capture
+    from xla_inspect.questions.passes.finding import CompileTimes
+    from xla_inspect.subject import Subject
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how much is told."""
+    how = parser.add_argument_group("what is told")
+    how.add_argument("--all", action="store_true", help="all passes and parts of the program, not the largest alone")
+    how.add_argument("--changes", action="store_true", help="also what each pass that changed the module did")
+    how.add_argument("--depth", metavar="N", type=int, default=2, help="levels of scopes (default: %(default)d)")
+
+
+def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
+    """Yield one answer for each target.
+
+    Raises:
+        InspectError: The depth is below one.
+    """
+    if options.depth < 1:
+        message = f"--depth {options.depth}: parts of a program have one level at least; say --depth 1 or more"
+        raise InspectError(message)
+
+    def answer(target: str) -> Answer:
+        capture = subject.capture(target, passes=options.changes, timed=True)
+        limit = {"limit": 0} if options.all else {}
+        return package.explain_passes(
+            subject.name,
+            capture,
+            subjects.write_subject(options, target),
+            depth=options.depth,
+            changes=options.changes,
+            **limit,
+        )
+
+    return subjects.answer_each(subject, targets, answer)
+
+
+def passes(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    target: str = "cpu",
+    lines_of: str = "",
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> CompileTimes:
+    """Return where the time of the compile went, and what each pass changed.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: As in `summary`.
+        target: A short name, with a topology where wanted.
+        lines_of: As in `summary`.
+        **arguments: As in `summary`.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+        InspectError: As in `summary`.
+    """
+    found = subjects.take_capture(fn, target, example_args, arguments, lines_of, passes=True)
+    return package.explain_passes(found.program, found, "")

@@ -1,0 +1,15 @@
+"""The modules of a dump."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.read.finding import describe_dump, list_dump
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "describe_dump",
+    "list_dump",
+]

@@ -1,0 +1,19 @@
+"""A program under several releases of JAX."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.since.finding import explain_release_change, explain_release_failure
+    from xla_inspect.questions.since.release_history import ReleaseChange, ReleaseHistory, ReleaseRow
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "ReleaseChange",
+    "ReleaseHistory",
+    "ReleaseRow",
+    "explain_release_change",
+    "explain_release_failure",
+]

@@ -1,0 +1,146 @@
+"""A program under several releases of JAX in paragraphs and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers import Hint, Listing, Table, suggest
+from xla_inspect.plural import plural
+from xla_inspect.questions.since.release_history import _LONGEST, ReleaseHistory, ReleaseRow
+from xla_inspect.targets import title
+from xla_inspect.units import format_bytes, format_duration, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from xla_inspect.answers import Part
+
+
+_FIRST = "first that differs"
+LEAST: Mapping[str, str] = {"code": "50% of its operations", "memory": "1% of its bytes"}
+"""From which difference on a question counts two releases as different, of those that do not count each difference."""
+
+
+def _show_loops(row: ReleaseRow) -> str:
+    if row.code_loops is None:
+        return ""
+    return f"{row.code_loops}, {row.deepest_loops} deep" if row.code_loops else "0"
+
+
+type _Column = tuple[str, Callable[[ReleaseRow], str]]
+
+
+_COLLECTIVES: _Column = ("collectives", lambda row: _show(row.collectives))
+_COLUMNS: Sequence[_Column] = (
+    ("temporaries", lambda row: _show(row.temporary_bytes, format_bytes)),
+    ("copies in loops", lambda row: _show(row.copies_in_loops)),
+    ("kernels", lambda row: _show(row.kernels)),
+    ("code", lambda row: row.code or ""),
+    ("loops", _show_loops),
+)
+
+
+def render(history: ReleaseHistory) -> Iterator[Part]:
+    """Yield the sentence, the releases, and what changed where."""
+    yield _say(history)
+    yield _tabulate(history)
+    yield from (change.tell() for change in history.changes)
+    for row in history.rows:
+        if row.failed:
+            where = f" ({row.place})" if row.place else ""
+            yield f"{row.release} was not measured: {row.failed}{where}."
+        yield from (f"{row.release}: {note}." for note in row.notes)
+    yield from _list_differences(history)
+    yield from _advise(history)
+
+
+def _list_differences(history: ReleaseHistory) -> Iterator[Part]:
+    for change in history.changes:
+        between = f"{change.before} and {change.after}"
+        if change.hlo_diff:
+            yield Listing(change.hlo_diff, f"Optimized HLO of {between}, names left out ({change.question})")
+        if change.code_diff:
+            yield Listing(change.code_diff, f"Generated code of {between}, names left out ({change.question})")
+
+
+def _advise(history: ReleaseHistory) -> Iterator[Part]:
+    if history.not_measured:
+        yield f"Not measured, since it tells nothing more: {', '.join(history.not_measured)}."
+    if history.not_measured and not history.changes:
+        again = suggest("since", history.asked, "--every", "--from", history.first, "--to", history.last)
+        yield Hint("What changed and changed back between the two is seen where each release is measured:", again)
+    if history.installed_bytes:
+        yield f"The environments of releases take {format_bytes(history.installed_bytes)} of the cache folder."
+    if history.changes and len(history.questions) > 1:
+        hint = suggest("since", history.asked, "--ask", history.changes[0].question, "--issue", "issue.md")
+        yield Hint("The text of an issue about it:", hint)
+
+
+def _say(history: ReleaseHistory) -> str:
+    where = f"{history.program} on {title(history.target)}, JAX {history.first} to {history.last}:"
+    if not any(not row.failed for row in history.rows):
+        return f"{where} it could be measured under no release."
+    if not history.changes:
+        return f"{where} {_say_unchanged(history)}"
+    first = history.changes[0]
+    told = ", ".join(
+        f"{change.question} ({change.old} -> {change.new}, {change.cause})"
+        for change in history.changes
+        if change.after == first.after
+    )
+    more = plural(sum(change.after != first.after for change in history.changes), "later change")
+    later = f"; {more}" if any(change.after != first.after for change in history.changes) else ""
+    return f"{where} {first.after} is the {_FIRST}: {told}{later}."
+
+
+def _say_unchanged(history: ReleaseHistory) -> str:
+    """Return that no question found a difference, with the columns that differ by less than counts as one."""
+    measured = [row for row in history.rows if not row.failed]
+    titles = {"loops": "code", "temporaries": "memory", "copies in loops": "copies"}
+    varied = {
+        titles.get(title, title)
+        for title, show in (*_COLUMNS, _COLLECTIVES)
+        if len({show(row) for row in measured} - {""}) > 1
+    }
+    small = [name for name in history.questions if name in varied and name in LEAST]
+    same = tuple(name for name in history.questions if name not in small)
+    parts = [f"no difference in {_join(same)}"] if same else []
+    parts += [f"the {name} differs by less than {LEAST[name]}, which does not count" for name in small]
+    return f"{'; '.join(parts)}."
+
+
+def _tabulate(history: ReleaseHistory) -> Table:
+    changed: dict[str, list[str]] = {}
+    for change in history.changes:
+        changed.setdefault(change.after, []).append(change.question)
+    columns = [*_COLUMNS[:3]]
+    if any(row.collectives for row in history.rows):
+        columns.append(_COLLECTIVES)
+    columns += _COLUMNS[3:]
+    if "compile-time" in history.questions:
+        columns.append(("compile", lambda row: _show(row.compile_seconds, format_duration)))
+    if any(row.run_seconds is not None for row in history.rows):
+        columns.append(("run", lambda row: _show(row.run_seconds, format_duration)))
+    rows = tuple(
+        (
+            row.release,
+            *(show(row) if not row.failed else "" for _, show in columns),
+            shorten(row.failed, _LONGEST) or _mark(changed.get(row.release, ())),
+        )
+        for row in history.rows
+    )
+    heads = ("release", *(head for head, _ in columns), "")
+    return Table(heads, rows, tuple(range(1, len(heads) - 1)))
+
+
+def _mark(questions: Sequence[str]) -> str:
+    return f"<- {', '.join(questions)}" if questions else ""
+
+
+def _show[T: float](value: T | None, form: Callable[[T], str] = str) -> str:
+    return "" if value is None else form(value)
+
+
+def _join(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

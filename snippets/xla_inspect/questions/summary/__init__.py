@@ -1,0 +1,17 @@
+"""The targets side by side."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.questions.summary.finding import TargetSummary, summarize
+    from xla_inspect.questions.summary.options import summary
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "TargetSummary",
+    "summarize",
+    "summary",
+]

@@ -1,0 +1,49 @@
+"""`xla-inspect SUBJECT`: the targets side by side, and what to ask next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import subject as subjects
+from xla_inspect.captured import Capture
+from xla_inspect.questions import summary as package
+from xla_inspect.targets import USUAL
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+
+    from xla_inspect.answers import Answer
+    from xla_inspect.questions.summary.finding import Summary
+    from xla_inspect.subject import Subject
+
+
+def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
+    """Yield one answer for all targets."""
+    captures = subjects.answer_each(subject, targets, subject.capture)
+    yield package.summarize(subject.name, list(captures), asked=subjects.write_subject(options))
+
+
+def summary(
+    fn: Callable[..., Any] | Capture,
+    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    targets: Sequence[str] = USUAL,
+    lines_of: str = "",
+    **arguments: Any,  # noqa: ANN401 - likewise
+) -> Summary:
+    """Return the targets side by side: kernels, bytes, flops, memory, collectives.
+
+    Args:
+        fn: A function, or a capture of it.
+        *example_args: Its positional arguments: arrays, shapes, or pytrees of them.
+        targets: Short names.
+        lines_of: A package or module, such as `flax.linen`, whose lines are named instead of your lines that call it.
+        **arguments: Any other argument of `capture`, and keyword arguments of the function.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for a target.
+        InspectError: No such target or option, no line of the package, or arguments that do not go together.
+    """
+    targets = [fn.target] if isinstance(fn, Capture) else targets
+    captures = [subjects.take_capture(fn, target, example_args, arguments, lines_of) for target in targets]
+    return package.summarize(captures[0].program, captures, "")

@@ -1,0 +1,126 @@
+"""The targets side by side in a table, and the next questions to ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.answers import Hint, Table, name_scope, suggest
+from xla_inspect.plural import plural
+from xla_inspect.questions.summary.finding import KINDS, LARGEST, Largest, Summary, TargetSummary
+from xla_inspect.targets import title
+from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from xla_inspect.answers import Part
+
+
+SORTS = {
+    "kernel": ("The largest kernels", "moves"),
+    "memory": ("What takes most of the memory", "holds"),
+    "collective": ("The largest collectives", "sends"),
+}
+"""How the sorts of `Largest` are told: a title, and what their bytes are."""
+
+PLACE, NAME = 28, 18
+
+
+def render(summary: Summary) -> Iterator[Part]:
+    """Yield the sentence, the table, and what to ask."""
+    yield f"{summary.program}: {', '.join(map(_say, summary.targets))}."
+    kinds = dict.fromkeys(kind for target in summary.targets for kind in target.kinds)
+    rows: list[tuple[str, list[str]]] = [
+        ("kernels", [_show(target.kernels, str) for target in summary.targets]),
+        *(
+            (f"  {kind}", [str(target.kinds.get(kind, "")) for target in summary.targets])
+            for kind in list(kinds)[:KINDS]
+        ),
+        ("copies", [_show(target.copies, str) for target in summary.targets]),
+        ("collectives", [_count_collectives(target) for target in summary.targets]),
+        ("flops", [_show(target.flops, format_amount) for target in summary.targets]),
+        ("bytes moved", [_show(target.moved_bytes, format_bytes) for target in summary.targets]),
+        ("memory needed", [_show_needed(target) for target in summary.targets]),
+        ("  arguments", [format_bytes(target.argument_bytes) for target in summary.targets]),
+        ("  temporaries", [_show(target.temporary_bytes, format_bytes) for target in summary.targets]),
+        ("  results", [format_bytes(target.output_bytes) for target in summary.targets]),
+    ]
+    if any(target.compile_seconds for target in summary.targets):
+        rows.append(("compiled here in", [format_duration(target.compile_seconds) for target in summary.targets]))
+    header = ("on one device", *(target.target for target in summary.targets))
+    yield Table(header, tuple((name, *cells) for name, cells in rows), tuple(range(1, len(header))))
+    for target in summary.targets:
+        if target.replication and (sentence := target.replication.sentence):
+            yield f"Replicated on {title(target.target)}: {sentence}."
+    for sort, told in SORTS.items():
+        listed = [(target.target, each) for target in summary.targets for each in target.largest if each.sort == sort]
+        if listed:
+            timed = any(each.seconds for _, each in listed)
+            cells = tuple(
+                (
+                    target,
+                    format_bytes(each.bytes),
+                    *((_tell_time(each),) if timed else ()),
+                    shorten(each.place, PLACE),
+                    shorten(each.name, NAME if timed else PLACE),
+                )
+                for target, each in listed
+            )
+            header = ("target", told[1], *(("at least",) if timed else ()), "where", "what")
+            yield Table(header, cells, (1, 2) if timed else (1,), told[0])
+        yield from _tell_scopes(summary, sort)
+    yield from _advise(summary)
+
+
+def _tell_scopes(summary: Summary, sort: str) -> Iterator[Table]:
+    """Yield the largest scopes of each target's line that has most of a sort."""
+    rows = []
+    for target in summary.targets:
+        scopes = target.scopes[sort]
+        whole = sum(each.amount for each in scopes)
+        for each in scopes[:LARGEST]:
+            share = f"{each.amount / whole:.0%}"
+            rows.append((target.target, share, each.where or "no line", shorten(name_scope(each), PLACE)))
+    if rows:
+        yield Table(("target", "share", "where", "scope"), tuple(rows), (1,), f"{SORTS[sort][0]}, by scope")
+
+
+def _advise(summary: Summary) -> Iterator[Hint]:
+    if summary.asked:
+        if any(target.error for target in summary.targets) or any(target.temporary_bytes for target in summary.targets):
+            yield Hint("What takes the memory, by line:", suggest("memory", summary.asked))
+        if any(target.collectives for target in summary.targets):
+            yield Hint("What the devices send each other, and why:", suggest("collectives", summary.asked))
+        if any(target.kernels for target in summary.targets):
+            yield Hint("Each kernel, and what bounds it:", suggest("kernels", summary.asked))
+
+
+def _say(target: TargetSummary) -> str:
+    if target.error:
+        return f"does not compile for {title(target.target)}: {shorten(target.error, 200)}"
+    where = f"on {title(target.target)}"
+    if target.kernels is not None:
+        known = "" if target.stage.is_final else f", {target.stage.title}"
+        return f"{plural(target.kernels, 'kernel')} {where}{known}"
+    shapes = ", global shapes" if target.stage.shapes == "global" else ""
+    known = "are known" if target.stage.name == "unknown" else "yet"
+    counted = plural(target.instructions, "instruction")
+    return f"no kernels {known} {where}: {counted}, {target.stage.title}{shapes}"
+
+
+def _show[T](number: T | None, show: Callable[[T], str]) -> str:
+    return "?" if number is None else show(number)
+
+
+def _show_needed(target: TargetSummary) -> str:
+    return format_bytes(target.peak_bytes) + (" + ?" if target.temporary_bytes is None else "")
+
+
+def _count_collectives(target: TargetSummary) -> str:
+    if target.stage.shapes == "of one device" and target.stage.name != "none":
+        return str(target.collectives)
+    return f"{target.collectives} + ?" if target.collectives else "?"
+
+
+def _tell_time(largest: Largest) -> str:
+    return format_duration(largest.seconds) if largest.seconds else ""

@@ -1,0 +1,44 @@
+"""Why a pass refused to fuse two things, as a clause of a sentence."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis.reasons import list_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.questions.why.explanation import Reason
+
+_COSTS = re.compile(r"reckons (?P<fused>[\d.]+) µs .* and (?P<apart>[\d.]+) µs ")
+_END = re.compile(r"(?<=[\w)])[.:] ")
+
+
+def write_clause(reason: Reason, first: str, second: str) -> str:
+    """Return why something was refused, to follow `does not fuse A into B, because `.
+
+    Args:
+        reason: The refusal.
+        first: How what would be fused is called now.
+        second: How what would take it in is called now.
+    """
+    if costs := _COSTS.search(reason.sentence) if reason.kind == "costs-when-fused" else None:
+        fused, apart = (f"{float(costs[name]):.3g}" for name in ("fused", "apart"))
+        if fused == apart:
+            fused, apart = (f"{float(costs[name]):.5g}" for name in ("fused", "apart"))
+        return f"its cost model estimates {fused} µs for the fused kernel and {apart} µs for two"
+    if clause := _list_clauses().get(reason.kind):
+        return clause
+    said = _END.split(reason.meaning.rstrip("."))[0]
+    for name, now in ((reason.instruction, first), (reason.others[0] if reason.others else "", second)):
+        if name:
+            said = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", now, said)
+    return said
+
+
+@cache
+def _list_clauses() -> Mapping[str, str]:
+    return {each.kind: each.clause for each in list_messages() if each.clause}

@@ -1,0 +1,255 @@
+"""Whether a change of a program changes what was asked about: counted in both programs, by lines of Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import KernelParts, find_lines, list_collectives, name_failure
+from xla_inspect.plural import plural
+from xla_inspect.questions.why.explanation import WhyTrial
+from xla_inspect.questions.why.why_copied import is_move
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from xla_inspect.analysis import SourceLine
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction, Module
+    from xla_inspect.questions.why.explanation import Finding, Kind
+    from xla_inspect.questions.why.why_context import Evidence
+
+type Spot = tuple[str, int]
+"""A file, without its folders, and a line."""
+
+_RESHAPING = frozenset({"batch", "precision", "sharding", "target"})
+"""Kinds of changes after which the same value may be of another shape."""
+# What one operation may be called on another target, or after another pass.
+_SAME = {"convolution": "dot", "custom-call": "dot"}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What was asked about, as it can be counted in any compile of the same lines.
+
+    Attributes:
+        kind: What is explained.
+        spots: The lines that it belongs to: of two kernels, those of either, in their order.
+        opcodes: The operations that are counted: of two kernels, what each is mostly about.
+        between: Whether copies between memories are asked about, and no others.
+        alone: Whether what is counted are launches that do nothing but move.
+        sort: What kind of launch is counted, as `Launch.sort`, where one is asked about.
+        shape: The shape of what is moved, without its layout, where a copy or a transpose is asked about.
+    """
+
+    kind: Kind
+    spots: tuple[Spot | None, ...]
+    opcodes: tuple[str, ...]
+    between: bool = False
+    alone: bool = False
+    sort: str = ""
+    shape: str = ""
+
+    def count(self, capture: Capture) -> tuple[int, int]:
+        """Return how often it is there at those lines, and how often in the whole program.
+
+        Args:
+            capture: A compile that went through.
+        """
+        lines = find_lines(capture, capture.module)
+        if self.kind in {"copy", "layout", "transpose"}:
+            return self._count_moves(capture.module, lines)
+        if self.kind == "collective":
+            return self._count_collectives(capture.module, lines)
+        if self.kind in {"apart", "together"}:
+            return self._count_kernels(capture.module, lines)
+        if self.sort:
+            return self._count_sort(capture.module, lines)
+        alike = [
+            each
+            for each in capture.module.walk()
+            if _name(each.opcode) in self.opcodes and _find(lines, each) in self.spots
+        ]
+        return len(alike), len(alike)
+
+    def _count_moves(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
+        if not self.alone:
+            moves = [
+                each
+                for each in module.walk()
+                if each.opcode in self.opcodes
+                and _changes_memory(module, each) is self.between
+                and self.shape in {"", each.shape.plain}
+            ]
+            return sum(_find(lines, each) in self.spots for each in moves), len(moves)
+        kernels = KernelParts(module)
+        found = [
+            launch
+            for launch in kernels.launches
+            if (is_move(kernels, launch) or launch.role == "copy")
+            and _only_changes_memory(module, launch.scheduled) is self.between
+            and (not self.shape or self.shape in {part.shape.plain for part in kernels.parts(launch)})
+        ]
+        here = sum(
+            any(_find(lines, each) in self.spots for each in (launch.scheduled, *kernels.parts(launch)))
+            for launch in found
+        )
+        return here, len(found)
+
+    def _count_sort(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
+        kernels = KernelParts(module)
+        same = [launch for launch in kernels.launches if launch.sort == self.sort]
+        here = sum(any(_find(lines, part) in self.spots for part in kernels.parts(launch)) for launch in same)
+        return here, len(same)
+
+    def _count_collectives(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
+        same = [each for each in list_collectives(module) if each.kind in self.opcodes]
+        here = sum(
+            bool(
+                {_find(lines, each.instruction), _find(lines, each.scheduled), _find(lines, each.done)}
+                & set(self.spots)
+            )
+            for each in same
+        )
+        return here, len(same)
+
+    def _count_kernels(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
+        """Return how many kernels the two are, one where any holds both, and how many kernels there are."""
+        kernels = KernelParts(module)
+        keys = [(spot, _name(opcode)) for spot, opcode in zip(self.spots, self.opcodes, strict=True)]
+        held = [
+            Counter((_find(lines, part), _name(part.opcode)) for part in kernels.parts(launch))
+            for launch in kernels.launches
+        ]
+        total = sum(launch.role == "kernel" for launch in kernels.launches)
+        if keys[0] == keys[1]:
+            return sum(keys[0] in each for each in held), total
+        if any(all(key in each for key in keys) for each in held):
+            return 1, total
+        if not all(any(key in each for each in held) for key in keys):
+            # One of them is another operation now: then its line tells where it is.
+            spots = [{spot for spot, _ in each} for each in held]
+            if self.spots[0] != self.spots[1]:
+                return (1 if any(set(self.spots) <= each for each in spots) else 2), total
+            # Of one line, how many kernels compute with it tells whether it is several.
+            working = [
+                launch
+                for launch, each in zip(kernels.launches, spots, strict=True)
+                if self.spots[0] in each and launch.role == "kernel" and not is_move(kernels, launch)
+            ]
+            return (1 if len(working) == 1 else 2), total
+        return 2, total
+
+    def compare(self, before: Capture, after: Capture, kind: str, change: str) -> WhyTrial:
+        """Return what a change came to.
+
+        Args:
+            before: The program as it is.
+            after: The program with the change.
+            kind: The kind of change.
+            change: The change, in words.
+        """
+        if after.error:
+            return WhyTrial(kind, change, "failed", "", name_failure(after))
+        # With other sizes, what is moved is of another shape.
+        counted = replace(self, shape="") if kind in _RESHAPING else self
+        here, total = counted.count(before)
+        there, now = counted.count(after)
+        if here == there or (there < here and now >= total and self.kind not in {"apart", "together"}):
+            outcome = "keeps"
+        elif self.kind in {"apart", "together", "removed"}:
+            outcome = "removes"
+        else:
+            outcome = "adds" if there > here else "reduces" if there else "removes"
+        return WhyTrial(kind, change, outcome, self._say((here, total), (there, now), (before, after)))  # type: ignore[arg-type]  # one of them
+
+    def _say(self, before: tuple[int, int], after: tuple[int, int], captures: tuple[Capture, Capture]) -> str:
+        sizes = [sum(each.role == "kernel" for each in KernelParts(capture.module).launches) for capture in captures]
+        kernels = f"{plural(sizes[0], 'kernel')}, then {sizes[1]}"
+        if self.kind in {"apart", "together"}:
+            return f"{_count_words(before[0])}, then {_count_words(after[0])}; in all {kernels}"
+        known = [spot for spot in self.spots if spot]
+        where = f" at {known[0][0]}:{known[0][1]}" if known else ""
+        what = " or ".join(each for each in self.opcodes if each != "copy-start") or "copy"
+        what = "kernels that only move data" if self.alone else self.sort or what
+        counted = f"{what}{where}: {before[0]}, then {after[0]}"
+        return f"{counted}; in all {before[1]}, then {after[1]}; {kernels}"
+
+
+def find_effect(  # noqa: PLR0911 - a table of kinds
+    evidence: Evidence, finding: Finding, pair: Sequence[Instruction] = ()
+) -> Effect | None:
+    """Return what is counted to see whether a finding still holds, or None where nothing can be.
+
+    Args:
+        evidence: The capture.
+        finding: What was explained first.
+        pair: Of two things that are apart or together, the instructions that were asked about.
+    """
+    module = evidence.module
+    if finding.kind == "removed":
+        gone = next((each for name in finding.names if (each := evidence.histories.find(name))), None)
+        line = evidence.find_line(gone) if gone else None
+        return Effect("removed", (_spot(line),), (_name(gone.opcode),)) if gone and line else None
+    named = [each for name in finding.names for each in module.walk() if each.name == name]
+    if not named or finding.kind == "argument":
+        return None
+    launch = evidence.kernels.holder(named[0])
+    if finding.kind in {"apart", "together"}:
+        holders = [evidence.kernels.holder(each) for each in named]
+        both = pair or [evidence.kernels.hero(each) for each in holders if each]
+        if len(both) < 2:  # noqa: PLR2004 - the two that are asked about
+            return None
+        spots = tuple(_spot(evidence.find_line(each)) for each in both[:2])
+        return Effect(finding.kind, spots, tuple(_name(each.opcode) for each in both[:2]))
+    spots = (_spot(evidence.find_line(named[0])),)
+    if finding.kind == "collective":
+        names = {finding.names[0]}
+        same = (each.kind for each in list_collectives(module) if names & {each.name, each.scheduled.name})
+        return Effect("collective", spots, (kind,)) if (kind := next(same, "")) else None
+    if finding.kind in {"copy", "layout", "transpose"}:
+        opcodes = ("transpose",) if named[0].opcode == "transpose" else ("copy", "copy-start")
+        alone = launch is not None and (launch.role == "copy" or is_move(evidence.kernels, launch))
+        moved = launch.scheduled if launch and alone else named[0]
+        between = _only_changes_memory(module, moved) if alone else _changes_memory(module, moved)
+        return Effect(finding.kind, spots, opcodes, between, alone, shape=named[0].shape.plain)
+    hero = evidence.kernels.hero(launch) if launch else named[0]
+    sort = launch.sort if launch and named[0] in {launch.instruction, launch.scheduled} else ""
+    return Effect(finding.kind, (_spot(evidence.find_line(hero)),), (_name(hero.opcode),), sort=sort)
+
+
+def _only_changes_memory(module: Module, instruction: Instruction) -> bool:
+    """Return whether a copy brings a value to another memory, in the same layout."""
+    shape = instruction.shape.elements[0] if instruction.shape.elements else instruction.shape
+    operands = module.operands(instruction)
+    before = operands[0].shape.layout if operands else None
+    if not (shape.layout and before):
+        return False
+    moves = shape.layout.memory_space != before.memory_space
+    return moves and shape.layout.minor_to_major == before.minor_to_major and shape.layout.tiles == before.tiles
+
+
+def _changes_memory(module: Module, instruction: Instruction) -> bool:
+    """Return whether a copy brings a value to another memory."""
+    shape = instruction.shape.elements[0] if instruction.shape.elements else instruction.shape
+    operands = module.operands(instruction)
+    before = operands[0].shape.layout if operands else None
+    return bool(shape.layout and before and shape.layout.memory_space != before.memory_space)
+
+
+def _spot(line: SourceLine | None) -> Spot | None:
+    # What is compiled once more may be known by another path.
+    return (line.file.rpartition("/")[2], line.number) if line else None
+
+
+def _find(lines: Mapping[Instruction, SourceLine], instruction: Instruction) -> Spot | None:
+    return _spot(lines.get(instruction))
+
+
+def _name(opcode: str) -> str:
+    return _SAME.get(opcode, opcode)
+
+
+def _count_words(number: int) -> str:
+    return "one kernel" if number == 1 else f"{number} kernels"

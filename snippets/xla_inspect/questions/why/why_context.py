@@ -1,0 +1,284 @@
+"""What answers to *why* rest on: one capture with its lines, histories, kernels and what the compiler said."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from xla_inspect.analysis import (
+    Histories,
+    KernelParts,
+    SourceLine,
+    find_frame,
+    find_lines,
+    is_fusion,
+    parse_buffers,
+    read_jaxpr_lines,
+    read_line,
+    read_stablehlo_lines,
+    show_place,
+)
+from xla_inspect.analysis.reasons import EMITTING, Attempts, read_reasons
+from xla_inspect.errors import HloSyntaxError
+from xla_inspect.questions.kernels import list_fused
+from xla_inspect.questions.why.explanation import LineOf, PassStep, Reason, WhyPart
+from xla_inspect.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from xla_inspect.analysis import Launch, Step
+    from xla_inspect.analysis.reasons import Decision, Reasons
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction
+
+IMPORT = "import"
+"""What stands for a pass where the program came with something."""
+
+_DONOR = re.compile(r"\((?P<number>\d+),")
+_MOST_LINES = 12
+_RANK = {"refused": 0, "done": 1, "noted": 2, "tried": 3}
+
+
+class Evidence:
+    """One capture, and what is known of its parts, each found when it is first asked for.
+
+    Args:
+        capture: The capture, with its passes and, where they were asked for, its reasons.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        """Find nothing yet."""
+        self.capture = capture
+        self.module = capture.module
+
+    @cached_property
+    def lines(self) -> Mapping[Instruction, SourceLine]:
+        """The line of Python of each instruction of the optimized module that has one."""
+        return find_lines(self.capture, self.module)
+
+    @cached_property
+    def histories(self) -> Histories:
+        """What each instruction went through."""
+        return Histories(self.capture)
+
+    @cached_property
+    def reasons(self) -> Reasons:
+        """What the compiler said."""
+        return read_reasons(self.capture)
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        """The same, by instructions of the optimized module."""
+        return Attempts(self.histories, self.reasons)
+
+    @cached_property
+    def kernels(self) -> KernelParts:
+        """The launches of the optimized module."""
+        return KernelParts(self.module)
+
+    @cached_property
+    def donated(self) -> frozenset[int]:
+        """The numbers of the arguments whose place a result takes."""
+        return frozenset(self.module.aliases.values())
+
+    @cached_property
+    def offered(self) -> frozenset[int]:
+        """The numbers of the arguments that were donated and whose place no result takes."""
+        text = self.module.attributes.get("buffer_donor", "")
+        return frozenset(int(found["number"]) for found in _DONOR.finditer(text)) - self.donated
+
+    def find_line(self, instruction: Instruction) -> SourceLine | None:
+        """Return the line of an instruction of any state."""
+        if (known := self.lines.get(instruction)) is not None:
+            return known
+        frame = find_frame(self.capture, instruction)
+        if frame is not None:
+            return SourceLine(frame.file, frame.line, "")
+        # What has no line, and nothing inside its fusion that has one, is of the line of that.
+        launch = self.kernels.holder(instruction)
+        around = [] if launch is None else [launch, *self.kernels.readers(launch), *self.kernels.feeders(launch)]
+        found = (line for each in around for own in (each.scheduled, each.instruction) if (line := self.lines.get(own)))
+        return next(found, None)
+
+    def show_line(self, instruction: Instruction | None) -> LineOf:
+        """Return the line of an instruction as answers hold it."""
+        line = self.find_line(instruction) if instruction is not None else None
+        return LineOf(show_place(line), read_line(self.capture, line)) if line else LineOf("", "")
+
+    def name(self, launch: Launch) -> str:
+        """Return a launch with its line, as in `fusion.3 (model.py:12)`."""
+        hero = self.kernels.hero(launch)
+        where = self.show_line(hero).where or self.show_line(launch.scheduled).where
+        return f"{launch.name} ({where})" if where else launch.name
+
+    def name_value(self, instruction: Instruction) -> str:
+        """Return what a value is in words: an argument by its name, or what makes it."""
+        if instruction.opcode == "parameter":
+            if instruction.computation == self.module.entry.name:
+                return f"the argument {instruction.op_name or instruction.name}"
+            return f"the parameter {instruction.name} of {instruction.computation}"
+        if instruction.opcode in {"constant", "iota"}:
+            return f"the {instruction.opcode} {instruction.name}"
+        where = self.show_line(instruction).where
+        return f"{instruction.name} ({where})" if where else instruction.name
+
+    def name_kind(self, instruction: Instruction) -> str:
+        """Return an instruction with its opcode, where its name does not tell that."""
+        value = self.name_value(instruction)
+        told = value.startswith("the ") or instruction.opcode.split("-")[0] in instruction.name
+        return value if told else f"the {instruction.opcode} {value}"
+
+    def steps(self, instruction: Instruction) -> tuple[Step, ...]:
+        """Return what passes did to an instruction of any state."""
+        return self.histories.tell(instruction)
+
+    def is_about(self, reason: Reason, instructions: Collection[Instruction]) -> bool:
+        """Return whether a reason is first about some instructions of the optimized module, and not by the way."""
+        return any(
+            attempt.first & self.attempts.names_at(attempt.state, instructions)
+            for attempt in self.attempts.known
+            if (attempt.decision.words, attempt.decision.instruction, attempt.decision.others)
+            == (reason.words, reason.instruction, reason.others)
+        )
+
+    def read_decisions(self, decisions: Iterable[Decision]) -> tuple[Reason, ...]:
+        """Return decisions as answers hold them, each once, refusals first and the latest of them before the others."""
+        seen: dict[tuple[str, ...], Decision] = {}
+        for each in decisions:
+            key = each.verdict, each.pass_name, each.instruction, each.sentence or each.words
+            seen.pop(key, None)
+            seen[key] = each
+        # What is explained tells more than words that nobody has explained.
+        latest = list(seen.values())[::-1]
+        ranked = sorted(
+            latest,
+            key=lambda each: (
+                not each.kind and each.verdict == "noted",
+                each.source in EMITTING,
+                _RANK[each.verdict],
+                not each.sentence,
+                # What names both says more of the two than what holds for one.
+                not each.others,
+            ),
+        )
+        return tuple(map(_read_decision, ranked))
+
+    def describe(self, instruction: Instruction) -> WhyPart:
+        """Return all that is known of an instruction of the optimized module, or of one that was removed."""
+        holder = self.kernels.holder(instruction)
+        shown = holder.scheduled if holder else instruction
+        is_left = instruction in self.histories.states[-1].numbers
+        fed, read = self._find_neighbours(shown, holder) if is_left else ((), ())
+        hero = self._find_followed(instruction)
+        return WhyPart(
+            name=instruction.name,
+            opcode=" ".join(filter(None, (instruction.opcode, instruction.fusion_kind))),
+            shape=instruction.shape.text,
+            line=self.show_line(hero),
+            op_name=hero.op_name or "",
+            equation=self._find_text(read_jaxpr_lines(self.capture.jaxpr_locations), hero),
+            stablehlo=self._find_text(read_stablehlo_lines(self.capture.stablehlo_locations), hero),
+            kernel=holder.name if holder else "",
+            members=self._list_members(holder.instruction) if holder else (),
+            memory=self._find_memory(shown.name) if is_left else "",
+            fed_by=fed,
+            read_by=read,
+            followed=hero.name,
+            steps=tuple(map(read_step, self.histories.tell_way(hero))),
+            is_left=is_left,
+        )
+
+    def _find_followed(self, instruction: Instruction) -> Instruction:
+        """Return the instruction whose history is told: of a fusion, what it is mostly about."""
+        holder = self.kernels.holder(instruction)
+        if holder is not None and is_fusion(instruction):
+            return self.kernels.hero(holder)
+        return instruction
+
+    def _find_neighbours(self, shown: Instruction, holder: Launch | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if holder is None:
+            before, after = self.module.operands(shown), self.module.users(shown)
+            return tuple(dict.fromkeys(map(self.name_value, before))), tuple(dict.fromkeys(map(self.name_value, after)))
+        fed = [*map(self.name_value, self.kernels.arguments(holder)), *map(self.name, self.kernels.feeders(holder))]
+        read = [self.name(each) for each in self.kernels.readers(holder)]
+        if self.kernels.is_returned(holder):
+            inside = holder.scheduled.computation != self.module.entry.name
+            read.append(f"the result of {holder.scheduled.computation}" if inside else "the program's result")
+        return tuple(dict.fromkeys(fed)), tuple(dict.fromkeys(read))
+
+    def _list_members(self, instruction: Instruction) -> tuple[str, ...]:
+        rows = list_fused(self.capture, instruction, self.lines)
+        return tuple(
+            f"{row.where or 'no line'}: "
+            + ", ".join(f"{count} {name}" if count > 1 else name for name, count in row.opcodes.items())
+            for row in rows
+        )
+
+    def _find_memory(self, name: str) -> str:
+        try:
+            assignment = parse_buffers(self.capture.buffers)
+        except HloSyntaxError:
+            return ""
+        for allocation, value in assignment.values():
+            if value.instruction != name or value.index:
+                continue
+            sharing = list(
+                dict.fromkeys(
+                    each.instruction
+                    for each in allocation.values
+                    if each.instruction != name
+                    and each.offset < value.offset + value.size
+                    and value.offset < each.offset + each.size
+                )
+            )
+            shared = f", shares it with {', '.join(sharing[:3])}" if sharing else ""
+            more = f" and {len(sharing) - 3} more" if len(sharing) > 3 else ""  # noqa: PLR2004 - as above
+            return f"{format_bytes(value.size)} of the {allocation.kind} allocation {allocation.number}{shared}{more}"
+        return ""
+
+    def _find_text(self, lines: Sequence[tuple[str, tuple[str, int] | None]], instruction: Instruction) -> str:
+        """Return the statement of a stage that an instruction came from, that of its primitive where there is one."""
+        line = self.find_line(instruction)
+        if line is None:
+            return ""
+        starts = [at for at, (text, place) in enumerate(lines) if place == (line.file, line.number) and " = " in text]
+        primitive = re.split(r"[\[(]", (instruction.op_name or "").rpartition("/")[2])[0]
+        at = next((at for at in starts if primitive and primitive in lines[at][0]), starts[0] if starts else None)
+        if at is None:
+            return ""
+        words = [lines[at][0].strip()]
+        for text, _ in lines[at + 1 : at + _MOST_LINES]:
+            whole = " ".join(words)
+            if whole.count("[") <= whole.count("]"):
+                break
+            words.append(text.strip())
+        return " ".join(words)
+
+
+def tell_maker(step: Step) -> str:
+    """Return who made an instruction, as a sentence without its end."""
+    if step.deed == "imported":
+        return "the program came with it"
+    return f"the pass {step.name} made it" if step.name else "a pass made it"
+
+
+def read_step(step: Step) -> PassStep:
+    """Return what a pass did as answers hold it."""
+    return PassStep(step.pipeline, step.name or (IMPORT if step.deed == "imported" else "?"), step.words)
+
+
+def _read_decision(decision: Decision) -> Reason:
+    return Reason(
+        topic=decision.topic,
+        verdict=decision.verdict,
+        pipeline=decision.pipeline,
+        pass_name=decision.pass_name,
+        instruction=decision.instruction,
+        others=decision.others,
+        words=decision.words,
+        sentence=decision.sentence,
+        place=decision.place,
+        kind=decision.kind,
+    )

@@ -1,0 +1,263 @@
+"""What a jitted function is called with, described so that nothing of it is kept alive."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import inspect
+import itertools
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from xla_inspect import jax_private
+from xla_inspect.analysis import Leaf, Signature, Value
+from xla_inspect.subject.function_names import open_equinox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_SHORT = {"bfloat16": "bf16", "bool": "bool", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+_OPTIONS = {
+    "static": ("static_argnames", "static_argnums"),
+    "donated": ("donate_argnames", "donate_argnums"),
+    "in_shardings": ("in_shardings_leaves",),
+    "out_shardings": ("out_shardings_leaves",),
+    "keep_unused": ("keep_unused",),
+    "inline": ("inline",),
+    "compiler_options": ("compiler_options_kvs",),
+}
+
+_numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+_count = itertools.count(1)
+
+
+def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Signature:
+    """Return what a jitted function is called with.
+
+    Args:
+        function: The function that was jitted.
+        info: JAX's record of how.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+    """
+    named, statics = split_static(function, info, args, kwargs)
+    leaves: dict[str, Leaf] = {}
+    nodes: dict[str, Value] = {}
+    for name, value in named.items():
+        flat, tree = jax.tree.flatten(value)
+        outline = _outline(name, tree, value)
+        leaves.update(zip(outline.leaves, map(_describe, flat), strict=True))
+        nodes |= outline.nodes
+        statics |= outline.held
+    options = {
+        name: ", ".join(map(str, next(filter(None, (_list(getattr(info, field, ())) for field in fields)), ())))
+        for name, fields in _OPTIONS.items()
+    }
+    settings = {name.removeprefix("jax_"): str(value) for name, value in jax_private.read_settings().items()}
+    settings["mesh"] = "".join(str(mesh) for mesh in jax_private.read_meshes() if not mesh.empty)
+    return Signature(
+        leaves,
+        nodes,
+        {name: Value.of(value) for name, value in statics.items()},
+        frozenset(kwargs),
+        number(function),
+        options,
+        settings,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Outline:
+    """The paths of a pytree: of its leaves, of its containers with what they are, and of what these hold besides."""
+
+    leaves: list[str]
+    nodes: dict[str, Value]
+    held: dict[str, Any]
+
+
+def _outline(name: str, tree: Any, value: Any) -> _Outline:
+    paths = [name + jax.tree_util.keystr(keys) for keys, _ in jax.tree_util.tree_flatten_with_path(value)[0]]
+    nodes, held = {}, {}
+    for path, container, fields in _list_nodes(tree, name):
+        nodes[path] = Value(container)
+        held.update({f"{path}.{field}" if field else path: part for field, part in fields.items()})
+    return _Outline(paths, nodes, held)
+
+
+def _list(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def split_static(
+    function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments that are traced, and those that are static, each by name."""
+    names = _name_positions(info, len(args))
+    positions = {at % len(args) for at in info.static_argnums if -len(args) <= at < len(args)} if args else set()
+    static_names = {*info.static_argnames}
+    named: dict[str, Any] = {}
+    statics: dict[str, Any] = {}
+    for at, (name, value) in enumerate(zip(names, args, strict=True)):
+        (statics if at in positions else named)[name] = value
+    for name, value in kwargs.items():
+        (statics if name in static_names else named)[name] = value
+    return _open_equinox(function, named, statics)
+
+
+def _name_positions(info: Any, count: int) -> list[str]:
+    signature = getattr(info, "fun_signature", None)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = list(signature.parameters.values()) if signature else []
+    names = [parameter.name for parameter in parameters if parameter.kind in kinds]
+    rest = next((each.name for each in parameters if each.kind == inspect.Parameter.VAR_POSITIONAL), "argument ")
+    return names[:count] + [f"{rest}[{at - len(names)}]" for at in range(len(names), count)]
+
+
+def _open_equinox(
+    function: Callable[..., Any], named: dict[str, Any], statics: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments as the reader gave them where `equinox.filter_jit` has sorted them into arrays and others.
+
+    What is no array stands in the leaves of one static argument, beside the structure of all.
+    """
+    called = open_equinox(function, (None, None, statics.get("static")))
+    if called is None:
+        return named, statics
+    try:
+        arrays = {**named["dynamic_donate"], **named["dynamic_nodonate"]}
+        _, first, rest = statics["static"]
+        found = {name: _merge(arrays[name], held) for name, held in (("first", first), ("rest", rest))}
+        parameters = [*inspect.signature(called).parameters]
+        given = [found["first"], *found["rest"][0][:-1]]
+        names = [*parameters, *(f"argument {at}" for at in range(len(parameters), len(given)))]
+        pairs = [*zip(names, given, strict=False), *found["rest"][1].items()]
+    except Exception:  # noqa: BLE001 - another release of Equinox: its own names serve as well
+        return named, statics
+    opened: dict[str, Any] = {}
+    held: dict[str, Any] = {}
+    for name, value in pairs:
+        leaves, tree = jax.tree_util.tree_flatten_with_path(value)
+        is_array = [hasattr(leaf, "dtype") for _, leaf in leaves]
+        opened[name] = jax.tree.unflatten(
+            tree, [leaf if is_it else None for is_it, (_, leaf) in zip(is_array, leaves, strict=True)]
+        )
+        held |= {
+            name + jax.tree_util.keystr(path): leaf
+            for is_it, (path, leaf) in zip(is_array, leaves, strict=True)
+            if not is_it
+        }
+    return opened, held
+
+
+def _merge(arrays: Any, held: Any) -> Any:
+    leaves, tree = held
+    return jax.tree.unflatten(
+        tree, [there if there is not None else other for there, other in zip(arrays, leaves, strict=False)]
+    )
+
+
+def _describe(leaf: Any) -> Leaf:
+    shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
+    if shape is None or dtype is None:
+        weak = type(leaf) in {int, float, complex}
+        try:
+            kind = _shorten(jax.numpy.result_type(leaf))
+        except TypeError:
+            kind = type(leaf).__name__
+        return Leaf((), kind, weak, "", f"Python {type(leaf).__name__}")
+    is_numpy = type(leaf).__module__.partition(".")[0] == "numpy"
+    if is_numpy:
+        # As JAX takes it, which is with fewer bits where it is not told to use 64.
+        dtype = jax.dtypes.canonicalize_dtype(dtype)
+    weak = bool(getattr(leaf, "weak_type", False))
+    return Leaf(tuple(shape), _shorten(dtype), weak, _place(leaf), "NumPy" if is_numpy else "")
+
+
+@functools.cache
+def _shorten(dtype: Any) -> str:
+    name = str(dtype)
+    for long, short in _SHORT.items():
+        if name.startswith(long):
+            return short + name.removeprefix(long)
+    return name
+
+
+def _place(leaf: Any) -> str:
+    sharding = getattr(leaf, "sharding", None)
+    if sharding is None or not (getattr(leaf, "committed", True)):
+        return ""
+    return _name_sharding(sharding)
+
+
+def _name_sharding(sharding: jax.sharding.Sharding) -> str:
+    if isinstance(sharding, jax.sharding.NamedSharding):
+        axes = ", ".join(f"{name}={size}" for name, size in sharding.mesh.shape.items())
+        return f"{str(sharding.spec).removeprefix('PartitionSpec')} on {axes}"
+    if isinstance(sharding, jax.sharding.SingleDeviceSharding):
+        return f"committed to {next(iter(sharding.device_set))}"
+    return str(sharding)
+
+
+def _list_nodes(tree: Any, path: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the containers of a pytree: the path, what it is, and by name what it holds that is no child.
+
+    None is one too.
+    """
+    data = tree.node_data()
+    if data is None:
+        if tree.num_leaves == 0:
+            yield path, "None", {}
+        return
+    kind, held = data
+    children = tree.children()
+    fields = getattr(kind, "_fields", None)
+    names = [f"[{at}]" for at in range(len(children))]
+    if kind is type(None):
+        yield path, "None", {}
+    elif issubclass(kind, dict):
+        keys = held[1] if kind is collections.defaultdict else held
+        names = [f"[{key!r}]" for key in keys] if len(keys) == len(names) else names
+        # Which keys it has shows in what is inside, but their order does not.
+        yield path, f"{kind.__name__} {tuple(keys)}" if kind is collections.OrderedDict else kind.__name__, {}
+    elif kind in {list, tuple} or fields is not None:
+        names = [f".{name}" for name in fields] if fields is not None else names
+        yield path, kind.__name__, {}
+    else:
+        yield path, kind.__name__, _name_held(kind, held)
+        names = _name_children(kind, names)
+    for name, child in zip(names, children, strict=False):
+        yield from _list_nodes(child, path + name)
+
+
+def _name_held(kind: type, held: Any) -> dict[str, Any]:
+    """Return what a node of a class of the reader's holds besides its children, by the names of its fields."""
+    fixed = [each.name for each in _list_fields(kind) if not _is_child(each)]
+    parts = held if isinstance(held, tuple) else (held,)
+    if len(fixed) == len(parts):
+        return dict(zip(fixed, parts, strict=True))
+    return {"": held} if held is not None and held != () else {}
+
+
+def _name_children(kind: type, names: list[str]) -> list[str]:
+    fields = [f".{each.name}" for each in _list_fields(kind) if _is_child(each)]
+    return fields if len(fields) == len(names) else names
+
+
+def _list_fields(kind: type) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+
+
+def _is_child(field: dataclasses.Field[Any]) -> bool:
+    # As Flax, JAX and Equinox have it.
+    return bool(field.metadata.get("pytree_node", True)) and not field.metadata.get("static", False)
+
+
+def number(function: Callable[..., Any]) -> int:
+    """Return the number of a function, which equal functions share and no other has, not even one at its address.
+
+    JAX jits only functions that have a hash and a weak reference.
+    """
+    return _numbers.setdefault(function, next(_count))

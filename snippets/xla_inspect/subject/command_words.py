@@ -1,0 +1,40 @@
+"""A command line written again: the subject of a question with the options that all questions share."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+_TEXTS, _LISTS = ("args", "args_from", "mesh", "vmap", "only"), ("donate", "static", "xla")
+
+
+def write_subject(options: argparse.Namespace, target: str = "") -> str:
+    """Return the subject with the options that all questions share, to be typed again behind another question.
+
+    Args:
+        options: The command line.
+        target: The one target that an answer is of, in the place of those that were asked for.
+    """
+    asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
+    targets = [f"--target={name}" for name in asked or () if name]
+    lines_of = [f"--lines-of={options.lines_of}"] * bool(options.lines_of)
+    words = [part for word in (*list_call_options(options), *lines_of, *targets) for part in _write_option(word)]
+    # What stands behind a script are its own arguments.
+    is_script = options.subject[0] == "run"
+    return shlex.join([*words, *options.subject] if is_script else [*options.subject, *words])
+
+
+def list_call_options(options: argparse.Namespace) -> list[str]:
+    """Return the options that say how a subject is called, as words of a command line."""
+    words = [f"--{name.replace('_', '-')}={value}" for name in _TEXTS if (value := getattr(options, name))]
+    words += [f"--{name}={value}" for name in _LISTS for value in getattr(options, name)]
+    return words + ["--grad"] * options.grad
+
+
+def _write_option(word: str) -> list[str]:
+    """Return an option and its value as one types them, in one word only where the value looks like an option."""
+    name, equals, value = word.partition("=")
+    return [name, value] if equals and not value.startswith("-") else [word]

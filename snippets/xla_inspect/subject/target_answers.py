@@ -1,0 +1,46 @@
+"""A question asked of a subject for each of several targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.errors import InspectError
+from xla_inspect.terminal import print_note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from xla_inspect.subject.subject import Subject
+
+
+def answer_each[T](
+    subject: Subject, targets: Sequence[str], ask: Callable[[str], T], *, can_refuse: bool = False
+) -> Iterator[T]:
+    """Yield the answer for each target, as it is known; an error of one is kept in `subject.failures`.
+
+    Args:
+        subject: What is asked about.
+        targets: The targets.
+        ask: What answers for one.
+        can_refuse: Whether an `InspectError`, as where one compiler lacks a name, is printed after the other answers.
+    """
+    refused: list[InspectError] = []
+    answered = False
+    for target in targets:
+        named = target if subject.call is None else subject.name_target(target)
+        try:
+            answer = ask(named)
+        except Exception as error:
+            if len(targets) == 1:
+                raise
+            if can_refuse and isinstance(error, InspectError):
+                refused.append(InspectError(f"{named}: {error}"))
+            else:
+                subject.failures[target] = error
+        else:
+            answered = True
+            yield answer
+    if not answered and (errors := [*refused, *subject.failures.values()]):
+        raise errors[0]
+    for refusal in refused:
+        print_note(str(refusal))

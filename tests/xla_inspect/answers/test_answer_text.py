@@ -1,0 +1,32 @@
+"""Commands are printed so that they can be copied: in one line, or in lines that a shell takes for one."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from xla_inspect.answers.answer_text import fold_command
+
+LONG = (
+    "xla-inspect why model.py:norm --args 'f32[4096,1024], f32[1024], f32[1024]' --target cpu --apart mean,var --full"
+)
+
+
+def test_a_command_that_fits_stays_in_a_line() -> None:
+    assert fold_command("xla-inspect why model.py:norm 9", 40) == ["xla-inspect why model.py:norm 9"]
+
+
+def test_a_longer_one_is_folded_with_options_beside_their_values() -> None:
+    lines = fold_command(LONG, 78)
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 78
+    assert all(line.endswith(" \\") for line in lines[:-1])
+    # A shell takes a backslash at the end of a line, with that end, for nothing.
+    assert shlex.split("\n".join(lines).replace("\\\n", "")) == shlex.split(LONG)
+    assert any("--apart mean,var" in line for line in lines)
+
+
+@pytest.mark.parametrize("command", ["xla-inspect why 'open", "x" * 90])
+def test_what_cannot_be_folded_is_left_whole(command: str) -> None:
+    assert fold_command(command, 78) == [command]

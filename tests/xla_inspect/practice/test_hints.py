@@ -1,0 +1,88 @@
+"""Hints come one more each time, a solution on request, and the list says what is done."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from planting import BY_KEY, copy_all
+
+from xla_inspect.errors import InspectError
+from xla_inspect.practice.marking import hints
+from xla_inspect.practice.marking.exercises import EXERCISES
+from xla_inspect.practice.marking.logbook import Logbook
+from xla_inspect.practice.marking.verdict import RIGHT
+from xla_inspect.terminal import Paper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture(name="folder")
+def copied(tmp_path: Path) -> Path:
+    return copy_all(tmp_path)
+
+
+def say(show: Callable[..., None], *arguments: object) -> str:
+    stream = io.StringIO()
+    show(Paper(stream), *arguments)
+    return " ".join(stream.getvalue().split())
+
+
+def test_each_time_there_is_one_hint_more_and_after_the_last_the_solution_is_named(folder: Path) -> None:
+    texts = BY_KEY["hlo/donate"].hints
+    for shown in (1, 2, 3, 3):
+        said = say(hints.show_hint, "donate", folder)
+        assert f"hlo/donate: hint {shown} of 3" in said
+        assert [hint in said for hint in texts] == [at < shown for at in range(3)]
+        assert ("--solution hlo/donate" in said, "--hint hlo/donate" in said) == (shown == 3, shown < 3)
+        assert f"--exercises {folder}" in said
+
+
+def test_a_hint_for_a_phase_is_one_for_the_exercise_to_go_on_with(folder: Path) -> None:
+    Logbook(folder).note(BY_KEY["hlo/read_dump"], RIGHT)
+    assert "hlo/one_fusion: hint 1 of 3" in say(hints.show_hint, "hlo", folder)
+    with pytest.raises(InspectError, match="did you mean donate"):
+        hints.show_hint(Paper(io.StringIO()), "donat", folder)
+
+
+def test_a_solution_is_what_was_written_and_what_is_learnt_from_it(folder: Path) -> None:
+    said = say(hints.show_solution, "basics/mlp", folder)
+    assert "return hidden @ params.w2 + params.b2" in said
+    assert BY_KEY["basics/mlp"].learnt in said
+    assert "--check basics/mlp" in said
+    Logbook(folder).note(BY_KEY["basics/mlp"], RIGHT)
+    assert "Yours was right too" in say(hints.show_solution, "basics/mlp", folder)
+
+
+def test_the_list_has_every_exercise_says_what_is_right_and_what_comes_next(folder: Path) -> None:
+    Logbook(folder).note(BY_KEY["basics/mlp"], RIGHT)
+    said = say(hints.list_exercises, folder)
+    for exercise in EXERCISES:
+        state = "right " if exercise.key == "basics/mlp" else ""
+        assert f" {state}{exercise.key} {exercise.minutes} {exercise.level} {exercise.title.rstrip('.')}" in said
+    assert said.count(" right ") == 1 + said.count(" right.")
+    assert f"] 1 of {len(EXERCISES)} " in said
+    assert "Go on with " in said
+    assert "--watch basics/gradient" in said
+
+
+def test_when_all_are_right_the_list_says_where_to_go_on(folder: Path) -> None:
+    for exercise in EXERCISES:
+        Logbook(folder).note(exercise, RIGHT)
+    said = say(hints.list_exercises, folder)
+    assert f"[{'#' * hints.CELLS}] {len(EXERCISES)} of {len(EXERCISES)}" in said
+    assert said.endswith("uv run xla-inspect report FILE.py:FUNCTION")
+
+
+def test_a_bar_is_as_full_as_the_work_is_done() -> None:
+    assert hints.draw_bar(0, 4) == f"[{'-' * 30}] 0 of 4"
+    assert hints.draw_bar(2, 4) == f"[{'#' * 15}{'-' * 15}] 2 of 4"
+
+
+def test_a_folder_without_hints_gets_those_of_the_project(folder: Path) -> None:
+    shutil.rmtree(folder / "hints")
+    assert BY_KEY["basics/mlp"].hints[0] in say(hints.show_hint, "mlp", folder)

@@ -1,0 +1,73 @@
+"""Questions that are asked once more are about other programs, and their answers are counted from what is shown."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from xla_inspect import basics, hlo_dump, jaxpr_demo, optimization_compare
+from xla_inspect.practice import device, missed_questions, models
+from xla_inspect.practice.phases import PHASES
+
+ANSWERS = {
+    "basics/traces": 3,
+    "basics/seen": 12,
+    "jaxpr/equations": 9,
+    "jaxpr/unrolled": 4,
+    "hlo/divides": "yes",
+    "optimization/wastes": 0,
+    "optimization/decay": 1,
+    "transforms/matmuls": 6,
+    "transforms/mapped": 5,
+}
+"""Those that do not depend on the machine."""
+
+QUESTIONS = missed_questions.QUESTIONS
+COMPILED = [name for name in QUESTIONS if name.startswith(("hlo", "optimization", "transforms/kernels"))]
+
+
+def ask(name: str, target: str = "cpu") -> missed_questions.Repeat:
+    return QUESTIONS[name](device.find(target))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_each_has_a_program_a_reason_and_what_shows_it(name: str) -> None:
+    asked = ask(name)
+    assert asked.question.endswith("?")
+    assert asked.because.endswith(".")
+    assert asked.listing.strip()
+    assert asked.shown.strip()
+    assert asked.language in {"pycon", "jaxpr", "hlo"}
+    assert asked.choices == (("yes", "no") if isinstance(asked.answer, str) else ())
+    if name in ANSWERS:
+        assert asked.answer == ANSWERS[name]
+
+
+@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.usefixtures("all_targets")
+def test_what_compilers_decide_is_counted_for_the_target_that_was_asked_for(name: str) -> None:
+    shown = {ask(name, target).shown for target in ("cpu", "h100", "tpu-v5e")}
+    assert len(shown) == 3
+
+
+def test_a_kernel_of_the_tpu_is_not_one_of_the_cpu() -> None:
+    assert ask("optimization/gated").answer != ask("optimization/gated", "tpu-v5e").answer
+
+
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name.startswith("jaxpr")])
+def test_equations_are_those_that_are_shown(name: str) -> None:
+    asked = ask(name)
+    assert len(re.findall(r"^ .* = \w", asked.shown.partition("let")[2], re.MULTILINE)) == asked.answer
+
+
+def test_each_is_a_prediction_of_a_phase_and_its_program_is_not_the_one_predicted() -> None:
+    commands = (basics, jaxpr_demo, hlo_dump, optimization_compare)
+    source = "".join(inspect.getsource(module) for module in commands)
+    for name in QUESTIONS:
+        phase, _, prediction = name.partition("/")
+        assert phase in PHASES
+        assert prediction in models.PREDICTED or f'"{prediction}"' in source
+    predicted = {inspect.getsource(function) for function, _ in models.PREDICTED.values()}
+    assert predicted.isdisjoint(ask(name).listing for name in QUESTIONS)

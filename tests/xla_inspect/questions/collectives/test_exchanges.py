@@ -1,0 +1,315 @@
+"""What the devices of real programs send each other: by line, along which axis, how often, why and beside what."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.sharding import PartitionSpec as P
+
+from xla_inspect import capture
+from xla_inspect.answers import describe_json, write_json
+from xla_inspect.questions.collectives.finding import Exchanges, find_exchanges
+from xla_inspect.questions.kernels import rank_launches
+from xla_inspect.questions.summary import summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EIGHT = ("cpu:8", "h100:8", "tpu-v5e:2x4")
+LAYERS, BATCH, WIDTH, INNER = 4, 64, 256, 1024
+
+
+def shape(*sizes: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(sizes, jnp.float32)
+
+
+def line_of(text: str) -> int:
+    """The number of the line of this file that says a thing first."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def step(params: dict[str, jax.Array], x: jax.Array) -> tuple[dict[str, jax.Array], jax.Array]:
+    def layer(x: jax.Array, weights: dict[str, jax.Array]) -> tuple[jax.Array, None]:
+        h = jnp.tanh(x @ weights["up"])  # widens
+        return x + h @ weights["down"], None  # narrows
+
+    def loss(params: dict[str, jax.Array]) -> jax.Array:
+        return jnp.mean(jax.lax.scan(layer, x, params)[0] ** 2)  # averages
+
+    value, slopes = jax.value_and_grad(loss)(params)
+    return jax.tree.map(lambda p, slope: p - 0.1 * slope, params, slopes), value
+
+
+PARAMS = {"up": shape(LAYERS, WIDTH, INNER), "down": shape(LAYERS, INNER, WIDTH)}
+STEP = (PARAMS, shape(BATCH, WIDTH))
+SPREAD: dict[str, tuple[dict[str, int], tuple[Any, ...]]] = {
+    "data": ({"data": 8}, (P(), P("data"))),
+    "fsdp": ({"data": 8}, ({"up": P(None, "data"), "down": P(None, "data")}, P("data"))),
+    "tensor": ({"model": 8}, ({"up": P(None, None, "model"), "down": P(None, "model")}, P())),
+    "both": (
+        {"data": 4, "model": 2},
+        ({"up": P(None, "data", "model"), "down": P(None, "model", "data")}, P("data")),
+    ),
+}
+
+
+def ask(
+    function: Callable[..., Any], args: tuple[Any, ...], target: str, mesh: dict[str, int], specs: tuple[Any, ...]
+) -> Exchanges:
+    found = capture(function, *args, target=target, mesh=mesh, specs=specs, passes=False)
+    return find_exchanges("step", found, {})
+
+
+def ask_step(sharding: str, target: str) -> Exchanges:
+    mesh, specs = SPREAD[sharding]
+    return ask(step, STEP, target, mesh, specs)
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_gradients_are_summed_over_the_axis_that_the_batch_is_cut_over(target: str) -> None:
+    answer = ask_step("data", target)
+    summed = answer.exchanges[0]
+    assert (summed.kind, summed.axes, summed.group, summed.is_asked) == ("all-reduce", ("data",), 8, False)
+    assert summed.operand_bytes * (summed.runs or 0) == 2 * LAYERS * WIDTH * INNER * 4
+    assert all("params['up']" in name or "params['down']" in name for name in summed.arguments)
+    assert summed.arguments
+    assert summed.reason == "whose gradient is a sum over data, over which the batch is sharded"
+    assert {place.line for place in summed.places} <= {line_of("# widens"), line_of("# narrows")}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_weights_that_are_kept_in_parts_are_gathered_where_they_are_used(target: str) -> None:
+    answer = ask_step("fsdp", target)
+    gathered = [each for each in answer.exchanges if each.kind == "all-gather" and each.arguments]
+    assert {name for each in gathered for name in each.arguments} == {"params['up']", "params['down']"}
+    assert {each.reason.partition(", and ")[0] for each in gathered} == {"kept as P(None, 'data', None)"}
+    assert {place.line for each in gathered for place in each.places} == {line_of("# widens"), line_of("# narrows")}
+    assert {each.runs for each in gathered} == {LAYERS}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_product_over_a_dimension_that_is_cut_is_summed(target: str) -> None:
+    answer = ask_step("tensor", target)
+    assert [(each.kind, each.axes, each.runs) for each in answer.exchanges] == [
+        ("all-reduce", ("model",), LAYERS),
+        ("all-reduce", ("model",), LAYERS),
+    ]
+    contracted = "dot_general contracts a dimension that is sharded over model"
+    assert {each.reason for each in answer.exchanges} == {contracted}
+    assert [each.scope for each in answer.exchanges].count("backward") == 1
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_each_exchange_goes_along_the_axes_that_its_groups_are(target: str) -> None:
+    answer = ask_step("both", target)
+    assert {each.axes for each in answer.exchanges} == {("data",), ("model",)}
+    assert {(each.axes[0], each.group) for each in answer.exchanges} == {("data", 4), ("model", 2)}
+    assert answer.mesh == (("data", 4), ("model", 2))
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_what_shard_map_exchanges_was_asked_for(target: str) -> None:
+    ring = [(device, (device + 1) % 8) for device in range(8)]
+
+    @partial(jax.shard_map, in_specs=P("x"), out_specs=P("x"), check_vma=False)
+    def exchange(x: jax.Array) -> jax.Array:
+        for _ in range(2):
+            x = jax.lax.ppermute(jnp.sin(x), "x", ring)
+        x = jax.lax.all_to_all(x, "x", 1, 0, tiled=True)
+        return x + jax.lax.psum(x, "x")
+
+    answer = ask(exchange, (shape(512, 512),), target, {"x": 8}, (P("x"),))
+    assert {each.is_asked for each in answer.exchanges} == {True}
+    assert {each.kind: each.reason.removesuffix("_invariant") for each in answer.exchanges} == {
+        "all-reduce": "psum",
+        "all-to-all": "all_to_all",
+        "collective-permute": "ppermute",
+    }
+    assert {each.axes for each in answer.exchanges} == {("x",)}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_table_that_is_cut_is_looked_up_by_each_and_summed(target: str) -> None:
+    tokens = jax.ShapeDtypeStruct((64, 32), jnp.int32)
+    answer = ask(
+        lambda table, tokens: jnp.sin(table[tokens]),
+        (shape(8192, 256), tokens),
+        target,
+        {"data": 2, "model": 4},
+        (P("model"), P("data")),
+    )
+    assert [each.reason for each in answer.exchanges] == [
+        "the table of gather is sharded over model: each device looks up what it has"
+    ]
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_value_that_is_made_whole_only_to_be_cut_again_is_told(target: str) -> None:
+    def respread(x: jax.Array) -> jax.Array:
+        y = jnp.sin(x).reshape(8, 8, 64)  # reshapes
+        return jax.lax.with_sharding_constraint(y, P(None, "a", "b")) * 3
+
+    answer = ask(respread, (shape(64, 64),), target, {"a": 4, "b": 2}, (P(("a", "b")),))
+    (whole,) = answer.exchanges
+    assert whole.is_rematerialized
+    assert whole.places[0].line == line_of("# reshapes")
+    assert "from P(('a', 'b'), None) to P(None, 'a', 'b'), which test_exchanges.py:" in whole.reason
+    assert any(str(part).startswith("Full rematerialization at test_exchanges.py:") for part in answer.tell())
+
+
+def test_weights_that_a_loop_takes_slices_of_are_no_rematerialization() -> None:
+    assert not any(each.is_rematerialized for each in ask_step("fsdp", "cpu:8").exchanges)
+
+
+def test_what_runs_between_start_and_done_is_beside_an_exchange() -> None:
+    for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges:
+        assert (each.meanwhile is not None) == each.is_async
+    beside = [each.meanwhile for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges if each.is_overlapped]
+    assert beside
+    assert all(each and each.flops > BATCH * WIDTH and each.least_seconds for each in beside)
+
+
+def test_an_exchange_beside_which_nothing_runs_is_not_overlapped() -> None:
+    answer = ask_step("fsdp", "cpu:8")
+    assert not any(each.is_async for each in answer.exchanges)
+    assert "none has kernels beside it" in str(next(iter(answer.tell())))
+
+
+def test_the_first_sentence_counts_runs_bytes_and_the_largest() -> None:
+    said = str(next(iter(ask_step("tensor", "cpu:8").tell())))
+    brought = LAYERS * 2 * BATCH * WIDTH * 4 // 1024
+    assert said.startswith(f"step on CPU x 8: 2 collectives, run 8 times; in a step each device brings {brought} KiB")
+    assert "all-reduce at test_exchanges.py:" in said
+
+
+def test_a_program_of_one_device_exchanges_nothing() -> None:
+    answer = find_exchanges("sine", capture(jnp.sin, shape(8), passes=False), {})
+    assert answer.holds
+    assert list(answer.tell()) == ["sine on CPU: no collectives; it runs on one device, and nothing is exchanged."]
+
+
+def test_a_program_that_does_not_compile_says_so() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        capture(lambda x: jax.nn.softmax(x @ x.T) @ x, shape(200_000, 1024), target="tpu-v5e", passes=False)
+    answer = find_exchanges("big", raised.value.capture, {})  # type: ignore[attr-defined]  # as documented
+    assert not answer.holds
+    assert "it does not compile" in str(next(iter(answer.tell())))
+
+
+def test_a_loop_of_unknown_length_counts_once_and_is_said() -> None:
+    def descend(w: jax.Array, x: jax.Array) -> jax.Array:
+        return jax.lax.while_loop(lambda x: x[0, 0] < 1, lambda x: (x @ w.T) @ w, x)
+
+    answer = ask(descend, (shape(256, 256), shape(64, 256)), "cpu:8", {"model": 8}, (P("model"), P()))
+    assert {each.runs for each in answer.exchanges} == {None}
+    assert any("is not known" in str(part) for part in answer.tell())
+
+
+def test_rows_fit_a_terminal_and_json_has_the_schema() -> None:
+    import json
+
+    answer = ask_step("both", "h100:8")
+    schema = describe_json(Exchanges)
+    record = json.loads(write_json(answer))
+    assert {*record, "absent"} == set(schema["properties"])
+    assert set(record["exchanges"][0]) == set(schema["properties"]["exchanges"]["items"]["properties"])
+
+
+def test_a_product_that_is_computed_in_steps_says_what_goes_round() -> None:
+    def project(x: jax.Array, w: jax.Array) -> jax.Array:
+        return x @ w
+
+    # On so many chips the TPU's compiler takes the gathering apart, to do it beside the product.
+    wide = (
+        jax.ShapeDtypeStruct((8192, 4096), jnp.bfloat16),
+        jax.ShapeDtypeStruct((4096, 16384), jnp.bfloat16),
+    )
+    specs = (P("data"), P("data", "model"))
+    answer = ask(project, wide, "tpu-v5e:16x16", {"data": 16, "model": 16}, specs)
+    moved = [each for each in answer.exchanges if each.kind == "collective-permute"]
+    assert {each.reason for each in moved} == {
+        "dot_general is computed in steps: what is sharded over data is passed round the devices"
+    }
+    assert {each.axes for each in moved} == {("data",)}
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_window_over_the_edge_of_a_part_takes_of_the_next_device(target: str) -> None:
+    def blur(image: jax.Array, window: jax.Array) -> jax.Array:
+        return jax.lax.conv_general_dilated(image, window, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    answer = ask(blur, (shape(8, 64, 64, 16), shape(3, 3, 16, 32)), target, {"x": 8}, (P(None, "x"), P()))
+    assert [(each.kind, each.reason) for each in answer.exchanges] == [
+        ("collective-permute", "conv_general_dilated takes elements of other devices' parts, over x")
+    ] * 2
+
+
+def product(x: jax.Array, w: jax.Array) -> jax.Array:
+    made: jax.Array = jnp.tanh(x) @ w
+    return made
+
+
+X, W = shape(BATCH, WIDTH), shape(WIDTH, WIDTH)
+
+
+@pytest.mark.parametrize("target", EIGHT)
+@pytest.mark.parametrize(
+    ("mesh", "specs", "copies", "whole"),
+    [
+        ({"x": 8}, (P(), P()), 8, ("x", "w")),
+        ({"x": 4, "y": 2}, (P("x"), P()), 2, ("w",)),
+        ({"x": 8}, (P("x"), P()), 1, ("w",)),
+        ({"x": 4, "y": 2}, (P("x"), P(None, "y")), 1, ()),
+    ],
+)
+def test_what_every_device_holds_and_does_is_counted_where_nothing_is_exchanged(
+    target: str, mesh: dict[str, int], specs: tuple[Any, ...], copies: int, whole: tuple[str, ...]
+) -> None:
+    answer = ask(product, (X, W), target, mesh, specs)
+    assert not answer.exchanges
+    assert answer.replication is not None
+    assert (answer.replication.copies, answer.replication.whole) == (copies, whole)
+    assert answer.replication.whole_bytes == sum({"x": BATCH, "w": WIDTH}[name] * WIDTH * 4 for name in whole)
+
+
+def test_a_program_that_every_device_computes_alone_is_not_called_spread() -> None:
+    said = " ".join(str(ask(product, (X, W), "cpu:8", {"x": 8}, (P(), P()))).split())
+    assert "nothing is spread: each of 8 devices does all of the work" in said
+    assert "all 2 arguments (320 KiB) and the result (64 KiB) are whole on each" in said
+
+
+def test_parameters_beside_a_sharded_batch_are_told_as_whole() -> None:
+    assert "Replicated: each device holds params['down'], params['up'] whole (8 MiB of" in " ".join(
+        str(ask_step("data", "cpu:8")).split()
+    )
+
+
+def six(params: dict[str, jax.Array], x: jax.Array) -> dict[str, jax.Array]:
+    def loss(params: dict[str, jax.Array]) -> jax.Array:
+        y = jnp.tanh(x @ params["a"])  # first
+        y = jnp.tanh(y @ params["b"])  # second
+        y = jnp.tanh(y @ params["c"])  # third
+        y = jnp.tanh(y @ params["d"])  # fourth
+        return jnp.sum((y @ params["e"]) ** 2)  # fifth
+
+    slopes: dict[str, jax.Array] = jax.grad(loss)(params)
+    return slopes
+
+
+@pytest.mark.parametrize("target", EIGHT)
+def test_a_combined_gradient_belongs_to_the_lines_of_all_that_it_carries(target: str) -> None:
+    params = dict.fromkeys("abcde", W)
+    found = capture(six, params, X, target=target, mesh={"data": 8}, specs=(P(), P("data")), passes=False)
+    [summed] = find_exchanges("six", found, {}).exchanges
+    lines = {line_of(f"# {name}") for name in ("first", "second", "third", "fourth", "fifth")}
+    assert {place.line for place in summed.places} == lines
+    assert summed.where == f"test_exchanges.py:{summed.places[0].line} +4"
+    [row] = [row for row in rank_launches(found).launches if row.role == "collective"]
+    [largest] = [each for each in summarize("six", [found], "").targets[0].largest if each.sort == "collective"]
+    assert (row.where, largest.place) == (summed.where, summed.where)

@@ -1,0 +1,144 @@
+"""Two programs compared: the same or not, by whose doing, and what changed at which line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+
+from xla_inspect import Capture, capture
+from xla_inspect.answers import describe_json, write_json
+from xla_inspect.questions.diff.difference import Difference
+from xla_inspect.questions.diff.finding import compare_captures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+X = jax.ShapeDtypeStruct((64, 128), jnp.float32)
+SIDES = ("old", "new")
+
+
+def take(function: Callable[..., jax.Array], target: str = "cpu", **settings: object) -> Capture:
+    return capture(function, X, target=target, passes=False, **settings)  # type: ignore[arg-type]  # options
+
+
+def wave(x: jax.Array) -> jax.Array:
+    return jnp.sin(x) + 2
+
+
+def ordered(x: jax.Array) -> jax.Array:
+    return jnp.sort(jnp.sin(x) + 2)
+
+
+def shifted(x: jax.Array) -> jax.Array:
+    return jnp.sin(x) + 3
+
+
+def compare(left: Capture, right: Capture) -> Difference:
+    return compare_captures(left, right, SIDES)
+
+
+def said(answer: Difference) -> str:
+    return " ".join(str(part) for part in answer.tell() if isinstance(part, str))
+
+
+def test_a_program_is_the_same_as_itself() -> None:
+    answer = compare(take(wave), take(wave))
+    assert answer.holds
+    assert said(answer) == (
+        "wave, old -> new: the same, instruction by instruction. "
+        "Your code is the same: the compiler was given the same StableHLO. Compiler and options are the same."
+    )
+
+
+def test_a_capture_that_was_saved_is_the_same_as_the_one_it_was_saved_from() -> None:
+    made = take(wave)
+    read = Capture.from_json(made.to_json())
+    assert read.identity == made.identity
+    assert compare(read, made).holds
+
+
+def test_code_that_gives_more_kernels_is_told_with_their_lines() -> None:
+    answer = compare(take(wave), take(ordered))
+    assert not answer.holds
+    assert not answer.is_same_code
+    kernels = next(each for each in answer.amounts if each.name == "kernels")
+    assert (kernels.left, kernels.right) == (1, 2)
+    came = [each for each in answer.kernels if each.what == "sort"]
+    assert [(each.text, each.left, each.right) for each in came] == [("return jnp.sort(jnp.sin(x) + 2)", 0, 1)]
+    assert said(answer).startswith("wave and ordered, old -> new: kernels 1 -> 2; ")
+
+
+def test_other_numbers_in_as_many_kernels_are_a_difference() -> None:
+    answer = compare(take(wave), take(shifted))
+    assert not answer.holds
+    assert (answer.added, answer.removed) != (0, 0) or answer.changed
+    assert "as many kernels" in said(answer)
+
+
+def test_a_line_that_only_moved_is_the_same() -> None:
+    made = take(wave)
+    text = made.source.replace('"""Two programs', '"""\n\nTwo programs')
+    moved = {
+        key: tuple(replace(frame, line=frame.line + 2, end_line=frame.end_line + 2) for frame in chain)
+        for key, chain in made.frames.items()
+    }
+    sources = dict.fromkeys(made.sources, text)
+    assert compare(made, replace(made, frames=moved, sources=sources, source=text)).holds
+
+
+def test_the_compiler_is_told_apart_from_the_code() -> None:
+    made = take(wave)
+    older = replace(made, versions={**made.versions, "jaxlib": "0.1"})
+    answer = compare(older, made)
+    assert answer.is_same_code
+    assert [(each.name, each.left) for each in answer.versions] == [("jaxlib", "0.1")]
+    assert "The compiler differs: jaxlib 0.1 -> " in said(answer)
+    assert answer.holds
+
+
+def test_an_option_that_changes_the_program_is_named() -> None:
+    answer = compare(take(ordered), take(ordered, options={"xla_disable_hlo_passes": "fusion"}))
+    assert [(each.name, each.right) for each in answer.options] == [("xla_disable_hlo_passes", "fusion")]
+    assert answer.is_same_code
+
+
+def test_two_targets_compare_by_what_is_counted() -> None:
+    answer = compare(take(ordered), take(ordered, "h100"))
+    assert answer.is_same_result is None
+    assert "The targets are CPU and NVIDIA H100." in said(answer)
+    assert not answer.holds
+
+
+def test_collectives_that_came_are_told_by_line() -> None:
+    def total(x: jax.Array) -> jax.Array:
+        return x.sum(0)
+
+    whole, cut = (
+        capture(total, X, target="cpu:8", mesh={"d": 8}, specs=(spec,), passes=False)
+        for spec in (jax.sharding.PartitionSpec(), jax.sharding.PartitionSpec("d"))
+    )
+    answer = compare(whole, cut)
+    assert [(each.what, each.text, each.left, each.right) for each in answer.collectives] == [
+        ("all-reduce d", "return x.sum(0)", 0, 1)
+    ]
+
+
+def test_memory_is_compared_by_line() -> None:
+    def small(x: jax.Array) -> jax.Array:
+        return jnp.sort(jnp.sin(x) @ x)
+
+    def large(x: jax.Array) -> jax.Array:
+        return jnp.sort(jnp.sin(x) @ x) + jnp.sort(jnp.cos(x) @ x)
+
+    sides = [capture(function, jnp.ones((64, 64)), target="cpu", passes=False) for function in (small, large)]
+    changed = {(each.what, each.text): each.right - each.left for each in compare_captures(*sides, SIDES).memory}
+    assert sum(changed.values()) > 0
+
+
+def test_json_has_the_schema() -> None:
+    record = json.loads(write_json(compare(take(wave), take(ordered))))
+    assert {*record, "absent"} == set(describe_json(Difference)["properties"])

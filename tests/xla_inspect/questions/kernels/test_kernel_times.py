@@ -1,0 +1,203 @@
+"""The names of a profile are joined to launches, each nanosecond once, and what belongs to none is told."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import profiles
+import pytest
+from scanned import EXAMPLE, scanned
+
+from xla_inspect import capture
+from xla_inspect.analysis import list_launches
+from xla_inspect.answers import describe_json, print_answer
+from xla_inspect.questions.kernels.kernel_times import KernelTimes
+from xla_inspect.questions.kernels.profile_join import Names, join_times
+from xla_inspect.terminal import open_answer_paper
+from xla_inspect.traces import Event, measure, open_trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STEPS = 2
+
+
+def join(target: str, path: Path) -> KernelTimes:
+    return join_times(capture(scanned, *EXAMPLE, target=target), measure(open_trace(path)))
+
+
+def tell(answer: KernelTimes) -> str:
+    out = io.StringIO()
+    print_answer(answer, open_answer_paper(out))
+    return out.getvalue()
+
+
+def test_a_gpus_kernels_are_joined_by_the_instruction_that_the_profile_names(tmp_path: Path) -> None:
+    made = capture(scanned, *EXAMPLE, target="h100")
+    planes = profiles.profile_gpu(made, STEPS)
+    answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
+    found = {row.name: row for row in answer.launches}
+    assert found.keys() == {launch.name for launch in list_launches(made)}
+    for launch in list_launches(made):
+        each = profiles.KERNEL if launch.thunk and launch.thunk.symbol else profiles.COPY
+        count = STEPS * (launch.runs or 1)
+        assert (found[launch.name].count, found[launch.name].seconds) == (count, pytest.approx(count * each * 1e-9))
+        assert found[launch.name].known_by == "name"
+    # The line of operations, which shows the same again, counts not a second time.
+    stream = planes["/device:GPU:0"][profiles.STREAM]
+    assert answer.seconds == pytest.approx(sum(event.duration for event in stream) * 1e-9)
+    assert answer.other_seconds == {"jit_other": pytest.approx(700e-9)}
+    reasons = {each.name: each.reason for each in answer.unjoined}
+    assert "a kernel of a library" in reasons[profiles.LIBRARY]
+    assert "a copy" in reasons[profiles.HOST_COPY]
+    assert not answer.unseen
+    assert answer.holds
+
+
+def test_the_forms_of_a_profile_say_the_same(tmp_path: Path) -> None:
+    for target, made in (("h100", profiles.profile_gpu), ("tpu-v5e", profiles.profile_tpu)):
+        planes = made(capture(scanned, *EXAMPLE, target=target))
+        answers = [
+            join(target, profiles.write_xspace(tmp_path / "a.xplane.pb", planes)),
+            join(target, profiles.write_chrome(tmp_path / "a.json.gz", planes)),
+            join(target, profiles.write_chrome(tmp_path / "a.json", planes)),
+        ]
+        said = [[(row.name, row.count, round(row.seconds * 1e9)) for row in answer.launches] for answer in answers]
+        assert said[0] == said[1] == said[2]
+
+
+def test_nsight_knows_symbols_alone_which_are_enough_for_all_that_is_generated(tmp_path: Path) -> None:
+    made = capture(scanned, *EXAMPLE, target="h100")
+    answer = join("h100", profiles.write_nsight(tmp_path / "g.csv", profiles.profile_gpu(made)))
+    generated = {launch.name for launch in list_launches(made) if launch.thunk and launch.thunk.symbol}
+    assert {row.name for row in answer.launches} == generated
+    assert {row.known_by for row in answer.launches} == {"symbol"}
+    reasons = [each.reason for each in answer.unjoined]
+    assert sum("a copy" in reason for reason in reasons) == 2
+    assert set(answer.unseen) == {launch.name for launch in list_launches(made)} - generated
+    assert "another program's of the same symbol" in " ".join(tell(answer).split())
+
+
+SHAPES = [jax.ShapeDtypeStruct(size, jnp.float32) for size in ((8, 64, 32, 32), (64, 64, 3, 3))]
+
+
+def convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    return jnp.sum(jax.nn.relu(jax.lax.conv(jnp.tanh(x) * 2, kernel, (1, 1), "SAME")))
+
+
+def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_that_are_known(tmp_path: Path) -> None:
+    made = capture(convolved, *SHAPES, target="h100")
+    (library,) = (launch for launch in list_launches(made) if launch.opcode == "custom-call")
+    planes = profiles.profile_gpu(made, STEPS)
+    source = open_trace(profiles.write_nsight(tmp_path / "g.csv", planes))
+    row = next(
+        row for row in join_times(made, measure(source, Names(made).symbols)).launches if row.name == library.name
+    )
+    assert (row.known_by, row.count, row.seconds) == ("order", STEPS, pytest.approx(STEPS * profiles.COPY * 1e-9))
+    # What ran before the program, under the same name, is of none of its launches; and without the order neither is.
+    (other,) = (
+        each for each in join_times(made, measure(source, Names(made).symbols)).unjoined if "of a lib" in each.reason
+    )
+    assert (other.name, other.count) == (profiles.LIBRARY, 1)
+    assert library.name not in {row.name for row in join_times(made, measure(source)).launches}
+
+
+def test_what_could_be_of_either_of_two_launches_is_of_none() -> None:
+    made = capture(convolved, *SHAPES, target="h100")
+    names = Names(made)
+    order = [launch.name for launch in list_launches(made)]
+    by_symbol = {launch.thunk.symbol: launch.name for launch in list_launches(made) if launch.thunk}
+    pairs = [(a, b) for a in names.symbols for b in names.symbols]
+    found = {pair: name for pair in pairs if (name := names.find_between(*pair, is_copy=False))}
+    assert len(found) == 1
+    ((before, after),) = found
+    assert order.index(by_symbol[after]) - order.index(by_symbol[before]) == 2
+    # It is a call of a library, and no copy; and what ran first or last could be of another program.
+    assert not any(names.find_between(*pair, is_copy=True) for pair in pairs)
+    assert not names.find_between("", after, is_copy=False)
+    assert not names.find_between(before, "", is_copy=False)
+
+
+def test_a_tpus_loop_is_not_counted_with_its_body(tmp_path: Path) -> None:
+    made = capture(scanned, *EXAMPLE, target="tpu-v5e")
+    planes = profiles.profile_tpu(made, STEPS)
+    answer = join("tpu-v5e", profiles.write_xspace(tmp_path / "t.xplane.pb", planes))
+    loop = next(instruction for instruction in made.module.entry if instruction.opcode == "while")
+    found = {row.name: row for row in answer.launches}
+    # Between two bodies of its own it takes nothing here but what it starts with.
+    assert found[loop.name].seconds == pytest.approx(STEPS * profiles.KERNEL * 1e-9)
+    assert not found[loop.name].role
+    steps = planes["/device:TPU:0"]["Steps"][0].duration * 1e-9
+    assert sum(row.seconds for row in answer.launches) <= steps
+    # Of the operations of another program the name alone could be one of this.
+    assert answer.other_seconds["jit_other"] == pytest.approx(STEPS * 900e-9)
+
+
+def test_the_wait_for_an_asynchronous_copy_belongs_to_the_copy() -> None:
+    made = capture(scanned, *EXAMPLE, target="tpu-v5e")
+    names = Names(made)
+    started = [launch for launch in list_launches(made) if launch.is_async]
+    assert started
+    for launch in started:
+        (done,) = made.module.users(launch.scheduled)
+        assert names.find(done.name, "", made.module.name) == (launch.name, "name")
+
+
+def test_a_profile_of_another_device_is_no_and_says_which_to_ask_for(tmp_path: Path) -> None:
+    planes = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
+    answer = join("cpu", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
+    assert not answer.holds
+    assert tell(answer).startswith("g.xplane.pb is of a GPU, and the capture is for CPU")
+
+
+def test_a_profile_of_another_program_is_no_and_says_whose_it_is(tmp_path: Path) -> None:
+    planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("k", 0, 5, {"hlo_op": "k", "hlo_module": "jit_g"})]}}
+    answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
+    assert not answer.holds
+    assert "Of other programs in the profile: jit_g 5 ns." in tell(answer)
+    assert "The module of scanned is jit_scanned" in tell(answer)
+
+
+def test_another_compile_of_the_same_name_is_suspected(tmp_path: Path) -> None:
+    said = {"hlo_op": "loop_fusion.99", "hlo_module": "jit_scanned"}
+    planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("loop_fusion_99", 0, 5, said)]}}
+    answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
+    assert "most of its names are not in this compile" in " ".join(tell(answer).split())
+
+
+def test_programs_of_one_name_are_counted_since_nothing_tells_them_apart(tmp_path: Path) -> None:
+    name = next(launch.name for launch in list_launches(capture(scanned, *EXAMPLE, target="h100")))
+    for numbers in (["7", "7"], ["7", "8"]):
+        events = [
+            profiles.Ran("k", at, 1, {"hlo_op": name, "hlo_module": "jit_scanned", "program_id": number})
+            for at, number in enumerate(numbers)
+        ]
+        planes = {"/device:GPU:0": {profiles.STREAM: events}}
+        for path in (
+            profiles.write_xspace(tmp_path / "g.xplane.pb", planes),
+            profiles.write_chrome(tmp_path / "g.json", planes),
+        ):
+            answer = join("h100", path)
+            assert answer.programs == len(set(numbers))
+            assert ("2 programs with the name jit_scanned" in tell(answer)) == (answer.programs == 2)
+
+
+def test_what_is_told_fits_80_columns_and_every_field_has_a_form_in_json(tmp_path: Path) -> None:
+    planes = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
+    answer = join("h100", profiles.write_nsight(tmp_path / "g.csv", planes))
+    assert max(map(len, tell(answer).splitlines())) <= 80
+    assert describe_json(KernelTimes)["title"] == "KernelTimes"
+
+
+def test_kernels_in_a_graph_of_commands_are_known_by_their_symbols() -> None:
+    made = capture(scanned, *EXAMPLE, target="h100")
+    names = Names(made)
+    thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))
+    assert names.find("command_buffer_5", thunk.symbol, made.module.name) == (thunk.name, "symbol")
+    assert names.find("", f"{thunk.symbol}__1", "") == (thunk.name, "symbol")
+    label = names.label(Event("1", "1", thunk.symbol, "", "", 0, 1))
+    assert label is not None
+    assert label.details["operands"].startswith("f32[8,64,128]")

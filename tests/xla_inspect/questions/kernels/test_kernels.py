@@ -1,0 +1,156 @@
+"""Each launch of a program is told with its line, its work and its least time, those first that take longest."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from scanned import EXAMPLE, scanned
+
+from xla_inspect import capture
+from xla_inspect.analysis import list_launches
+from xla_inspect.answers import describe_json, print_answer, write_json
+from xla_inspect.errors import InspectError
+from xla_inspect.questions.kernels.finding import Kernels, rank_launches
+from xla_inspect.questions.kernels.launch_rows import describe_launches
+from xla_inspect.report import close_brackets, model_launches
+from xla_inspect.terminal import open_answer_paper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TARGETS = ("cpu", "h100", "tpu-v5e")
+
+
+def tell(answer: Kernels) -> str:
+    out = io.StringIO()
+    print_answer(answer, open_answer_paper(out))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_all_launches_are_there_once_the_largest_first_with_the_work_that_the_model_counts(target: str) -> None:
+    made = capture(scanned, *EXAMPLE, target=target)
+    answer = rank_launches(made, "scanned.py:scanned")
+    modelled = model_launches(made)
+    assert sorted(row.name for row in answer.launches) == sorted(each.launch.name for each in modelled)
+    by_name = {each.launch.name: each for each in modelled}
+    for row in answer.launches:
+        each = by_name[row.name]
+        assert (row.read_bytes, row.written_bytes, row.flops) == (each.read, each.written, each.work.flops)
+        assert row.least_seconds == (each.bound.seconds if each.bound else None)
+        assert sum(row.flops_by_type.values()) == row.flops
+    weights = [row.weight for row in answer.launches]
+    assert weights == sorted(weights, reverse=True)
+    assert (answer.least_seconds is None) == (target == "cpu")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_told_fits_80_columns_names_lines_and_says_what_is_left_out(target: str) -> None:
+    answer = rank_launches(capture(scanned, *EXAMPLE, target=target), "scanned.py:scanned", shown=3)
+    text = tell(answer)
+    # What is to be typed is never wrapped.
+    assert max(len(line) for line in text.splitlines() if "xla-inspect" not in line) <= 80
+    assert f"Left out: {len(answer.launches) - 3} smaller launches" in text
+    assert "scanned.py:" in text
+    assert ("no roofline" in text) == (target == "cpu")
+
+
+def test_a_launch_says_its_line_its_scope_and_what_of_which_line_is_in_it() -> None:
+    rows = {row.name: row for row in describe_launches(capture(scanned, *EXAMPLE, target="h100"))}
+    softmax = next(row for row in rows.values() if row.name.startswith("triton_softmax"))
+    assert softmax.text == "scores = jax.nn.softmax(x @ x.swapaxes(1, 2))"
+    assert softmax.code == ("triton", "llvm", "llvm-unoptimized", "ptx")
+    assert softmax.scope.startswith("attention/")
+    assert (softmax.runs, softmax.within) == (4, (softmax.within[0],))
+    assert {fused.text for fused in softmax.fused} == {softmax.text}
+    assert {"exponential", "divide", "reduce"} <= set(softmax.fused[0].opcodes)
+
+
+def test_a_kernel_is_found_by_its_instruction_and_by_its_name_in_the_code() -> None:
+    made = capture(scanned, *EXAMPLE, target="h100")
+    named = {thunk.symbol: thunk.name for thunk in made.thunks if thunk.symbol}
+    symbol, name = next((symbol, name) for symbol, name in named.items() if symbol.startswith("sort"))
+    assert symbol != name.replace(".", "_")
+    assert rank_launches(made, names=(symbol,)).named == rank_launches(made, names=(f"%{name}",)).named == (name,)
+
+
+def test_a_name_that_is_not_there_is_refused_with_those_that_are_like_it() -> None:
+    made = capture(scanned, *EXAMPLE, target="h100")
+    name = next(launch.name for launch in list_launches(made) if launch.name.startswith("triton_softmax"))
+    with pytest.raises(InspectError, match=f"did you mean {name}"):
+        rank_launches(made, names=(name.replace("x", "ks"),))
+
+
+def test_registers_are_told_of_one_kernel_where_they_are_known_and_why_where_not() -> None:
+    made = capture(scanned, *EXAMPLE, target="h100")
+    thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))
+    told = tell(rank_launches(made, names=(thunk.name,), registers={thunk.symbol: (38, 16, 1024)}))
+    assert "registers      38 a thread, 16 B spilled" in told
+    assert "shared memory  1 KiB a block" in told
+    assert re.search(r"occupancy +\d+% of a multiprocessor's warps", told)
+    assert "Registers are not known" in tell(rank_launches(made, registers="Registers are not known here."))
+
+
+def test_a_compile_that_failed_says_so_and_is_no() -> None:
+    made = capture(scanned, *EXAMPLE, target="cpu").retold(error="UNIMPLEMENTED: no such thing", after="")
+    answer = rank_launches(made)
+    assert not answer.holds
+    assert tell(answer) == "scanned does not compile for CPU: UNIMPLEMENTED: no such thing\n\n"
+
+
+def test_the_json_has_what_its_schema_asks_for() -> None:
+    answer = rank_launches(capture(scanned, *EXAMPLE, target="h100"))
+    schema, record = describe_json(Kernels), json.loads(write_json(answer))
+    assert set(schema["required"]) == set(record)
+    assert set(schema["properties"]["launches"]["items"]["required"]) == set(record["launches"][0])
+
+
+def factor(x: jax.Array) -> jax.Array:
+    made: jax.Array = jnp.linalg.cholesky(x @ x.T)
+    return made
+
+
+def product(x: jax.Array) -> jax.Array:
+    low = x.astype(jnp.float8_e4m3fn)
+    made: jax.Array = jax.lax.dot_general(low, low, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("function", "target", "options", "library"),
+    [
+        (factor, "cpu", {}, "lapack_spotrf_ffi"),
+        (factor, "cpu", {}, "__ynn_fusion"),
+        (factor, "h100", {}, "cusolver_potrf_ffi"),
+        (product, "h100", {"xla_gpu_enable_triton_gemm": False}, "__cublas$lt$matmul$f8"),
+        (lambda x: jax.lax.top_k(x, 4), "tpu-v5e", {}, "TopK"),
+    ],
+)
+@pytest.mark.usefixtures("all_targets")
+def test_a_call_of_a_library_is_told_with_its_target(
+    function: Callable[..., Any], target: str, options: dict[str, Any], library: str
+) -> None:
+    example = jax.ShapeDtypeStruct((512, 512), jnp.float32)
+    answer = rank_launches(capture(function, example, target=target, options=options), "")
+    assert library in {row.library for row in answer.launches}
+    assert library in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        ("return pl.pallas_call(", "return pl.pallas_call(...)"),
+        ("table = [", "table = [...]"),
+        ("y = jax.lax.scan(  # a loop", "y = jax.lax.scan(...)"),
+        ("y = f(x)", "y = f(x)"),
+        ("", ""),
+    ],
+)
+def test_a_line_that_ends_in_a_bracket_is_closed(text: str, closed: str) -> None:
+    assert close_brackets(text) == closed

@@ -1,0 +1,61 @@
+"""The sentence about releases agrees with the table below it, also where a difference is too small to count."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect.questions.since.release_history import ReleaseHistory, ReleaseRow
+from xla_inspect.questions.since.rendering import LEAST
+from xla_inspect.releases import QUESTIONS
+
+
+def tell(first: ReleaseRow, last: ReleaseRow, *questions: str) -> str:
+    history = ReleaseHistory(
+        program="step",
+        asked="step.py:step",
+        target="cpu",
+        first=first.release,
+        last=last.release,
+        questions=questions,
+        rows=(first, last),
+        changes=(),
+        not_measured=(),
+        installed_bytes=0,
+    )
+    return " ".join(str(history).split())
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (
+            {"code": "0261"},
+            {"code": "1f69"},
+            "the code differs by less than 50% of its operations, which does not count",
+        ),
+        ({"code_loops": 3}, {"code_loops": 4}, "the code differs by less than 50% of its operations"),
+        (
+            {"temporary_bytes": 800 * 1024},
+            {"temporary_bytes": 801 * 1024},
+            "the memory differs by less than 1% of its bytes",
+        ),
+    ],
+)
+def test_a_small_difference_is_told_where_a_column_shows_it(
+    first: dict[str, object], last: dict[str, object], said: str
+) -> None:
+    text = tell(ReleaseRow("0.1", **first), ReleaseRow("0.2", **last), "kernels", "memory", "code")  # type: ignore[arg-type]  # several types
+    assert said in text
+    assert "memory, code" not in text.partition(";")[0]
+    assert text.startswith("step on CPU, JAX 0.1 to 0.2: no difference in kernels")
+
+
+def test_equal_columns_are_no_difference() -> None:
+    text = tell(ReleaseRow("0.1", code="0261"), ReleaseRow("0.2", code="0261"), "kernels", "code")
+    assert "no difference in kernels or code." in text
+
+
+def test_the_shares_that_are_told_are_those_that_are_measured() -> None:
+    assert {name: int(text.partition("%")[0]) / 100 for name, text in LEAST.items()} == {
+        name: QUESTIONS[name].least for name in LEAST
+    }

@@ -1,0 +1,93 @@
+"""An instruction, a line, a variable, an argument and a name of JAX's are found; of anything else, what is nearest."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import capture
+from xla_inspect.analysis import Histories, find_lines
+from xla_inspect.errors import InspectError
+from xla_inspect.questions.why.name_lookup import Selection, Selector
+
+
+def step(x: jax.Array, w: jax.Array) -> jax.Array:
+    total = jnp.sum(
+        x,
+        axis=0,
+    )
+    gone = x / 1.0
+    return jnp.tanh(gone @ w) * total[:1]
+
+
+@cache
+def selector() -> Selector:
+    shape = jax.ShapeDtypeStruct((32, 32), jnp.float32)
+    made = capture(step, shape, shape)
+    return Selector(made, find_lines(made, made.module), Histories(made))
+
+
+def select(what: str) -> Selection:
+    return selector().select(what)
+
+
+def number(text: str) -> int:
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return next(at for at, line in enumerate(lines, 1) if line.strip() == text)
+
+
+@pytest.mark.parametrize("form", ["{}", "%{}"])
+def test_an_instruction_is_found_by_its_name(form: str) -> None:
+    name = selector().capture.module.entry.root.name
+    found = select(form.format(name))
+    assert (found.is_one, [each.name for each in found.instructions]) == (True, [name])
+
+
+@pytest.mark.parametrize("form", ["{}", ":{}", "test_name_lookup.py:{}", "why/test_name_lookup.py:{}"])
+def test_a_line_is_all_that_came_of_it(form: str) -> None:
+    found = select(form.format(number("total = jnp.sum(")))
+    assert "reduce" in {each.opcode for each in found.instructions}
+    assert not found.is_one
+
+
+def test_a_variable_is_the_lines_that_assign_it() -> None:
+    first = number("total = jnp.sum(")
+    assert [line for _, line in select("total").lines] == [first, first + 1, first + 2, first + 3]
+
+
+def test_a_line_of_which_nothing_is_left_has_what_was_removed() -> None:
+    found = select("gone")
+    assert {each.opcode for each in found.removed} >= {"divide"}
+
+
+def test_an_opcode_is_every_instruction_of_it() -> None:
+    assert {each.opcode for each in select("reduce").instructions} == {"reduce"}
+
+
+def test_an_argument_and_a_name_of_jax_are_found() -> None:
+    assert [each.opcode for each in select("w").instructions] == ["parameter"]
+    assert {each.opcode for each in select("tanh").instructions} >= {"tanh"}
+
+
+def test_what_an_instruction_of_an_earlier_state_came_to_is_found() -> None:
+    former = next(each for each in selector().capture.unoptimized_module.walk() if each.opcode == "divide")
+    assert [each.opcode for each in select(former.name).removed] == ["divide"]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("tanhh", "the nearest are"),
+        ("1", "the nearest lines that have some:\n  test_name_lookup.py:"),
+        ("other.py:3", "no instruction comes from a file 'other.py'"),
+        ("%", "nothing is named"),
+    ],
+)
+def test_what_there_is_not_is_told_with_what_is_nearest(what: str, said: str) -> None:
+    with pytest.raises(InspectError) as caught:
+        select(what)
+    assert said in str(caught.value)

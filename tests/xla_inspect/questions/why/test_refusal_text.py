@@ -1,0 +1,40 @@
+"""A refusal is told as a clause: in words of its own where its message is known, else by the table's sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from xla_inspect.analysis.reasons import list_messages
+from xla_inspect.questions.why.explanation import Reason
+from xla_inspect.questions.why.refusal_text import write_clause
+
+
+def refuse(kind: str, sentence: str) -> Reason:
+    return Reason("fusion", "refused", "", "fusion", "add.1", ("mul.2",), "said so", sentence, "", kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence", "clause"),
+    [
+        (
+            "gpu-scatter-result",
+            "any",
+            "a scatter is done only when all its updates are, so what reads its result runs after it",
+        ),
+        (
+            "costs-when-fused",
+            "The cost model reckons 8.5415 µs with add.1 computed inside mul.2 and 3.168 µs with add.1 as a kernel.",
+            "its cost model estimates 8.54 µs for the fused kernel and 3.17 µs for two",
+        ),
+        ("new", "add.1 is not fused into mul.2. More of it.", "first is not fused into second"),
+        ("", "", "“said so”"),
+    ],
+)
+def test_a_refusal_is_a_clause(kind: str, sentence: str, clause: str) -> None:
+    assert write_clause(refuse(kind, sentence), "first", "second") == clause
+
+
+def test_each_clause_is_of_a_message_that_refuses() -> None:
+    short = [each for each in list_messages() if each.clause]
+    assert short
+    assert [each.kind for each in short if each.verdict not in {"refused", "echo"}] == []

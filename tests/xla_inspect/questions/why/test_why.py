@@ -1,0 +1,218 @@
+"""Why something is as it is: the verdict first, in few lines, all where that is asked for, and as JSON by a schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jsonschema import Draft202012Validator
+
+from xla_inspect import capture
+from xla_inspect.answers import describe_json, write_json, write_page
+from xla_inspect.errors import InspectError
+from xla_inspect.questions.why.explanation import Why, WhyTrial
+from xla_inspect.questions.why.finding import WhyFinder
+from xla_inspect.questions.why.open_questions import OpenQuestions, list_open_questions
+from xla_inspect.terminal import ANSWER_WIDTH
+
+X = jax.ShapeDtypeStruct((256, 256), jnp.float32)
+
+
+def weighted(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
+    weights = jnp.exp(x - jnp.max(x, axis=-1, keepdims=True))
+    total = jnp.sum(weights, axis=0)
+    return (weights @ w).T, total
+
+
+def fill(values: jax.Array) -> jax.Array:
+    filled: jax.Array = jax.lax.fori_loop(0, 8, lambda at, held: held.at[at].set(held[at] * 2.0), values)
+    return filled
+
+
+def rooted(x: jax.Array) -> jax.Array:
+    root = jnp.sqrt(x * x)
+    return root + jnp.log(jnp.exp(x))
+
+
+def doubled(x: jax.Array) -> jax.Array:
+    one = jnp.sin(x)
+    unused = jnp.cos(x)  # noqa: F841 - JAX drops it
+    again = jnp.sin(x) * 2.0
+    late = jnp.tanh(one * again); last = late + 1.0  # noqa: E702 - two values of one line  # fmt: skip
+    number = len(x.shape)
+    return last * number
+
+
+def looped(x: jax.Array) -> jax.Array:
+    def body(_: jax.Array, value: jax.Array) -> jax.Array:
+        inner = jnp.tanh(value)
+        return inner * 2.0
+
+    made: jax.Array = jax.lax.fori_loop(0, 8, body, x)
+    return made
+
+
+@cache
+def finder(name: str, **options: Any) -> WhyFinder:  # noqa: ANN401 - of capture
+    function: Any
+    function, args = {
+        "weighted": (weighted, (X, X)),
+        "fill": (fill, (X,)),
+        "rooted": (rooted, (X,)),
+        "doubled": (doubled, (X,)),
+        "looped": (looped, (X,)),
+    }[name]
+    return WhyFinder(capture(function, *args, reasons=True, **options))
+
+
+def answer(what: str, *, full: bool = False) -> Why:
+    return finder("weighted").answer("model.py:weighted", what, full=full)
+
+
+def test_two_kernels_are_told_with_the_refusal_both_lines_and_what_it_costs() -> None:
+    told = finder("weighted").answer("model.py:weighted", "", apart=("weights", "total"))
+    first = told.findings[0]
+    assert first.kind in {"apart", "together"}
+    assert {line.text.partition(" = ")[0] for line in first.lines or (first.line,)} <= {"weights", "total"}
+    assert first.verdict in " ".join(str(told).split())
+
+
+def test_a_copy_before_a_loop_protects_an_argument_that_was_not_donated() -> None:
+    copy = next(
+        each
+        for each in finder("fill").evidence.module.entry
+        if each.opcode == "copy" and each.shape.plain == "f32[256,256]"
+    )
+    [finding, *_] = finder("fill").answer("", copy.name).findings
+    assert finding.kind == "copy"
+    assert finding.pass_name in {"adding_copies_to_resolve_interference", "copy-insertion"}
+    assert "it begins with the argument values: it is not donated" in finding.verdict
+    assert finding.line.text.startswith("filled: jax.Array = jax.lax.fori_loop(")
+
+
+def test_an_argument_is_told_with_whether_a_result_takes_its_place() -> None:
+    assert finder("fill").answer("", "values").findings[0].verdict == (
+        "The argument values is not donated, though a result has its shape: it keeps its memory to the end."
+    )
+    donated = finder("fill", donate_argnums=0).answer("", "values").findings[0].verdict
+    assert donated == "The argument values is donated, and a result takes its place."
+
+
+def test_it_is_short_unless_all_is_asked_for_and_each_line_fits_a_terminal() -> None:
+    for what in ("weights", "total", "dot", "w"):
+        short = [line for line in str(answer(what)).splitlines() if line and not line.startswith("  xla-inspect")]
+        assert len(short) <= 24
+        whole = str(answer(what, full=True)).splitlines()
+        lines = [line for line in (*short, *whole) if "xla-inspect" not in line]
+        assert max(map(len, lines)) <= ANSWER_WIDTH
+        assert len(whole) > len(short)
+
+
+def test_its_json_keeps_to_its_schema_and_its_page_escapes_the_program() -> None:
+    told = answer("total")
+    Draft202012Validator(describe_json(Why)).validate(json.loads(write_json(told)))
+    questions = list_open_questions(finder("weighted"), "<i>")
+    Draft202012Validator(describe_json(OpenQuestions)).validate(json.loads(write_json(questions)))
+    assert "<i>" not in write_page([questions], "x")
+
+
+def test_what_removes_it_is_told_first_and_what_failed_is_counted() -> None:
+    tried = [
+        WhyTrial("batch", "half", "keeps", "2, then 2"),
+        WhyTrial("pass", "none", "failed", "", "no such pass"),
+        WhyTrial("donate", "all", "removes", "2, then 0"),
+    ]
+    told = answer("total").with_trials(tried)
+    assert [each.outcome for each in told.trials] == ["removes", "keeps", "failed"]
+    said = str(told)
+    assert said.index("removes") < said.index("Tried, and it stays: batch.") < said.index("Not compiled: pass;")
+    assert "no such pass" not in said
+
+
+def test_without_a_part_the_program_s_questions_are_listed_with_commands_that_ask_them() -> None:
+    questions = list_open_questions(finder("weighted"), "model.py:weighted").questions
+    assert [each.bytes for each in questions] == sorted((each.bytes for each in questions), reverse=True)
+    assert all(each.command.startswith("xla-inspect why ") for each in questions)
+    asked = {each.question for each in questions}
+    assert any(re.fullmatch(r"Why are `\w+` \(test_why.py:\d+\) and .* two kernels\?", each) for each in asked)
+
+
+def test_without_a_part_the_first_question_is_answered() -> None:
+    told = list_open_questions(finder("weighted"), "model.py:weighted")
+    assert told.answer
+    assert f"the most. {told.answer}" in " ".join(str(told).split())
+
+
+def test_a_capture_without_reasons_or_passes_says_what_is_missing() -> None:
+    bare = WhyFinder(capture(weighted, X, X).retold(passes=(), is_stepped=False)).answer("", "total")
+    assert [text.partition(" ")[0] for text in bare.missing] == ["This", "This"]
+    assert "reasons=True" in bare.missing[1]
+    assert finder("weighted").answer("", "total").missing == ()
+
+
+def test_what_a_compiler_is_silent_about_is_said_where_it_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = WhyFinder(capture(weighted, X, X, reasons=True))
+    silent = {"fusion": "No fusion pass speaks.", "copies": "Copies are not spoken of."}
+    monkeypatch.setitem(vars(found.evidence), "reasons", SimpleNamespace(silent=silent, decisions=()))
+    told = found.answer("", "", apart=("weights", "dot"))
+    assert told.missing == ("No fusion pass speaks.",)
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_barrier_between_two_lines_is_what_keeps_them_apart() -> None:
+    def held(x: jax.Array) -> jax.Array:
+        first = x * 3.0 + 1.0
+        first = jax.lax.optimization_barrier(first)
+        return jnp.tanh(first)
+
+    found = WhyFinder(capture(held, X, target="h100", reasons=True))
+    [finding, *_] = found.answer("", "", apart=("add", "tanh")).findings
+    assert "optimization_barrier" in finding.verdict
+    assert finding.line.text == "first = jax.lax.optimization_barrier(first)"
+
+
+@pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
+@pytest.mark.usefixtures("all_targets")
+def test_a_variable_inside_a_fusion_is_named_before_the_kernel_around_it(target: str) -> None:
+    told = finder("rooted", target=target).answer("", "root")
+    assert re.match(r"`root` \(sqrt[\w.]*, test_why.py:\d+\) is computed inside \S+, whose result is add", told.value)
+    assert told.value in " ".join(str(told).split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("function", "what", "start"),
+    [
+        ("doubled", "one", r"`one` \(\S+ test_why.py:\d+\) is computed inside|$"),
+        ("doubled", "late", r"`late` \(tanh\S+ test_why.py:\d+\) is computed inside"),
+        ("doubled", "last", r"`last` \(add\S+ test_why.py:\d+\) is computed inside"),
+        ("looped", "inner", r"`inner` \(tanh\S+ test_why.py:\d+\) is computed inside \S+, in the loop while"),
+        ("rooted", "sqrt", r"`sqrt` \(sqrt\S+ test_why.py:\d+\) is computed inside"),
+    ],
+)
+def test_a_value_is_told_with_its_instruction_and_the_kernel_that_computes_it(
+    function: str, what: str, start: str
+) -> None:
+    assert re.match(start, finder(function).answer("", what).value)
+
+
+def test_a_value_that_another_line_computes_too_is_told_with_that_line() -> None:
+    findings = [each for what in ("one", "again") for each in finder("doubled").answer("", what).findings]
+    verdicts = " ".join(each.verdict for each in findings if each.kind == "removed")
+    assert re.search(r"cse removed sine\(x\), for the sine \S+ \(test_why.py:\d+\) computes the same", verdicts)
+
+
+def test_what_jax_dropped_is_not_blamed_on_the_compiler() -> None:
+    told = finder("doubled").answer("", "unused")
+    assert "JAX dropped it after tracing, for no result depends on it" in told.findings[0].verdict
+    assert told.parts == ()
+
+
+def test_a_python_value_is_refused_with_its_line_and_not_with_itself() -> None:
+    with pytest.raises(InspectError, match=r"no operation of doubled comes from test_why.py:\d+, where 'number' is"):
+        finder("doubled").answer("", "number")
