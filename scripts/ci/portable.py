@@ -88,7 +88,7 @@ def copy(root: Path, folder: Path) -> None:
 
 
 def write_notebooks(folder: Path) -> list[str]:
-    """Put the Markdown page that each notebook becomes in its place: Zensical reads no Python file as a page.
+    """Write the Markdown page that each notebook becomes beside it: Zensical reads no Python file as a page.
 
     Args:
         folder: The copy of the project. The notebooks run in the project itself, where their results are cached.
@@ -104,7 +104,6 @@ def write_notebooks(folder: Path) -> list[str]:
         markdown, failed = notebook_pages.convert(ROOT / "docs" / name, Build())
         failures += map(str, failed)
         front_matter = read_notebook(ROOT / "docs" / name).front_matter
-        (folder / "docs" / name).unlink()
         (folder / "docs" / name).with_suffix(".md").write_text(f"{front_matter}\n{markdown}", encoding="utf-8")
     notebook = re.compile(rf"\b({'|'.join(re.escape(name.stem) for name in names)})\.py(?=[)#\n])")
     for path in (folder / "mkdocs.yml", *(folder / "docs").rglob("*.md")):
@@ -215,8 +214,12 @@ def list_missing(root: Path) -> list[str]:
     missing = []
     if 'class="reading-time"' not in pages:
         missing.append("no reading times")
-    notebooks = [path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.py")]
-    missing += [f"{name} is not rendered" for name in notebooks]
+    notebooks = notebook_pages.list_notebooks(root / "docs")
+    missing += [
+        f"{path.relative_to(root).as_posix()} is not rendered"
+        for path in notebooks
+        if not find_page(path.relative_to(root / "docs").as_posix(), site).is_file()
+    ]
     index = site / SEARCH
     if index.is_file() and "<pre>" in (text := index.read_text(encoding="utf-8")):
         missing.append(f"the search index takes {len(text):,} bytes: listings are in it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import textwrap
@@ -33,6 +34,9 @@ PAGE = """
     === "CPU"
 
         `= 40 + 2`
+
+    Two and two are four.
+    { .answer }
     """
 OTHER = "# Other\n\n## There { #there }\n\n[Home](../index.md#home)\n"
 
@@ -79,8 +83,22 @@ def test_pages_build_whole_and_what_the_hook_makes_is_said_to_be_missing(folder:
     assert 'href="deep/other/"' in text
     assert (folder / "site" / "sitemap.xml").read_text(encoding="utf-8").count("<loc>") == 4
     missing = "\n".join(portable.list_missing(folder))
-    for word in ("hooks are not run", "search index", "llms.txt", "feed.xml", "Markdown beside"):
+    for word in ("no reading times", "search index", "llms.txt", "feed.xml", "Markdown beside"):
         assert word in missing
+
+
+def test_reading_times_and_a_small_search_index_are_made_of_what_was_built(folder: Path) -> None:
+    assert build(folder) == (0, [])
+    portable.finish(folder / "site")
+    assert "About 1 minute to read" in (folder / "site" / "index.html").read_text(encoding="utf-8")
+    index = json.loads((folder / "site" / portable.SEARCH).read_text(encoding="utf-8"))
+    texts = {item["location"]: item["text"] for item in index["items"]}
+    assert texts["deep/other/#there"] == "<p>Home</p>"
+    assert "Two is 2, and there." in texts[""]
+    assert "assert sum" not in "".join(texts.values())
+    missing = "\n".join(portable.list_missing(folder))
+    assert "reading time" not in missing
+    assert "search index" not in missing
 
 
 @pytest.mark.parametrize(
