@@ -98,7 +98,7 @@ def write_notebooks(folder: Path) -> list[str]:
     """
     # A notebook's file has another name there, under which nothing was affirmed. The project's own build holds that.
     (folder / WORDS).unlink()
-    failures = []
+    failures: list[str] = []
     names = [path.relative_to(ROOT / "docs") for path in notebook_pages.list_notebooks(ROOT / "docs")]
     for name in names:
         markdown, failed = notebook_pages.convert(ROOT / "docs" / name, Build())
