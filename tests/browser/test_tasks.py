@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_CLICKS, MOST_SEARCHES = 2, 1
 SEEN = 3
 """How many results of a search somebody looks at."""
-SOON = 4000
+SOON = 20_000
 """Milliseconds that a thing has to appear."""
 
 

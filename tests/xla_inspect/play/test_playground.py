@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CODE = "def f(x):\n    return x + 1\n"
-SOON = 3
+SOON = 30
 """Seconds after which nothing of an ended playground runs."""
 
 
