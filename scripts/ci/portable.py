@@ -17,6 +17,7 @@ import time
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from common import ROOT
@@ -27,8 +28,16 @@ from livepage.publish import build_info, reading_time, search
 from livepage.read import Build, load_adapter, project
 from livepage.run.backing import WORDS
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 FOLDER = Path(".cache/portable")
-USUAL = re.compile(r"Build started|No issues found|Build finished in [\d.]+m?s")
+USUAL = re.compile(
+    r"Build started|No issues found|Build finished in [\d.]+m?s|compiling .+ \.\.\.|\S+ still running after \d+ s"
+)
+COMPILER_LOG = re.compile(r"[IWEF]\d{4} [\d:.]+ +\d+ \S+:\d+\]")
+"""How a message of a compiler begins. Its further lines are HLO and where in XLA it was written."""
+_CONTINUED = re.compile(r"[\s(}]|=== Source Location|external/")
 HOOK_MADE = ("llms.txt", "feed.xml")
 """What a hook of MkDocs writes into the site, and pages link to."""
 SEARCH = "search.json"
@@ -146,8 +155,16 @@ def build(folder: Path, cache: Path) -> tuple[int, list[str]]:
         [Path(sys.executable).parent / "zensical", "build", "--clean", "--strict"],
         cwd=folder, env=environment, check=False, encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    lines = [_COLOR.sub("", line).rstrip() for line in done.stdout.splitlines()]
-    return done.returncode, [line for line in lines if line and not USUAL.fullmatch(line)]
+    return done.returncode, list(list_complaints(_COLOR.sub("", done.stdout).splitlines()))
+
+
+def list_complaints(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that no good build logs: neither those of every build, nor what compilers log of a program."""
+    is_compilers = False
+    for line in map(str.rstrip, lines):
+        is_compilers = bool(COMPILER_LOG.match(line) or (is_compilers and (not line or _CONTINUED.match(line))))
+        if line and not is_compilers and not USUAL.fullmatch(line):
+            yield line
 
 
 def find_page(name: str, site: Path) -> Path:
@@ -242,9 +259,6 @@ def main() -> int:
         return 1
     cache = ROOT / ".cache" / "xla_inspect"
     code, messages = build(folder, cache)
-    if messages and not code:
-        # The compilers log while a program is compiled for the first time. Now all captures are in the cache.
-        code, messages = build(folder, cache)
     if code or messages:
         # A page of ours that fails says where; the frames around that help nobody.
         ours = [match[1] for line in messages if (match := re.search(r"PageError: (.*)", line))]

@@ -130,3 +130,19 @@ def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None
     assert "docs/index.md: 1 of 2 values are on the page" in found
     assert "docs/index.md: a mark of ours was left as it is: livepage-value-0" in found
     assert 'docs/index.md: the link "deep/other.md" leads nowhere' in found
+
+
+def test_what_a_compiler_logs_of_a_program_is_no_complaint() -> None:
+    logged = """\
+E1126 05:05:14.528623   12389 config_assigner.cc:536] Could not get config for HLO: %fusion = f32[4] fusion(%x), calls=
+(param: f32[4]) -> f32[4] {
+  ROOT %add = f32[4] add(%param, %param)
+}. Status: NOT_FOUND
+=== Source Location Trace: ===
+external/xla/config_assigner.cc:349
+compiling layernorm for h100, with dumps ...
+docs/explorer.md:32 still running after 90 s
+Warning: page does not exist
+   [ index.md:3:31 ]"""
+    complaints = list(portable.list_complaints(logged.splitlines()))
+    assert complaints == ["Warning: page does not exist", "   [ index.md:3:31 ]"]
