@@ -15,4 +15,4 @@ def test_each_phase_asks_a_question_and_says_where_to_read_on() -> None:
     for phase in PHASES.values():
         assert phase.question.endswith("?")
         assert len(phase.references) >= 3
-        assert all(reference.address.startswith("https://") for reference in phase.references)
+        assert all(address.startswith("https://") for address in phase.references.values())
