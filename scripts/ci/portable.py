@@ -202,7 +202,7 @@ def check(root: Path) -> list[str]:
 
 def _find_marks(text: str) -> list[str]:
     article = _ARTICLE.search(text)
-    return re.findall(r"livepage-value-\d+|livepage=&quot;\d+|--8&lt;--", article[0] if article else text)
+    return re.findall(r"livepage-value-\d+|livepage=&quot;\d+|(?<!<code>)--8&lt;--", article[0] if article else text)
 
 
 def _find_dead(path: Path, page: Built, pages: dict[Path, Built], site: Path) -> list[str]:

@@ -64,7 +64,7 @@ def read_texts() -> Iterator[tuple[str, str]]:
             if path.suffix in {".md", ".py", ".toml"}:
                 yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
     for phase in PHASES.values():  # their addresses are put together from parts
-        yield f"phase {phase.name}", "\n".join(reference.address for reference in phase.references)
+        yield f"phase {phase.name}", "\n".join(phase.references.values())
 
 
 def find_moved(place: str, text: str) -> list[str]:
