@@ -22,11 +22,10 @@ from urllib.parse import unquote, urlsplit
 
 from common import ROOT
 from inside_xla import explorer_files, open_dump_files
-from livepage.notebooks import notebook_pages
-from livepage.notebooks.cells import read_notebook
+from livepage.notebooks import notebook_pages, read_notebook
 from livepage.publish import build_info, reading_time, search
 from livepage.read import Build, load_adapter, project
-from livepage.run.backing import WORDS
+from livepage.run import backing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -106,7 +105,7 @@ def write_notebooks(folder: Path) -> list[str]:
         The failures, each with its file and line.
     """
     # A notebook's file has another name there, under which nothing was affirmed. The project's own build holds that.
-    (folder / WORDS).unlink()
+    (folder / backing.WORDS).unlink()
     failures: list[str] = []
     names = [path.relative_to(ROOT / "docs") for path in notebook_pages.list_notebooks(ROOT / "docs")]
     for name in names:
