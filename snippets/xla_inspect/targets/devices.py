@@ -215,7 +215,9 @@ def explain_tiles(options: Mapping[str, object]) -> str:
 
 
 def _find_plugin() -> Path | None:
-    spec = importlib.util.find_spec("jax_plugins.xla_cuda13")
+    # Without any plugin there is no package of plugins, and a search inside it would raise.
+    has_plugins = importlib.util.find_spec("jax_plugins") is not None
+    spec = importlib.util.find_spec("jax_plugins.xla_cuda13") if has_plugins else None
     path = Path(spec.origin).parent / "xla_cuda_plugin.so" if spec and spec.origin else None
     return path if path and path.is_file() else None
 
