@@ -35,7 +35,7 @@ USUAL = re.compile(
     r"Build started|No issues found|Build finished in [\d.]+m?s|compiling .+ \.\.\.|\S+ still running after \d+ s"
 )
 COMPILER_LOG = re.compile(r"[IWEF]\d{4} [\d:.]+ +\d+ \S+:\d+\]")
-"""How a message of a compiler begins. Its further lines are HLO and where in XLA it was written."""
+"""The beginning of a message of a compiler. Its further lines are HLO and where in XLA it was written."""
 _CONTINUED = re.compile(r"[\s(}]|=== Source Location|external/")
 HOOK_MADE = ("llms.txt", "feed.xml")
 """What a hook of MkDocs writes into the site, and pages link to."""

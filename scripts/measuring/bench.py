@@ -1,4 +1,4 @@
-"""What the site costs beside the least that it could cost, both measured in the same run.
+"""The cost of the site beside the least that it could cost, both measured in the same run.
 
 Each figure is the median of paired runs: the thing, then its floor, over and over, so that a machine whose speed
 drifts slows both. A cold build's floor is a bare script that makes the same compiles, and a plain MkDocs build of the

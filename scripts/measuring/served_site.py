@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 PORT = 8791
 TIMES = 100
-"""How many edits a server stands without growing."""
+"""The number of edits that a server takes without growing."""
 HOME, ALL = 0.1, 1.1
-"""What is allowed of a first start: shares of a cold build, until the home page is shown, and until all pages are."""
+"""The most that a first start may take, in cold builds: until the home page is shown, and until all pages are."""
 MEDIAN, MOST, GROWTH = 0.10, 0.20, 0.05
-"""What is allowed of an edit: shares of a rebuild by plain MkDocs, and of the server's memory."""
+"""The most that an edit may take: shares of a rebuild by plain MkDocs, and of the server's memory."""
 
 _ANSWER = "\n{ .answer }\n"
 _SENTENCE = "A sentence that was not here, number {}."

@@ -1,4 +1,4 @@
-"""What a question about a program comes to: plain data, and how it is told, the answer itself first."""
+"""The answer to a question about a program: plain data that prints itself, the most important part first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Answer:
 
     @property
     def holds(self) -> bool:
-        """Whether the answer is the one that is hoped for, such as that a program compiles; decides the exit status."""
+        """True for the answer that is hoped for, such as that a program compiles; decides the exit status."""
         return not getattr(self, "error", "")
 
     def tell(self) -> Iterator[Part]:

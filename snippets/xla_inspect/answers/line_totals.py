@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST = 0.5
 """From which share of all on one line says too little, and its scopes are shown too."""
 FEW_LINES = 6
-"""How many lines are shown."""
+"""The number of lines that are shown."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a capture lacks, as answers say it: of a dump, which does not tell all."""
+"""The parts that a capture of a dump lacks, in the words of an answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES: Mapping[str, str] = {
     "low_level": "programs below HLO",
     "files": "files that cannot be read",
 }
-"""What the fields of a capture are called to a reader."""
+"""The names of a capture's fields for a reader."""
 
 
 def list_absences(capture: Capture, fields: Collection[str] = NAMES.keys()) -> dict[str, str]:

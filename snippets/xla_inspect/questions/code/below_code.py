@@ -1,4 +1,4 @@
-"""How an answer tells what a TPU's kernels take below HLO: a row for each, and the steps that made it."""
+"""The rows of an answer about a TPU's kernels below HLO, and the steps that made each."""
 
 from __future__ import annotations
 

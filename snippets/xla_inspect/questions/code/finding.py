@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 USUAL_KERNELS = 12
-"""How many kernels are shown where nobody says how many."""
+"""The number of kernels that are shown by default."""
 
 
 @dataclass(frozen=True)
 class MachineCode(Answer):
-    """What the machine code of a program's kernels takes and does.
+    """The machine code of a program's kernels.
 
     Attributes:
         program: The name of the program.

@@ -26,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Meanwhile:
-    """What the schedule has between the start of an exchange and what waits for it, of one run.
+    """The work that is scheduled between the start and the end of one run of a collective.
 
     Attributes:
         kernels: Launches that compute more than a place or a count.
@@ -107,7 +107,7 @@ class Exchange:
 
     @property
     def is_overlapped(self) -> bool:
-        """Whether kernels run meanwhile."""
+        """True if kernels run meanwhile."""
         return self.meanwhile is not None and self.meanwhile.kernels > 0
 
     @property

@@ -59,13 +59,13 @@ MOVERS = frozenset(
 """Primitives that compute nothing: of a value that one of them makes, the line that takes it says more."""
 
 GENERATED = "is_spmd_generated"
-"""What the partitioner writes beside the collectives that it brings in."""
+"""The names that the partitioner gives to the collectives that it adds."""
 
 _REDUCING = frozenset({"all-reduce", "reduce-scatter", "all-reduce-scatter"})
 
 
 class Reasons:
-    """What a program says about its collectives.
+    """The facts of a program about its collectives.
 
     Args:
         capture: The capture.

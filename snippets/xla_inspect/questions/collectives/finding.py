@@ -53,7 +53,7 @@ _MOST_NAMES = 6
 
 @dataclass(frozen=True)
 class Exchanges(Answer):
-    """What the devices of one target send each other.
+    """The data that the devices of one target send each other.
 
     Attributes:
         program: The name of the program.
@@ -155,7 +155,7 @@ def answer_dump(capture: Capture, _: str) -> Exchanges:
 
 
 class _Finding:
-    """What the collectives of one capture are found with."""
+    """The data from which the collectives of one capture are found."""
 
     def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
         self.capture, self.mesh = capture, mesh

@@ -55,7 +55,7 @@ class Replication:
 
     @property
     def is_total(self) -> bool:
-        """Whether each device holds all arguments and does all of the work."""
+        """True if each device holds all arguments and does all of the work."""
         return self.copies == self.devices
 
     @property

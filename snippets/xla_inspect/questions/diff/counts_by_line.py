@@ -1,4 +1,4 @@
-"""What a program has by line of Python: kernels, runs of collectives, bytes at the peak; and how two differ."""
+"""Counts of a program by line of Python (kernels, runs of collectives, bytes at the peak), and their differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineCount:
-    """How often something is there by a line of Python, or how many bytes it is.
+    """A count, or a number of bytes, for one line of Python.
 
     Attributes:
         what: The kind of kernel or of collective, or what lies in memory.
@@ -36,13 +36,13 @@ class LineCount:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What it is known by: what is counted, the file's name, and the text of the line."""
+        """The key of a count: its kind, the file's name, and the text of the line."""
         return (self.what, self.file.rpartition("/")[2], self.text or str(self.line))
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What a program has by line.
+    """The counts of a program by line.
 
     Attributes:
         kernels: Kernels by kind.
@@ -57,7 +57,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class TallyChange:
-    """How two tallies differ, each line once.
+    """The differences of two tallies, each line once.
 
     Attributes:
         kernels: Lines whose number of kernels differs.

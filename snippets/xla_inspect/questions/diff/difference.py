@@ -63,7 +63,7 @@ class Amount:
 
     @property
     def is_same(self) -> bool:
-        """Whether both are the same."""
+        """True if both are the same."""
         return self.left == self.right
 
     def show(self, number: float) -> str:
@@ -83,7 +83,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class LineChange:
-    """How often something is there by a line of Python, or how many bytes it is, on both sides.
+    """A count, or a number of bytes, for one line of Python on both sides.
 
     Attributes:
         what: The kind of kernel or of collective, or what lies in memory.
@@ -175,12 +175,12 @@ class Difference(Answer):
 
     @property
     def is_counted_by_device(self) -> bool:
-        """Whether what is counted is of one device, and not of modules before that."""
+        """True if the counts are of one device, and not of modules from before the partitioner."""
         return any(each.name == "kernels" for each in self.amounts)
 
     @property
     def holds(self) -> bool:
-        """Whether both are the same; how long the compile took does not count."""
+        """True if both are the same; the time of the compile does not count."""
         counted = all(each.is_same for each in (*self.amounts, *self.kinds))
         return (
             self.is_same_result is not False

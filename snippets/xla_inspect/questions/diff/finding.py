@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _PLANNED = frozenset({"peak memory", "  arguments", "  temporaries", "  results", "generated code"})
-"""What is counted of a memory plan."""
+"""The fields of a memory plan that are compared."""
 _NAME = re.compile(r"module @[\w.$-]+")
 
 

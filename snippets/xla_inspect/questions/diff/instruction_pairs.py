@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 UNSEEN = frozenset({"metadata", "name"})
-"""What may differ between two instructions that are the same."""
+"""The parts in which two equal instructions may differ."""
 
 _FOLLOWING = UNSEEN | {"operands", "called computations"}
 _HIDDEN = frozenset({"metadata", "frontend_attributes", "backend_config"})

@@ -21,7 +21,7 @@ _LONGEST_KIND = 26
 _MOST_ROWS = 20
 _BY_KIND = {"kernels", "instructions"}
 _WEIGHTIEST = ("kernels", "peak memory", "collectives", "bytes exchanged", "flops", "bytes moved")
-"""What the sentence names first of what differs."""
+"""The differences that the sentence names first."""
 
 
 def render(difference: Difference) -> Iterator[Part]:

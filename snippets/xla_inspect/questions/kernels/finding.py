@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 USUAL_ROWS = 12
-"""How many launches are shown where nobody says how many."""
+"""The number of launches that are shown by default."""
 
 _TILED = "__triton_nested_gemm_fusion"
 """The kind of fusion of a matmul whose tile the compiler chose."""
@@ -31,7 +31,7 @@ _WHOLE, _LONGEST = 100, 600
 
 @dataclass(frozen=True)
 class Kernels(Answer):
-    """What a program launches, those first that take longest at least.
+    """The launches of a program, the one with the greatest least time first.
 
     Attributes:
         program: The name of the program.

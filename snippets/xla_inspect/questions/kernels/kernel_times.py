@@ -1,4 +1,4 @@
-"""What a profile measured of a program: its kernels joined to launches, and so to lines of Python."""
+"""The times that a profile measured, joined to a program's launches and so to lines of Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.answers import Part
 
 FEW_OTHERS = 8
-"""How many names that are not in the program are shown where nobody says how many."""
+"""The number of names from outside the program that are shown by default."""
 
 _NAME = 26
 _LIKELY = 0.5
@@ -59,7 +59,7 @@ class MeasuredLaunch:
 
     @property
     def reached(self) -> float | None:
-        """Which part of its time the least time is, or None where there is none."""
+        """The least time as a share of the measured time, or None without one."""
         if not self.least_seconds or not self.seconds:
             return None
         return self.least_seconds * self.count / self.seconds
@@ -67,7 +67,7 @@ class MeasuredLaunch:
 
 @dataclass(frozen=True)
 class Unjoined:
-    """What ran and belongs to no launch of the program.
+    """An event of the profile that belongs to no launch of the program.
 
     Attributes:
         name: What the profile calls it.
@@ -86,7 +86,7 @@ class Unjoined:
 
 @dataclass(frozen=True)
 class KernelTimes(Answer):
-    """What a profile measured of a program.
+    """The times that a profile measured of a program.
 
     Attributes:
         program: The name of the program.
@@ -135,7 +135,7 @@ class KernelTimes(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether anything in the profile is of the program, on a device of the target's kind."""
+        """True if something in the profile is of the program, on a device of the target's kind."""
         return bool(self.launches) and self.is_alike
 
     @property
@@ -145,7 +145,7 @@ class KernelTimes(Answer):
 
     @property
     def is_alike(self) -> bool:
-        """Whether the profile is of a device of the kind that the capture is for."""
+        """True if the profile is of a device of the kind that the capture is for."""
         return self.device == lane(self.target)
 
     def tell(self) -> Iterator[Part]:

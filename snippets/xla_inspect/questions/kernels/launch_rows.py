@@ -1,4 +1,4 @@
-"""What is said of one launch: its line of Python, what is fused in it, its work, and the least time that it takes."""
+"""The row of one launch: its line of Python, what is fused in it, its work, and the least time that it takes."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class LaunchRow:
 
     @property
     def bound(self) -> str:
-        """What limits it, in one word."""
+        """The limit of its least time, in one word."""
         if self.least_seconds is None or not self.least_seconds:
             return "-"
         return MEMORY if self.limit == MEMORY else "compute"

@@ -1,4 +1,4 @@
-"""Which launch of a program a name in a profile stands for: that of an instruction, or the symbol of a kernel."""
+"""The launch of a program for a name in a profile: the name of an instruction, or the symbol of a kernel."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ ROLES: Mapping[Role, str] = {
     "temporary": "temporaries",
     "gap": "set aside, empty at the peak",
 }
-"""How each role is told."""
+"""The words for each role."""
 
 ON_THE_WAY: Final = ("temporary", "saved", "gap")
 """The roles of values that are neither arguments nor results."""
@@ -48,7 +48,7 @@ ON_THE_WAY: Final = ("temporary", "saved", "gap")
 
 @dataclass(frozen=True)
 class MemoryRow:
-    """What one place in the program holds at the peak.
+    """The memory that one place in the program holds at the peak.
 
     Attributes:
         role: What it is there for.
@@ -92,7 +92,7 @@ class MemoryTrial:
 
 @dataclass(frozen=True)
 class MemoryUse(Answer):
-    """What takes the memory of one device.
+    """The memory of one device, by what takes it.
 
     Attributes:
         program: The name of the program.
@@ -136,7 +136,7 @@ class MemoryUse(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether it fits, as far as anybody knows, and compiles."""
+        """False if it is known not to fit, or does not compile."""
         return self.fits is not False and not self.error
 
     def tell(self) -> Iterator[Part]:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 FEW = 10
 SHAPES, LINE = 2, 60
 SMALL = 0.002
-"""What is less of the whole than this share is told in one row with the others that are."""
+"""The share of the whole below which rows are summed up in one."""
 
 DEFAULT_SHARE = 0.75
-"""What of a GPU's memory JAX takes unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise: jax.dev, GPU memory
+"""The share of a GPU's memory that JAX takes unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise: jax.dev, GPU memory
 allocation."""
 
 

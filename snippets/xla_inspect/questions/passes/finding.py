@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 FEW, SHORT = 12, 6
-"""How many rows of the longer tables are shown, and of the shorter."""
+"""The number of rows that are shown of the longer tables, and of the shorter."""
 
 HERE, ELSEWHERE = "on this machine", "where it was dumped, as far as it is recorded"
 
 
 @dataclass(frozen=True)
 class PassTime:
-    """What one pass took in one pipeline, all its runs together.
+    """The time of one pass in one pipeline, all its runs together.
 
     Attributes:
         name: The pass.
@@ -54,7 +54,7 @@ class PassTime:
 
 @dataclass(frozen=True)
 class PassEffect:
-    """What one run of a pass did to the size of the module, in instructions."""
+    """The change of the module's size by one run of a pass, in instructions."""
 
     name: str
     pipeline: str
@@ -64,7 +64,7 @@ class PassEffect:
 
 @dataclass(frozen=True)
 class CompileTimes(Answer):
-    """Where the time of one compile went, and what of the program it went into.
+    """The time of one compile by step, and by part of the program.
 
     Attributes:
         program: The name of the program.

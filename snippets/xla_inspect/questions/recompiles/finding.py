@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recompiles(Answer):
-    """What a script let JAX trace and compile.
+    """The functions that a script let JAX trace and compile.
 
     Attributes:
         script: The script, as it was named.
@@ -35,22 +35,22 @@ class Recompiles(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether no function is compiled more often than is allowed."""
+        """True if no function is compiled more often than is allowed."""
         return self.at_most is None or all(function.compiles <= self.at_most for function in self.functions)
 
     @property
     def own_compiles(self) -> int:
-        """How many times the compiler ran for operations of JAX's own."""
+        """The number of compiles of JAX's own operations."""
         return sum(sum(each.operations.values()) for each in self.own)
 
     @property
     def is_timed(self) -> bool:
-        """Whether it says how long things took."""
+        """True if it holds times."""
         return self.script_seconds > 0
 
     @property
     def seconds(self) -> float:
-        """How long all tracing, lowering and compiling took."""
+        """The time of all tracing, lowering and compiling, in seconds."""
         return sum(each.seconds for each in self.functions) + sum(each.seconds for each in self.own)
 
     def tell(self) -> Iterator[Part]:

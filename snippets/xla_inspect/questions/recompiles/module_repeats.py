@@ -1,4 +1,4 @@
-"""Which modules of a dump are of one name, so that a function was compiled more than once, and in what they differ."""
+"""Modules of a dump with one name, of which a function was compiled more than once, and in what they differ."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RepeatedFunction:
 
 @dataclass(frozen=True)
 class ModuleRepeats(Answer):
-    """What was compiled more than once, as far as a dump tells.
+    """The functions that were compiled more than once, as far as a dump tells.
 
     Attributes:
         title: What the dump is called.
@@ -71,7 +71,7 @@ class ModuleRepeats(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether no function is compiled more often than is allowed."""
+        """True if no function is compiled more often than is allowed."""
         return self.at_most is None or all(len(each.modules) <= self.at_most for each in self.functions)
 
     def tell(self) -> Iterator[Part]:

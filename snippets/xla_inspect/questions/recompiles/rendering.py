@@ -32,16 +32,16 @@ ADVICE: Mapping[str, str] = {
     "setting of JAX": "set it once, before the first call",
     "dropped": "see what drops it, such as jax.clear_caches()",
 }
-"""What would save a compile, by the kind of difference."""
+"""Advice on how to save a compile, by the kind of difference."""
 
 _NAME, _WHERE = 24, 36
 """Characters of a name, and of a name with its place."""
 
 _UNTIMED = 3
-"""How many columns say no times."""
+"""The number of columns without times."""
 
 _NAMED, _ROWS, _SHOWN = 5, 12, 3
-"""How many functions that are compiled once are named, and how many causes and pieces of advice are given."""
+"""The number of functions compiled once that are named, and of causes and pieces of advice."""
 
 _MUCH = 0.1
 """The share of a script's time from which on the operations of one line are told."""

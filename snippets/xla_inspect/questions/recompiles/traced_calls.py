@@ -41,7 +41,7 @@ class TracedCall:
 
     @property
     def seconds(self) -> float:
-        """How long all of it took."""
+        """The time of all of it, in seconds."""
         return self.tracing_seconds + self.lowering_seconds + self.compiling_seconds
 
 
@@ -61,12 +61,12 @@ class TracedFunction:
 
     @property
     def compiles(self) -> int:
-        """How many times the compiler ran for it."""
+        """The number of times that the compiler ran for it."""
         return sum(call.compiles for call in self.calls)
 
     @property
     def seconds(self) -> float:
-        """How long all of its calls took to be traced, lowered and compiled."""
+        """The time in which all of its calls were traced, lowered and compiled, in seconds."""
         return sum(call.seconds for call in self.calls)
 
 

@@ -59,7 +59,7 @@ class ReleaseRow:
 
 @dataclass(frozen=True)
 class ReleaseChange:
-    """Where the answer to one question changes.
+    """The releases between which the answer to one question changes.
 
     Attributes:
         question: What was asked about, such as `kernels` or `memory`.
@@ -177,7 +177,7 @@ class ReleaseHistory(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether nothing changed."""
+        """True if nothing changed."""
         return not self.changes
 
     def tell(self) -> Iterator[Part]:

@@ -46,7 +46,7 @@ class Largest:
 
 @dataclass(frozen=True)
 class TargetSummary:
-    """What one compiler made of the program, for one device.
+    """The result of one compiler for one device.
 
     Attributes:
         target: The target's short name, with its grid.
@@ -106,7 +106,7 @@ class Summary(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether each compiler made a program of it."""
+        """True if each compiler made a program of it."""
         return not any(target.error for target in self.targets)
 
     def tell(self) -> Iterator[Part]:

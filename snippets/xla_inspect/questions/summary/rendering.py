@@ -21,7 +21,7 @@ SORTS = {
     "memory": ("What takes most of the memory", "holds"),
     "collective": ("The largest collectives", "sends"),
 }
-"""How the sorts of `Largest` are told: a title, and what their bytes are."""
+"""The words for each sort of `Largest`: a title, and the kind of its bytes."""
 
 PLACE, NAME = 28, 18
 

@@ -1,4 +1,4 @@
-"""What a program only moves: copies and transposes that take a launch of their own, with their bytes and lines."""
+"""Copies and transposes that take a launch of their own, with their bytes and lines."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 type Kind = Literal[
     "apart", "together", "copy", "layout", "transpose", "collective", "matmul", "kernel", "removed", "argument"
 ]
-"""What is asked about a thing: why it is apart from another or together with it, why it is there, how it came to be."""
+"""The kinds of questions: why two things are apart or together, why one is there, and how it came to be."""
 
 
 type Outcome = Literal["removes", "reduces", "keeps", "adds", "failed"]
-"""What comes of a change: what was asked about is so no longer, is there less often, as often or more often; or the
+"""The effect of a change: what was asked about is so no longer, is there less often, as often or more often; or the
 program with the change does not compile."""
 
 
@@ -33,7 +33,7 @@ _TWICE = re.compile(r"\b([a-z-]+) (?=\1[\w.-]*)")
 
 @dataclass(frozen=True)
 class Reason:
-    """What the compiler said.
+    """The messages of the compiler.
 
     Attributes:
         topic: What it is about, such as `fusion`.
@@ -68,7 +68,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class PassStep:
-    """What one pass did to an instruction.
+    """The change that one pass made to an instruction.
 
     Attributes:
         pipeline: The pipeline of the pass.
@@ -220,7 +220,7 @@ class Why(Answer):
 
     @property
     def is_pair(self) -> bool:
-        """Whether two things were asked about."""
+        """True if two things were asked about."""
         return "," in self.what and self.findings[0].kind in {"apart", "together", "removed"}
 
     def with_trials(self, trials: Iterable[WhyTrial], untried: Iterable[str] = ()) -> Why:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
 _DECIDED = frozenset({"collective", "copy", "layout", "transpose", "argument"})
-"""What is decided of a module before its kernels are."""
+"""The decisions about a module that come before its kernels."""
 _REWRITTEN, _FETCHING = 1.5, 4.5
 _PLACING = frozenset({ASSIGNING.replace("_", "-")})
 _GATHERING = frozenset({"call", "get-tuple-element", "tuple"})

@@ -1,4 +1,4 @@
-"""What a question about a program names: an instruction, a line of Python, a variable, an argument."""
+"""Names in a question about a program: an instruction, a line of Python, a variable, an argument."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Statement:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was named.
+    """The thing that was named.
 
     Attributes:
         what: As it was written.

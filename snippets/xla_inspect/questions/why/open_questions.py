@@ -1,4 +1,4 @@
-"""Which questions a program raises: its copies, transposes, collectives and what its kernels exchange, by bytes."""
+"""Questions that a program raises: its copies, transposes, collectives and what its kernels exchange, by bytes."""
 
 from __future__ import annotations
 

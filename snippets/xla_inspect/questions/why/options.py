@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 USUAL = ("h100",)
 _OF_CALL = ("donate_arg", "mesh", "specs", "static_arg")
-"""How the arguments of `capture` begin that say how a function is called."""
+"""The beginnings of the names of `capture`'s arguments that say how a function is called."""
 
 UNSAVED = (
     "this capture was saved without them; xla-inspect show SUBJECT --stage capture --reasons -o FILE.json saves it with"
 )
-"""What is said of a capture that lacks them."""
+"""The words about a capture that lacks them."""
 _PAIR = 2
 
 

@@ -32,7 +32,7 @@ _TOPICS: Mapping[str, tuple[str, ...]] = {
 
 
 _UNKNOWN = "?"
-"""What stands for a pass that is not known."""
+"""The words for a pass that is not known."""
 
 
 FEW_STEPS, FEW_NAMES = 3, 2

@@ -1,4 +1,4 @@
-"""Whether a change of a program changes what was asked about: counted in both programs, by lines of Python."""
+"""The effect of a trial on what was asked about: counted in both programs, by lines of Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAME = {"convolution": "dot", "custom-call": "dot"}
 
 @dataclass(frozen=True)
 class Effect:
-    """What was asked about, as it can be counted in any compile of the same lines.
+    """The thing that was asked about, as it can be counted in any compile of the same lines.
 
     Attributes:
         kind: What is explained.

@@ -1,4 +1,4 @@
-"""What answers to *why* rest on: one capture with its lines, histories, kernels and what the compiler said."""
+"""The data behind answers to *why*: one capture with its lines, histories, kernels and the compiler's messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 IMPORT = "import"
-"""What stands for a pass where the program came with something."""
+"""The words in place of a pass for what the program came with."""
 
 _DONOR = re.compile(r"\((?P<number>\d+),")
 _MOST_LINES = 12
@@ -60,12 +60,12 @@ class Evidence:
 
     @cached_property
     def histories(self) -> Histories:
-        """What each instruction went through."""
+        """The history of each instruction."""
         return Histories(self.capture)
 
     @cached_property
     def reasons(self) -> Reasons:
-        """What the compiler said."""
+        """The messages of the compiler."""
         return read_reasons(self.capture)
 
     @cached_property

@@ -27,7 +27,7 @@ _FORMS = {
     "dot_decomposer": "the target's dots have batch dimensions first and contract the last of one operand with the "
     "next of the other, so ",
 }
-"""What a pass wants that makes transposes."""
+"""The aim of each pass that makes transposes."""
 _ADDED = ("copied-read-only", "copied-for-update", "copied-for-loop", "copy-index")
 _MOST = 12
 

@@ -1,4 +1,4 @@
-"""How a kernel came to be what it is: which pass made it, of what, and why in this form."""
+"""The origin of a kernel: the pass that made it, of what, and why in this form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of an instruction: moved into a kernel, without a launch, an argument, an exchange."""
+"""The fate of an instruction: moved into a kernel, without a launch, an argument, a collective."""
 
 from __future__ import annotations
 

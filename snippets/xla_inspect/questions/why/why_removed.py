@@ -1,4 +1,4 @@
-"""Which pass removed or rewrote an operation of the program, by which of its rules, and what is there instead."""
+"""The pass that removed or rewrote an operation of the program, its rule, and what is there instead."""
 
 from __future__ import annotations
 

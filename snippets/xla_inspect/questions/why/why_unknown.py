@@ -1,4 +1,4 @@
-"""What cannot be known of a capture where something is asked why, and what to do about it."""
+"""The parts that a capture lacks for an answer to *why*, and how to get them."""
 
 from __future__ import annotations
 
