@@ -214,6 +214,8 @@ def _find_dead(path: Path, page: Built, pages: dict[Path, Built], site: Path) ->
         if posixpath.basename(parts.path) in HOOK_MADE:
             continue  # `list_missing` says so once
         target = path if not parts.path else (path.parent / unquote(parts.path)).resolve()
+        if _leaves_site(link, path, site):
+            continue  # so does it
         target = target / "index.html" if target.is_dir() else target
         if not target.is_file() or (
             parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids
@@ -221,6 +223,14 @@ def _find_dead(path: Path, page: Built, pages: dict[Path, Built], site: Path) ->
         ):  # fmt: skip
             dead.append(link)
     return [link for link in dead if (site / "assets") not in (path.parent / link).resolve().parents]
+
+
+def _leaves_site(link: str, path: Path, site: Path) -> bool:
+    """Return whether a relative link leads out of the site.
+
+    Zensical takes a link in HTML that a block prints as relative to the Markdown file, and adds a `..` of its own.
+    """
+    return link.startswith("../") and not (path.parent / link).resolve().is_relative_to(site.resolve())
 
 
 def list_missing(root: Path) -> list[str]:
@@ -242,6 +252,9 @@ def list_missing(root: Path) -> list[str]:
     for name in HOOK_MADE:
         if not (site / name).is_file():
             missing.append(f"no {name}, which a hook makes")
+    moved = sum(_leaves_site(link, path, site) for path in site.rglob("index.html") for link in read_page(path).links)
+    if moved:
+        missing.append(f"links in printed HTML: {moved} lead out of the site")
     if not list(site.rglob("index.md")):
         missing.append("no Markdown beside the pages, which a hook makes")
     return missing

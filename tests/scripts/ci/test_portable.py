@@ -122,6 +122,7 @@ def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None
     home, other = folder / "site" / "index.html", folder / "site" / "deep" / "other" / "index.html"
     text = home.read_text(encoding="utf-8")
     text = text.replace('<section class="check"', "<section", 1).replace('href="deep/other/"', 'href="deep/other.md"')
+    text = text.replace("</h1>", '</h1><a href="../outside/">moved</a>', 1)
     home.write_text(text.replace('<span class="value">2</span>', "livepage-value-0"), encoding="utf-8")
     other.unlink()
     found = portable.check(folder)
@@ -130,6 +131,8 @@ def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None
     assert "docs/index.md: 1 of 2 values are on the page" in found
     assert "docs/index.md: a mark of ours was left as it is: livepage-value-0" in found
     assert 'docs/index.md: the link "deep/other.md" leads nowhere' in found
+    assert not [fault for fault in found if "outside" in fault]
+    assert "links in printed HTML: 1 lead out of the site" in portable.list_missing(folder)
 
 
 def test_what_a_compiler_logs_of_a_program_is_no_complaint() -> None:
