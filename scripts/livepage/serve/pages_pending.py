@@ -72,6 +72,16 @@ class PagesPending:
             if self._show and name in self._workers.answers:
                 self._show([page])
 
+    def settle(self, page: str) -> None:
+        """Forget the answer for a page that is shown whole: it may have come from the store instead.
+
+        Otherwise each visit would show the page again, and the browser that is reloaded would visit it again.
+        """
+        name = (project.docs / page).as_posix()
+        self._asked.pop(name, None)
+        if self._workers:
+            self._workers.answers.pop(name, None)
+
     def describe(self) -> bytes:
         """Return how far it is, as JSON: a share from nothing to one, and words."""
         if not self._asked or self._progress is None:

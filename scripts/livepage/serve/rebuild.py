@@ -21,7 +21,7 @@ from mkdocs.utils import CountHandler
 
 from livepage.keep import rendered
 from livepage.publish import term_links
-from livepage.read import Build, find_build, log
+from livepage.read import Build, find_build, log, project
 from livepage.serve.browsers import Browsers
 
 if TYPE_CHECKING:
@@ -188,8 +188,16 @@ class Rebuild:
         except BaseException:
             self._last.built = None
             raise
+        if built := self._last.built:
+            for page in built.pages.values():
+                self._settle(page, find_build(built.config))
         self._browsers.show_all()
         _set_aside()
+
+    def _settle(self, page: Page, build: Build) -> None:
+        """Let nobody wait any longer for a page that was built whole."""
+        if (project.docs / page.file.src_uri).as_posix() not in build.pending:
+            self._pending.settle(page.file.src_uri)
 
     def _build_waiting(self, built: Built) -> None:
         """Build the pages that wait, and what stands beside them; an edit comes first."""
@@ -201,6 +209,7 @@ class Rebuild:
         with _dressed(built.config):
             for page in pages:
                 _build(page, built)
+                self._settle(page, build)
                 del self._waiting[page.file.src_uri]
                 self._browsers.show(page.file.url)
                 log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)

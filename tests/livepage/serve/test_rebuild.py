@@ -13,7 +13,9 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.structure.pages import Page
 
+from livepage.read import Answer
 from livepage.serve import Rebuild, rebuild
+from livepage.workers import Workers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,3 +199,20 @@ def test_edits_leave_no_converter_behind(served: Served) -> None:
         gc.collect()
         counts.append(sum(isinstance(thing, Markdown) for thing in gc.get_objects()))
     assert counts[1:] == counts[:1] * 3
+
+
+@pytest.mark.parametrize("edit", [None, ("snippets/new.py", "")], ids=["one page", "the whole site"])
+def test_a_page_that_came_from_the_store_is_not_shown_again_at_each_visit(
+    served: Served, edit: tuple[str, str] | None
+) -> None:
+    pending, shown = served.rebuild._pending, list[str]()  # noqa: SLF001 - what the workers of a server tell
+    pending.tell(shown.extend, shown.extend)
+    pending._workers = Workers([])  # noqa: SLF001 - with no page nothing runs
+    pending._workers.answers["docs/second.md"] = Answer()  # noqa: SLF001 - as a worker does after it stored the page
+    if edit:
+        served.put(*edit)
+    else:
+        served.rebuild.want(["second.md"])
+    served.look()
+    pending.prefer("second.md")
+    assert shown == []
