@@ -62,6 +62,7 @@ MARK = """() => {
 }"""
 
 # Notes each marked element that has the focus, and whether the focus has come to the foot of the page or all around it.
+# There it stays: one stop further it may be in the search, which opens and takes the keys that follow.
 NOTE = """() => {
   const before = new Set()
   globalThis.reached = { marks: new Set(), left: false }
@@ -70,6 +71,7 @@ NOTE = """() => {
     reached.left ||= before.has(target) || !!target.closest("footer")
     before.add(target)
   })
+  document.addEventListener("keydown", event => { if (event.key === "Tab" && reached.left) event.preventDefault() })
 }"""
 
 
