@@ -41,6 +41,7 @@ from chapters import (
     tile_choices,
     tile_picture,
     tuned_choices,
+    what_changed_page,
 )
 from chapters.boundary_picture import draw_boundaries
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
@@ -111,4 +112,5 @@ __all__ = [
     "tile_picture",
     "tuned_choices",
     "weigh_orders",
+    "what_changed_page",
 ]
