@@ -5,6 +5,7 @@ import __future__
 
 import ast
 import contextlib
+import itertools
 import linecache
 import os
 import re
@@ -21,6 +22,7 @@ from markdown_exec import console_width, working_directory
 from livepage.read import SHELLS, Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
 from livepage.run import crash_reporter
 from livepage.run.asserts import HELPER, Asserts, find_fault
+from livepage.run.checked_modules import rewrite_imports
 from livepage.run.guard import Guard
 from livepage.run.process_state import State
 from livepage.run.rewriter import last_name, rewrite
@@ -29,6 +31,8 @@ from livepage.run.stdout import Stdout, find_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from livepage.run.asserts import Site
 
 ENTRIES = "search_entries"
 """The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
@@ -39,7 +43,8 @@ def run_page(source: Source) -> list[Outcome]:
     state = State()
     with Guard() as guard:
         session = _Session(source, guard)
-        outcomes = [session.run(piece, state) for piece in source.pieces]
+        with rewrite_imports(session.asserts):
+            outcomes = [session.run(piece, state) for piece in source.pieces]
     return _end(source, outcomes, state, guard, session.modules)
 
 
@@ -138,6 +143,7 @@ class _Session:
         tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
         calls = {last_name(part.func) for part in ast.walk(tree) if isinstance(part, ast.Call)}
         sites, runs = rewrite(tree, self.asserts), self.asserts.runs
+        counts = [site.ran for site in self.asserts.sites]
         for origin, code in compile_piece(tree, piece):
             crash_reporter.note(origin)
             exec(code, self.namespace)  # noqa: S102 - the page's own code
@@ -145,13 +151,29 @@ class _Session:
                 self.namespace[HELPER] = self.asserts
                 self.guard.complaints.append((origin, "a block must not clear the names of its page"))
         if piece.kind is Kind.CHECK:
-            whole = is_whole()
-            waits = bool(sites) and not whole
-            asserted = waits or self.asserts.runs > runs or any(name.startswith("assert") for name in calls)
-            line, fault = find_fault(sites, is_whole=whole) or (0, "" if asserted else "this check asserts nothing")
-            if fault:
-                self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
+            asserted = self.asserts.runs > runs or any(name.startswith("assert") for name in calls)
+            self._complain(piece, sites, counts, asserted=asserted)
         return "", ""
+
+    def _complain(self, piece: Piece, sites: Sequence[Site], counts: Sequence[int], *, asserted: bool) -> None:
+        """Complain of a check whose asserts, here or in a module that it called, checked nothing.
+
+        Args:
+            piece: The check.
+            sites: Its own asserts.
+            counts: How often each assert of the page had run before it, in order.
+            asserted: Whether it asserted at all.
+        """
+        whole = is_whole()
+        line, fault = find_fault(sites, is_whole=whole) or (
+            0,
+            "" if asserted or not whole else "this check asserts nothing",
+        )
+        if fault:
+            self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
+        for site, count in zip(self.asserts.sites, itertools.chain(counts, itertools.repeat(0)), strict=False):
+            if site.file and site.ran > count and (weak := find_fault([site], is_whole=whole)):
+                self.guard.complaints.append((piece.origin, f"{site.file}:{weak[0]}: {weak[1]}"))
 
     def _forget(self, piece: Piece, before: Mapping[str, object]) -> None:
         """Take away the names that a piece would have set: what they held was of pieces before it."""
