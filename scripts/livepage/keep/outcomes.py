@@ -36,13 +36,12 @@ def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
     with unwatched():
         outcomes = recall(source, build)
-        tool = list_tool_files(piece.code for piece in source.pieces) if outcomes is None else set()
     if outcomes is not None:
         return outcomes, False
-    if build.elsewhere and (tool or build.is_apart):
+    if build.elsewhere:
         outcomes = _ask(source, build)
         return outcomes, not any(outcome.waits for outcome in outcomes)
-    return run(source, tool, build), True
+    return run(source, build), True
 
 
 def _ask(source: Source, build: Build) -> list[Outcome]:
@@ -89,14 +88,10 @@ def list_inputs(name: str, build: Build) -> Inputs:
     return inputs
 
 
-def run(source: Source, tool: set[str], build: Build) -> list[Outcome]:
-    """Run the pieces of a page in this process, and keep what they came to where none failed.
-
-    Args:
-        source: The page.
-        tool: The files of the project's own packages that it reaches.
-        build: The build that it belongs to.
-    """
+def run(source: Source, build: Build) -> list[Outcome]:
+    """Run the pieces of a page in this process, and keep what they came to where none failed."""
+    with unwatched():
+        tool = list_tool_files(piece.code for piece in source.pieces)
     for path in tool:
         hash_file(path)  # as it is before it is read
     with Watch() as watch, fresh_modules() as imported:

@@ -46,11 +46,6 @@ def convert(path: Path, run: Callable[[Path], str]) -> str:
     return text
 
 
-def reaches_tool(path: Path) -> bool:
-    """Return whether a notebook imports one of the packages that the project names as its tool."""
-    return bool(outcomes.list_tool_files(cell.source for cell in read_notebook(path).code_cells))
-
-
 @contextmanager
 def _reported() -> Iterator[Path]:
     """Let the process of a notebook write what it read into a file."""

@@ -60,7 +60,6 @@ class Build:
         started: When the build began, in seconds of the performance counter.
         elsewhere: Runs a page in another process and returns its answer, or None while it runs; None where each page
             runs in this one.
-        is_apart: Whether no page runs in this process, also where it needs no slow work.
         only_run: Whether a page ends once its pieces ran.
         terms: The terms that its pages link.
         totals: How many pages, blocks, values and checks there were.
@@ -77,7 +76,6 @@ class Build:
     current: Path | None = None
     started: float = 0.0
     elsewhere: Callable[[str], Answer | None] | None = None
-    is_apart: bool = False
     only_run: bool = False
     terms: tuple[Term, ...] = ()
     totals: Counter[str] = field(default_factory=Counter)

@@ -3,10 +3,11 @@
 from livepage.run import backing, sentence_checks
 from livepage.run.audit_events import listen
 from livepage.run.backing import KINDS, SOURCE, Backings, Record
-from livepage.run.page_session import is_whole, remember, run_page
+from livepage.run.page_session import LINE_LOG, is_whole, remember, run_page
 
 __all__ = [
     "KINDS",
+    "LINE_LOG",
     "SOURCE",
     "Backings",
     "Record",

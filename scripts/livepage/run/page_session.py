@@ -6,6 +6,7 @@ import __future__
 import ast
 import contextlib
 import linecache
+import logging
 import os
 import re
 import symtable
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from markdown_exec import console_width, working_directory
 
 from livepage.read import SHELLS, Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
-from livepage.run import crash_reporter
 from livepage.run.asserts import HELPER, Asserts, find_fault
 from livepage.run.guard import Guard
 from livepage.run.process_state import State
@@ -29,6 +29,10 @@ from livepage.run.stdout import Stdout, find_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+LINE_LOG = "livepage.lines"
+"""The logger of each line before it runs: of a process that ends, the last one says where it did."""
+_lines = logging.getLogger(LINE_LOG)
 
 ENTRIES = "search_entries"
 """The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
@@ -113,7 +117,6 @@ class _Session:
         finally:
             printed.end()
             self.guard.watch(None)
-            crash_reporter.note(None)
         if outcome.gap:
             self._forget(piece, before)
         if piece.kind is not Kind.VALUE:
@@ -123,7 +126,7 @@ class _Session:
     def _evaluate(self, piece: Piece) -> tuple[str, str]:
         """Run a piece, and return what a value shows, and what it stands for where it shows less."""
         if piece.kind is Kind.VALUE:
-            crash_reporter.note(piece.origin)
+            _lines.info("%s", piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
             ast.increment_lineno(value, piece.origin.line - 1)
             result = eval(compile(value, piece.origin.file, "eval"), self.namespace)  # noqa: S307 - the page's own code
@@ -132,14 +135,14 @@ class _Session:
                 self.guard.refuse(trace)
             return text, str(exact) if isinstance(exact, str) else ""
         if piece.language not in {"python", "pycon"}:
-            crash_reporter.note(piece.origin)
+            _lines.info("%s", piece.origin)
             sys.stdout.write(run_shell(piece) if piece.language in SHELLS else piece.code)
             return "", ""
         tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
         calls = {last_name(part.func) for part in ast.walk(tree) if isinstance(part, ast.Call)}
         sites, runs = rewrite(tree, self.asserts), self.asserts.runs
         for origin, code in compile_piece(tree, piece):
-            crash_reporter.note(origin)
+            _lines.info("%s", origin)
             exec(code, self.namespace)  # noqa: S102 - the page's own code
             if self.namespace.get(HELPER) is not self.asserts:
                 self.namespace[HELPER] = self.asserts
