@@ -138,10 +138,10 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     if _site.pending:
         read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
         _site.pending.begin(build, [*read, *(name for name in names if name not in read)])
-    elif _site.command:
+    elif _site.command == "build":
         # Native code that a page calls may end its process with success: it must not be that of a command that builds.
         progress = build_progress.Progress(build_progress.weigh(names))
-        _site.workers = Workers(names, progress, ran=build.ran, waiting=set(names))
+        _site.workers = Workers(names, progress, ran=build.ran, waiting={*progress.weights})
         build.elsewhere = _site.workers.obtain
     return nav
 

@@ -76,9 +76,11 @@ def recall(source: Source, build: Build) -> list[Outcome] | None:
     if not source.pieces:
         return []
     found = (page_store.find(KIND, source.name, key) for key in make_keys(source))
-    outcomes = next((outcomes for outcomes in found if outcomes is not None), None)
-    if outcomes is not None:
-        build.inputs[source.name] = page_store.list_inputs(KIND, source.name)
+    entry = next(filter(None, found), None)
+    if entry is None:
+        return None
+    build.inputs[source.name] = entry.inputs
+    outcomes: list[Outcome] = entry.data
     return outcomes
 
 
@@ -111,9 +113,9 @@ def run(source: Source, build: Build) -> list[Outcome]:
 
 def _gather(source: Source, watch: Watch, tool: set[str], imported: Mapping[str, str]) -> Inputs:
     """Return what went into what ran."""
-    watch.files.update(imported)
+    watch.files.update({project.find_name(file): value for file, value in imported.items()})
     reached = tool | imported_files(watch.children) | {*_list_declared(source)}
-    return watch.make_inputs(reached, without=[str(project.root / source.name)])
+    return watch.make_inputs(reached, without=source.name)
 
 
 def _list_declared(source: Source) -> Iterator[str]:

@@ -22,8 +22,8 @@ KIND = "notebooks"
 
 def recall(path: Path) -> str | None:
     """Return what is kept of a notebook, or None."""
-    text: str | None = page_store.find(KIND, relative(path, project.root), _make_key(path))
-    return text
+    entry = page_store.find(KIND, relative(path, project.root), _make_key(path))
+    return entry.data if entry else None
 
 
 def convert(path: Path, run: Callable[[Path], str]) -> str:

@@ -69,7 +69,6 @@ class Build:
         sources: Each page as read, by name, with its outcomes.
         inputs: The inputs of the outcomes of each page, by name.
         rendered: The last rendering of each page, by its file below the folder of the pages.
-        dropped: The pages that are to be rendered again, whatever is kept of them.
     """
 
     report: Callable[[Failure], None] | None = None
@@ -85,7 +84,6 @@ class Build:
     sources: dict[str, tuple[Source, list[Outcome]]] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
     rendered: dict[str, Any] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
 
     def find(self, text: str) -> tuple[str, int, str]:
         """Find the page that a Markdown text belongs to.

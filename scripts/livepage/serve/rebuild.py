@@ -7,7 +7,6 @@ edited page is there first; the search, the lists and the pages that read others
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import logging
 import time
@@ -72,7 +71,6 @@ class Rebuild:
 
     def begin(self, folder: str) -> None:
         """Let MkDocs look for edits in the folder of the pages often, and take those that were made meanwhile."""
-        _set_aside()
         for emitter in self._server.observer.emitters:
             if emitter.watch.path == folder:
                 emitter._timeout = EVERY  # noqa: SLF001 - MkDocs' own is half a second
@@ -114,8 +112,6 @@ class Rebuild:
             self._wanted.clear()
         built, edited = self._last.built, self._last.take_edited()
         build = find_build(built.config) if built else Build()
-        for name in wanted:
-            rendered.drop(name, build)
         if (
             built is None
             or edited is None
@@ -148,7 +144,6 @@ class Rebuild:
         self._waiting.clear()
         self._is_finished = True
         self._browsers.hold([], ready=[])
-        gc.unfreeze()
         try:
             self._build_all()
         except BaseException:
@@ -158,7 +153,6 @@ class Rebuild:
             for page in built.pages.values():
                 self._settle(page, find_build(built.config))
         self._browsers.show_all()
-        _set_aside()
 
     def _settle(self, page: Page, build: Build) -> None:
         """Let nobody wait any longer for a page that was built whole."""
@@ -184,20 +178,7 @@ class Rebuild:
             _finish(built)
         self._is_finished = True
         self._browsers.release()
-        _give_back()
-
-
-def _set_aside() -> None:
-    """Keep what is there by now out of the search for garbage, which then is quick enough to be made at each edit."""
-    gc.collect()
-    gc.freeze()
-
-
-def _give_back() -> None:
-    """Free what an edit left, to the system too where its library lets one ask: a server stands for days."""
-    gc.collect()
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        gc.collect()  # by its own thresholds Python would wait for long
 
 
 def _list_plugins(config: MkDocsConfig) -> set[str]:

@@ -113,7 +113,7 @@ def test_what_is_put_back_or_lies_in_a_cache_is_nobodys_business(site: Site, mon
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "x").mkdir()
             (Path(folder) / "x" / "y").write_text("z")
-        Path(".cache").mkdir()
+        Path(".cache").mkdir(exist_ok=True)
         Path(".cache/x").write_text("z")
         Path("captures").mkdir()
         Path("captures/x").write_text("z")
