@@ -7,6 +7,7 @@ import ast
 import contextlib
 import itertools
 import linecache
+import logging
 import os
 import re
 import symtable
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from markdown_exec import console_width, working_directory
 
 from livepage.read import SHELLS, Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
-from livepage.run import crash_reporter
 from livepage.run.asserts import HELPER, Asserts, find_fault
 from livepage.run.checked_modules import rewrite_imports
 from livepage.run.guard import Guard
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from livepage.run.asserts import Site
+
+LINE_LOG = "livepage.lines"
+"""The logger of each line before it runs: of a process that ends, the last one says where it did."""
+_lines = logging.getLogger(LINE_LOG)
 
 ENTRIES = "search_entries"
 """The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
@@ -118,7 +122,6 @@ class _Session:
         finally:
             printed.end()
             self.guard.watch(None)
-            crash_reporter.note(None)
         if outcome.gap:
             self._forget(piece, before)
         if piece.kind is not Kind.VALUE:
@@ -128,7 +131,7 @@ class _Session:
     def _evaluate(self, piece: Piece) -> tuple[str, str]:
         """Run a piece, and return what a value shows, and what it stands for where it shows less."""
         if piece.kind is Kind.VALUE:
-            crash_reporter.note(piece.origin)
+            _lines.info("%s", piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
             ast.increment_lineno(value, piece.origin.line - 1)
             result = eval(compile(value, piece.origin.file, "eval"), self.namespace)  # noqa: S307 - the page's own code
@@ -137,7 +140,7 @@ class _Session:
                 self.guard.refuse(trace)
             return text, str(exact) if isinstance(exact, str) else ""
         if piece.language not in {"python", "pycon"}:
-            crash_reporter.note(piece.origin)
+            _lines.info("%s", piece.origin)
             sys.stdout.write(run_shell(piece) if piece.language in SHELLS else piece.code)
             return "", ""
         tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
@@ -145,7 +148,7 @@ class _Session:
         sites, runs = rewrite(tree, self.asserts), self.asserts.runs
         counts = [site.ran for site in self.asserts.sites]
         for origin, code in compile_piece(tree, piece):
-            crash_reporter.note(origin)
+            _lines.info("%s", origin)
             exec(code, self.namespace)  # noqa: S102 - the page's own code
             if self.namespace.get(HELPER) is not self.asserts:
                 self.namespace[HELPER] = self.asserts
