@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
     from xla_inspect.subject.python_subject import take_capture
     from xla_inspect.subject.release_task import ReleaseTask, list_unknown
-    from xla_inspect.subject.request import EFFECTS, KINDS, Request, read_flags, read_kinds, read_mesh, split_list
+    from xla_inspect.subject.request import (
+        EFFECTS,
+        KINDS,
+        Request,
+        name_arguments,
+        read_flags,
+        read_kinds,
+        read_mesh,
+        split_list,
+    )
     from xla_inspect.subject.saved import is_saved, read_saved
     from xla_inspect.subject.script import read_script
     from xla_inspect.subject.shapes import read_shapes
@@ -40,6 +49,7 @@ __all__ = [
     "list_trials",
     "list_unknown",
     "load_file",
+    "name_arguments",
     "open_dump",
     "put_on_path",
     "read_call",

@@ -96,7 +96,7 @@ def split_static(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments that are traced, and those that are static, each by name."""
     names = _name_positions(info, len(args))
-    positions = {at % len(args) for at in info.static_argnums if -len(args) <= at < len(args)} if args else set()
+    positions = find_static(info, len(args))
     static_names = {*info.static_argnames}
     named: dict[str, Any] = {}
     statics: dict[str, Any] = {}
@@ -105,6 +105,11 @@ def split_static(
     for name, value in kwargs.items():
         (statics if name in static_names else named)[name] = value
     return _open_equinox(function, named, statics)
+
+
+def find_static(info: Any, count: int) -> set[int]:
+    """Return the places of the static arguments among so many that are given by position."""
+    return {at % count for at in info.static_argnums if -count <= at < count}
 
 
 def _name_positions(info: Any, count: int) -> list[str]:
