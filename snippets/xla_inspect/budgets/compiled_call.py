@@ -61,7 +61,7 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
     settings |= {name: value for name, value in (("mesh", mesh), ("specs", specs)) if value is not None}
     subject = read_call(function, _read_arguments(args), kwargs, settings, options)
     named = subject.name_target(target)
-    log.note_compiled(f"{subject.name} for {named}", find_caller())
+    log.compiled.append((f"{subject.name} for {named}", find_caller()))
     further = [_read_arguments((each,) if isinstance(each, str) else tuple(each)) for each in calls]
     return CompiledProgram(subject, named, calls=further, log=log, record=find_record(f"{subject.name} {named}"))
 

@@ -12,7 +12,7 @@ from xla_inspect.commands import command_list, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
-from xla_inspect.output_file import check_output, write_file
+from xla_inspect.output_file import write_file
 from xla_inspect.questions.code import explain_code
 from xla_inspect.report import write_below
 from xla_inspect.spelling import list_nearest
@@ -63,8 +63,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         InspectError: As `question.read_subject`; or the file is there already.
         TargetUnavailableError: This machine cannot compile for the target.
     """
-    if options.output:
-        check_output(options.output, force=options.force)
     _check_stage(options)
     subject = question.read_subject(question.read_request(options), options.load_limit)
     subject.lines_of = options.lines_of
@@ -134,19 +132,6 @@ def _has_sass(compiled: Capture) -> bool:
     return any(piece.language == "sass" for piece in compiled.code)
 
 
-def _capture_below(subject: Subject, target: str) -> tuple[Capture, str]:
-    """Return a capture for a TPU with what is below HLO, and why it has none of that or an empty string.
-
-    Raises:
-        InspectError: As `Subject.capture`, without it too.
-    """
-    try:
-        compiled, gap = subject.capture(target, machine=True), UNSAVED
-    except InspectError as error:
-        compiled, gap = subject.capture(target), str(error)
-    return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
-
-
 def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tuple[Capture, str]:
     """Return a capture that holds a stage, and what of it cannot be had here and what to do about it.
 
@@ -159,7 +144,9 @@ def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tupl
         return subject.capture(target, passes=options.stage == "passes"), ""
     kind = find_entry(target).kind
     if kind == "tpu":
-        return _capture_below(subject, target)
+        compiled, refusals = subject.capture_most(target, ("machine",))
+        gap = next(iter(refusals.values()), UNSAVED)
+        return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
     # Of the CPU's code LLVM tells which loops it made vectors of, and why not of others.
     compiled = subject.capture(target, reasons=kind == "cpu" and not subject.saved)
     return compiled, "" if _has_sass(compiled) else explain_gap(target)

@@ -6,6 +6,7 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.subject.asked_function import read_call, read_function, read_member, read_notebook_call
+    from xla_inspect.subject.call_signature import name_positions
     from xla_inspect.subject.command_words import list_call_options, write_subject
     from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
     from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
@@ -50,6 +51,7 @@ __all__ = [
     "list_unknown",
     "load_file",
     "name_arguments",
+    "name_positions",
     "open_dump",
     "put_on_path",
     "read_call",
