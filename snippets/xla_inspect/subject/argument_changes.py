@@ -23,11 +23,20 @@ MOST = 4
 """So many arguments are changed, each alone."""
 
 
-def list_donations(subject: Subject, call: Call) -> Iterator[Changed]:
-    """Yield the donation of the arguments that have the structure, shapes and types of a result."""
+def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Changed]:
+    """Yield the donation of the arguments that have the structure, shapes and types of a result.
+
+    Args:
+        subject: The program.
+        call: Its call.
+        undone: Whether a call that donates is yielded without its donations.
+    """
     import jax
 
-    if any(name.startswith("donate") for name in call.settings) or hasattr(call.function, "lower"):
+    kept = {name: value for name, value in call.settings.items() if not name.startswith("donate")}
+    if undone and len(kept) < len(call.settings):
+        yield "donate nothing", replace(call, settings=kept)
+    if len(kept) < len(call.settings) or hasattr(call.function, "lower"):
         return
     made = _find_results(call) if call.settings.get("mesh") else subject.program().traced.stage.out_info
     results = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(made))
@@ -55,13 +64,6 @@ def _find_results(call: Call) -> Any:
     kinds = (jax.sharding.AxisType.Auto,) * len(axes)
     with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh(tuple(axes.values()), tuple(axes), kinds)):
         return jax.eval_shape(call.function, *call.args, **call.kwargs)
-
-
-def list_donations_undone(call: Call) -> Iterator[Changed]:
-    """Yield the call without its donations, where it has some."""
-    kept = {name: value for name, value in call.settings.items() if not name.startswith("donate")}
-    if len(kept) < len(call.settings):
-        yield "donate nothing", replace(call, settings=kept)
 
 
 def list_batches(call: Call) -> Iterator[Changed]:
