@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from xla_inspect.folders import shorten_path
 
 if TYPE_CHECKING:
     from xla_inspect.budgets.measured_number import Quantity, Verdict
@@ -47,13 +48,8 @@ class AssertionLog:
     def find_forgotten(self) -> str:
         """Return what a test that passed forgot to assert, or an empty string."""
         if self._open:
-            return "\n".join(f"{_shorten(where)}: {made.forgotten}" for made, where in self._open.values())
+            return "\n".join(f"{shorten_path(where)}: {made.forgotten}" for made, where in self._open.values())
         if self.compiled and not self.asserted:
             name, where = self.compiled[0]
-            return f"{_shorten(where)}: {name} was compiled, and nothing was asserted of it"
+            return f"{shorten_path(where)}: {name} was compiled, and nothing was asserted of it"
         return ""
-
-
-def _shorten(where: str) -> str:
-    path = Path(where)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else where

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from xla_inspect.analysis import Launch
-    from xla_inspect.captured import Capture, Code
+    from xla_inspect.captured import Capture
     from xla_inspect.subject import Subject
 
 NVDISASM = "nvidia-cuda-nvdisasm"
@@ -202,11 +202,6 @@ def _list_passes(compiled: Capture) -> str:
     return "\n".join((f"{len(compiled.runs)} runs of passes; the module differs after these:", *changed))
 
 
-def _list_kernels(compiled: Capture) -> str:
-    """Return a line per launch: the kernels, and the collectives and copies among them, which are named so."""
-    return "\n".join(map(_describe_launch, list_launches(compiled)))
-
-
 def _describe_launch(launch: Launch) -> str:
     """Return a launch in one line."""
     thunk = launch.thunk
@@ -221,12 +216,8 @@ def _describe_launch(launch: Launch) -> str:
 
 def _print_code(compiled: Capture) -> str:
     """Return all generated code, each piece under a line that names it; of a TPU's kernels first what each takes."""
-    return "\n".join((*filter(None, [write_below(compiled)]), *map(_describe_code, compiled.code)))
-
-
-def _describe_code(code: Code) -> str:
-    """Return a piece of code under a line that names it."""
-    return f"==== {code.kernel} ({code.language})\n{code.text}"
+    pieces = (f"==== {code.kernel} ({code.language})\n{code.text}" for code in compiled.code)
+    return "\n".join((*filter(None, [write_below(compiled)]), *pieces))
 
 
 STAGES: Mapping[str, Callable[[Capture], str]] = {
@@ -237,7 +228,7 @@ STAGES: Mapping[str, Callable[[Capture], str]] = {
     "passes": _list_passes,
     "buffers": lambda compiled: compiled.buffers,
     "memory": lambda compiled: compiled.memory_report,
-    "kernels": _list_kernels,
+    "kernels": lambda compiled: "\n".join(map(_describe_launch, list_launches(compiled))),
     "code": _print_code,
     "capture": lambda compiled: compiled.to_json(),
 }
